@@ -33,7 +33,7 @@ SLOW = {
     "engines": "engine",
     "faults": "background equal_notes fuzzing in_the_way",
     "scripts": "bench_quality install",
-    "semantic/inference": "masking served",
+    "semantic/inference": "served",
     "semantic/vectors": "index matrix",
     "store/keyword": "bm25f index proximity spans",
 }

@@ -1,4 +1,4 @@
-"""A server that embeds and reranks over HTTP, in three dialects, and fails on demand."""
+"""A server that embeds and reranks over HTTP, and fails on demand."""
 
 import contextlib
 import json
@@ -32,6 +32,12 @@ class EmbeddingServer:
         """Answer without end."""
         self.drips = False
         """Answer a byte at a time without end."""
+        self.drips_headers = False
+        """Send headers without end, a byte at a time."""
+        self.always: Any = ...
+        """The answer to every request, whatever it asks."""
+        self.numbers_of: dict[str, float] = {}
+        """By word, the number that vectors of texts with it are made of."""
         self.sent = 0
         """Bytes of the last answer without end."""
         self.encoder = HashingEncoder(32)
@@ -60,20 +66,26 @@ class EmbeddingServer:
         self.requests.append(len(texts))
         if self.status != 200:
             return self.status, {"error": {"message": f"no, not with {sorted(self.keys)}"}}
+        if self.always is not ...:
+            return 200, self.always
         if any(POISON in text for text in texts):
             return 400, {"error": {"message": "this text is refused"}}
         if "rerank" in path:
             words = _words(body["query"])
             scores = [float(len(words & _words(text))) for text in texts]
             order = sorted(range(len(texts)), key=lambda i: -scores[i])
+            if path.startswith("/v1"):
+                return 200, {"results": [{"index": i, "relevance_score": scores[i]} for i in order]}
             return 200, [{"index": i, "score": scores[i]} for i in order]
         rows = [[round(value, 6) for value in row] for row in self.encoder.encode(texts).tolist()]
         if self.zeros:
             self.zeros -= 1
             rows = [[0.0] * len(row) for row in rows]
-        if path.endswith("/api/embed"):
-            return 200, {"model": "m", "embeddings": rows}
-        data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
+        for word, number in self.numbers_of.items():
+            rows = [
+                [number] * len(row) if word in text else row for text, row in zip(texts, rows, strict=True)
+            ]
+        data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)][::-1]
         return 200, {
             "object": "list",
             "model": "m",
@@ -98,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        if self.owner.endless or self.owner.drips:
+        if self.owner.endless or self.owner.drips or self.owner.drips_headers:
             self._answer_without_end()
             return
         self.owner.keys.add(self.headers.get("Authorization", "").removeprefix("Bearer "))
@@ -112,14 +124,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer_without_end(self) -> None:
         self.owner.sent, self.close_connection = 0, True
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Connection", "close")
-        self.end_headers()
+        if not self.owner.drips_headers:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Connection", "close")
+            self.end_headers()
+        slow = self.owner.drips or self.owner.drips_headers
+        part = b"HTTP/1.1 200 OK\r\nX-Long: " if self.owner.drips_headers else b" " * (1 if slow else 1 << 16)
         with contextlib.suppress(OSError):
-            while self.owner.endless or self.owner.drips:
-                self.owner.sent += self.connection.send(b" " * (1 if self.owner.drips else 1 << 16))
-                time.sleep(0.01 if self.owner.drips else 0.0)
+            while self.owner.endless or self.owner.drips or self.owner.drips_headers:
+                self.owner.sent += self.connection.send(part)
+                part = part[-1:] if slow else part
+                time.sleep(0.01 if slow else 0.0)
 
     def log_message(self, *_: Any) -> None:
         return None

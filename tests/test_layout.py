@@ -23,7 +23,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
 ENGINES = {
     "whoosh": {"store/keyword/commits.py", "content/languages/stems.py"},
     "chromadb": {"semantic/vectors/chroma.py"},
-    "llama_index": {"llama.py", "semantic/inference/served.py"},
+    "httpx": {"semantic/inference/served.py"},
+    "llama_index": {"llama.py"},
     "huggingface_hub": {"semantic/models/fetch.py"},
     "psycopg": {"engines/postgres/server.py"},
     "mcp": {"doors/mcp/http.py", "doors/mcp/server.py"},

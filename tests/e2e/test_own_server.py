@@ -1,12 +1,10 @@
 """A vault embedded by a server of the user's own, which goes away and comes back."""
 
-import json
 from pathlib import Path
 
 from daemons import eventually
 from embedding_server import embedding_server
 
-TESTS = Path(__file__).parent.parent
 NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes and basil."}
 KEY = "sk-never-to-be-seen"
 
@@ -18,15 +16,11 @@ def test_a_server_embeds_and_its_absence_makes_vectors_late_and_nothing_else(dae
     key.chmod(0o600)
     with embedding_server() as server:
         port = server.port
-        options = {"base_url": server.url, "model_name": "tiny"}
-        rerank = {"base_url": server.url}
         daemon.environment |= {
-            "PYTHONPATH": str(TESTS),
-            "VAULTSEEK_MODEL__CLASS": "served_models.OverHttp",
-            "VAULTSEEK_MODEL__OPTIONS": json.dumps(options),
+            "VAULTSEEK_MODEL__URL": f"{server.url}/v1",
+            "VAULTSEEK_MODEL__NAME": "tiny",
             "VAULTSEEK_MODEL__KEY_FILE": str(key),
-            "VAULTSEEK_RERANKER__CLASS": "served_models.RerankedOverHttp",
-            "VAULTSEEK_RERANKER__OPTIONS": json.dumps(rerank),
+            "VAULTSEEK_RERANKER__URL": server.url,
         }
         assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
         answer = daemon.json("search", "switch of a pump", "--mode", "semantic", "--vault", str(root))
@@ -41,7 +35,7 @@ def test_a_server_embeds_and_its_absence_makes_vectors_late_and_nothing_else(dae
         assert not answer["partial"]
 
         status = daemon.run("status").stdout.replace("\n", " ")
-        assert f"is sent to {server.url} (on this machine, by OverHttp)" in status
+        assert f"is sent to {server.url}/v1 (on this machine)" in status
         doctor = daemon.run("doctor").stdout.replace("\n", " ")
         assert "the text of notes and questions is sent to" in " ".join(doctor.split())
 
@@ -68,11 +62,11 @@ def test_a_server_embeds_and_its_absence_makes_vectors_late_and_nothing_else(dae
     assert KEY not in "".join(file.read_text(errors="replace") for file in state.rglob("*") if file.is_file())
 
 
-def test_a_class_that_is_not_installed_leaves_the_search_by_word(daemon, vault):
+def test_an_address_that_is_wrong_leaves_the_search_by_word(daemon, vault):
     root = vault(NOTES)
-    daemon.environment["VAULTSEEK_MODEL__CLASS"] = "llama_index.embeddings.nosuch.NoSuchEmbedding"
+    daemon.environment["VAULTSEEK_MODEL__URL"] = "ftp://localhost/v1"
     daemon.run("index", "--vault", str(root))
     answer = eventually(lambda: daemon.json("search", "float switch", "--vault", str(root)))
     assert answer["results"][0]["path"] == "Pump.md"
     said = eventually(lambda: daemon.json("status")["daemon"]["worker"]["reason"] or "")
-    assert eventually(lambda: "pip install llama-index-embeddings-nosuch" in str(daemon.json("status"))), said
+    assert eventually(lambda: "expected the address before /embeddings" in str(daemon.json("status"))), said

@@ -212,7 +212,7 @@ def test_what_is_wrong_with_an_address_is_said(daemon, vault):
 
 
 def test_a_model_of_a_server_is_not_for_a_cluster(daemon, vault):
-    daemon.environment["VAULTSEEK_MODEL__CLASS"] = "llama_index.embeddings.nosuch.NoSuchEmbedding"
+    daemon.environment["VAULTSEEK_MODEL__URL"] = "http://127.0.0.1:1/v1"
     done = daemon.run("index", "--ray", "local", "--vault", str(vault({"a.md": "A pump."})))
     assert done.returncode == 3
     assert "the vectors of vault come from the server in your settings" in done.stderr

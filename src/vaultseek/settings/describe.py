@@ -204,6 +204,8 @@ def _message(detail: ErrorDetails, model: Model) -> str:
     location = detail["loc"]
     owner, field = _find(location, model)
     if detail["type"] == "extra_forbidden":
+        if (instead := getattr(owner, "former", {}).get(location[-1])) is not None:
+            return str(instead)
         return unknown_name(str(location[-1]), owner.model_fields, location[:-1])
     expected = allowed_values(field) if field else "something else"
     if detail["type"] == "missing":

@@ -15,7 +15,7 @@ from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import BUNDLED, HASHING
 from vaultseek.semantic.models.choice import AUTO, OFF
 from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
-from vaultseek.semantic.models.service import Service, secret_option
+from vaultseek.semantic.models.service import Service
 from vaultseek.settings.describe import Location, dotted_key, quote_value
 from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX, environment
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
@@ -42,7 +42,7 @@ def resolve_paths(
         except _Unusable as error:
             problems.append(error.problem)
     names: dict[str, str] = {}
-    for key in ("name", "other_languages"):
+    for key in () if settings.model.url else ("name", "other_languages"):
         name = getattr(settings.model, key)
         try:
             names[key] = _model_name(name, key, origin)
@@ -158,12 +158,6 @@ def _exists(path: Path) -> bool:
         return False
 
 
-_SECRET = (
-    "a secret is not allowed among the options; put it into a file of mode 0600 and name that as key_file, "
-    "or its variable as key_variable"
-)
-
-
 def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
     """Return a problem for each setting of a server that cannot be used."""
     found = [*_of_engine(settings.index)]
@@ -189,10 +183,8 @@ def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
 
 
 def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
-    if (name := secret_option(server.options)) is not None:
-        yield ("options", *name), _SECRET
-    elif server.service is not None and server.service.fault is not None:
-        yield ("class_name",), server.service.fault
+    if server.url and (fault := Service(server.url).fault) is not None:
+        yield ("url",), fault
     if server.key_file and (message := _message(Service("", key_file=server.key_file).key)) is not None:
         yield ("key_file",), message.removeprefix("key_file: ")
     if server.key_file and server.key_variable:

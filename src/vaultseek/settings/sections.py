@@ -1,8 +1,6 @@
 """The sections of the settings about models, the servers that stand in for them, and a team's server."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
@@ -13,6 +11,12 @@ from vaultseek.semantic.models.choice import AUTO
 from vaultseek.semantic.models.service import Service
 from vaultseek.settings import describe
 
+_URL = (
+    "no longer a setting; write url, the address before /embeddings or /rerank "
+    '(Ollama: url = "http://localhost:11434/v1"), and name, the model there'
+)
+_ARGUMENTS = ("options", "key_option")
+
 
 class Section(BaseModel):
     """A table of ``config.toml``: frozen, with no keys but its own."""
@@ -21,6 +25,8 @@ class Section(BaseModel):
 
     other_names: ClassVar[Mapping[str, str]] = {}
     """Names that others have for some keys."""
+    former: ClassVar[Mapping[str, str]] = {}
+    """Keys that a former version had, and what to write instead."""
 
     @model_validator(mode="before")
     @classmethod
@@ -29,39 +35,40 @@ class Section(BaseModel):
 
 
 class ServerSettings(Section):
-    """A server of the user's own, by any class of LlamaIndex."""
+    """A server of the user's own, which speaks as OpenAI's."""
 
-    class_name: str = ""
-    """A class of LlamaIndex that asks a server instead of a model on this machine, such as
-    "llama_index.embeddings.ollama.OllamaEmbedding"; empty for none. ``class`` is another name for it. Text is
-    then sent to that server."""
-    options: dict[str, Any] = Field(default={})
-    """The arguments that an object of this class is made with; no key is allowed among them."""
+    url: str = ""
+    """Address before ``/embeddings`` of a server that embeds instead of a model on this machine, such as
+    "http://localhost:11434/v1"; empty for none. Text is then sent to that server."""
     key_variable: str = ""
     """Environment variable of the daemon that holds the key for the server."""
     key_file: str = ""
     """File with the key, which only you can read (mode 0600), if it is not in a variable."""
-    key_option: str = Field(default="api_key", min_length=1)
-    """The argument of the class that gets the key."""
 
-    other_names: ClassVar[Mapping[str, str]] = {"class": "class_name"}
+    former: ClassVar[Mapping[str, str]] = {"class": _URL, "class_name": _URL}
 
-    @property
-    def service(self) -> Service | None:
-        """The server; None if no class is set."""
-        if not self.class_name:
-            return None
-        key = (self.key_variable, self.key_file, self.key_option)
-        return Service(self.class_name, json.dumps(self.options, sort_keys=True, default=str), *key)
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_line(cls, values: Any) -> Any:
+        """Leave out the arguments of a former version's class: the line about the class is enough."""
+        return (
+            {k: v for k, v in values.items() if k not in _ARGUMENTS} if isinstance(values, dict) else values
+        )
 
 
 class RerankerSettings(ServerSettings):
     """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
 
-    class_name: str = ""
-    """A node postprocessor of LlamaIndex, where ``search.rerank_model`` is "server", such as
-    "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"; empty for none. ``class`` is another name
-    for it. Passages and questions are then sent to that server."""
+    url: str = ""
+    """Address before ``/rerank`` of a server, where ``search.rerank_model`` is "server", such as
+    "http://localhost:8080"; empty for none. Passages and questions are then sent to that server."""
+    name: str = ""
+    """The server's name for the model, if it has several."""
+
+    @property
+    def service(self) -> Service | None:
+        """The server; None if there is none."""
+        return Service(self.url, self.name, self.key_variable, self.key_file) if self.url else None
 
 
 class ModelSettings(ServerSettings):
@@ -71,7 +78,7 @@ class ModelSettings(ServerSettings):
     """The model: "auto" is "bundled" for a vault in English, and for others the model of ``other_languages``
     if it is installed. "bundled" is the installed all-MiniLM-L6-v2; else "multilingual-e5-small", a model
     from `vaultseek models fetch`, or the folder of a model. "hashing" is a stand-in without meaning, for
-    tests."""
+    tests. With ``url``, the server's name for its model; "auto" if the server has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
     """Model for what an English one does not read: a vault in another language, and questions in other
     languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" where
@@ -87,16 +94,19 @@ class ModelSettings(ServerSettings):
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""
     """Any text; another one has everything embedded again, for a server with a new model."""
+    text_prefix: str = ""
+    """Words that the server's model needs before each passage, such as "search_document: "."""
+    query_prefix: str = ""
+    """Words that it needs before each question, such as "search_query: "."""
 
     @property
     def service(self) -> Service | None:
-        """The server that embeds; None if no class is set."""
-        service = super().service
-        if service is None:
+        """The server that embeds; None if there is none."""
+        if not self.url:
             return None
-        return replace(
-            service, batch=self.batch, seconds=self.seconds, window=self.window, revision=self.revision
-        )
+        name = "" if self.name == AUTO else self.name
+        asked = (self.batch, self.seconds, self.window, self.revision, self.text_prefix, self.query_prefix)
+        return Service(self.url, name, self.key_variable, self.key_file, *asked)
 
 
 class AgentSettings(Section):

@@ -1,7 +1,5 @@
 """An embedding server of the user's own: what it is told, what it may do wrong, and what stays secret."""
 
-import gc
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,8 @@ from vaultseek.semantic.inference import rerank, served
 from vaultseek.semantic.inference.embed import HashingEncoder, embed
 from vaultseek.semantic.inference.served import ServedEncoder, ServedReranker
 from vaultseek.semantic.models.choice import choose_models, counter_of
-from vaultseek.semantic.models.service import Service
+from vaultseek.semantic.models.service import Service, destination
 
-CLASS = "served_models.OverHttp"
 KEY = "sk-a-secret-that-nobody-reads"
 
 
@@ -32,13 +29,10 @@ def server() -> Iterator[EmbeddingServer]:
 def encoder(
     server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., ServedEncoder]:
-    monkeypatch.setattr(served, "RETRY_PAUSES", (0.0, 0.0))
     monkeypatch.setattr(served, "DOWN_SECONDS", (0.0,))
 
-    def make(class_name: str = CLASS, **settings: Any) -> ServedEncoder:
-        options = settings.pop("options", {"base_url": server.url, "model_name": "m"})
-        service = Service(class_name, json.dumps(options), **settings)
-        return ServedEncoder(service, tmp_path / "known.json")
+    def make(url: str = "", **settings: Any) -> ServedEncoder:
+        return ServedEncoder(Service(url or f"{server.url}/v1", "m", **settings), tmp_path / "known.json")
 
     return make
 
@@ -52,13 +46,6 @@ def test_texts_go_in_batches_and_come_back_as_unit_vectors(server, encoder):
     vectors = encoder(batch=4).encode(texts, pause=pause)
     assert server.requests == [1, 4, 4, 2]  # the first is the greeting
     np.testing.assert_allclose(vectors, HashingEncoder(32).encode(texts), atol=1e-4)
-
-
-def test_a_busy_server_is_asked_again(server, encoder):
-    model = encoder()
-    assert model.dimension == 32
-    server.failures = 2
-    assert model.encode(["patience"], pause=pause).shape == (1, 32)
 
 
 def test_a_text_that_the_server_refuses_fails_alone(server, encoder):
@@ -92,11 +79,12 @@ def test_a_server_that_gives_zeros_for_everything_costs_no_text(server, encoder)
 
 
 @pytest.mark.parametrize("requests", [1, 2, 3])
-def test_a_server_that_recovers_while_it_is_examined_costs_no_text(server, encoder, requests):
+@pytest.mark.parametrize("fault", ["zeros", "failures"])
+def test_a_server_that_recovers_while_it_is_examined_costs_no_text(server, encoder, fault, requests):
     model = encoder()
     assert model.dimension == 32
-    server.zeros = requests
-    for _ in range(3):
+    setattr(server, fault, requests)
+    for _ in range(requests + 1):
         try:
             assert not embed(model, ["one", "two"], pause=pause).failed
         except WorkerUnavailable:
@@ -152,32 +140,35 @@ def test_another_model_behind_the_same_address_is_noticed(server, encoder):
 
 
 def test_the_identity_is_that_of_the_model_not_of_the_way_to_it():
-    def fingerprint(**options: Any) -> str:
-        return Service(CLASS, json.dumps(options)).fingerprint
-
-    here, there = (
-        fingerprint(model_name="m", base_url="http://a"),
-        fingerprint(model_name="m", base_url="http://b"),
-    )
-    assert here == there != fingerprint(model_name="n", base_url="http://a")
-    assert Service(CLASS, revision="2").fingerprint != Service(CLASS).fingerprint
+    here = Service("http://a/v1", "m")
+    assert here.fingerprint == Service("https://b", "m", key_file="k", seconds=1).fingerprint
+    others = [Service("http://a/v1", "n"), Service("http://a/v1", "m", revision="2")]
+    others += [
+        Service("http://a/v1", "m", text_prefix="text: "),
+        Service("http://a/v1", "m", query_prefix="?"),
+    ]
+    assert len({here.fingerprint, *(other.fingerprint for other in others)}) == 5
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("url", "where"),
     [
-        (
-            {"base_url": "http://user:pass@10.0.0.5:8000/v1?k=s"},
-            "http://10.0.0.5:8000/v1 (out of this machine",
-        ),
-        ({"base_url": "http://localhost:11434"}, "http://localhost:11434 (on this machine"),
-        ({}, "wherever OverHttp sends it"),
+        ("http://10.0.0.5:8000/v1", "out of"),
+        ("http://localhost.example.com/v1", "out of"),
+        ("http://localhost:11434/v1", "on"),
+        ("http://127.0.0.1/v1", "on"),
+        ("http://[::1]:1/v1", "on"),
     ],
 )
-def test_the_destination_is_named_without_secrets(options, words):
-    destination = Service(CLASS, json.dumps(options)).destination
-    assert words in destination
-    assert "pass" not in destination
+def test_the_destination_says_whether_it_is_here(url, where):
+    assert destination(url) == f"{url} ({where} this machine)"
+
+
+def test_the_prefixes_of_the_model_precede_passages_and_questions(server, encoder):
+    model = encoder(text_prefix="passage: ", query_prefix="question: ")
+    for query, prefix in ((False, "passage: "), (True, "question: ")):
+        vectors = model.encode(["the pump"], query=query, pause=None if query else pause)
+        np.testing.assert_allclose(vectors, HashingEncoder(32).encode([f"{prefix}the pump"]), atol=1e-4)
 
 
 def test_the_key_comes_from_the_environment_or_a_private_file(server, encoder, tmp_path, monkeypatch):
@@ -194,6 +185,23 @@ def test_the_key_comes_from_the_environment_or_a_private_file(server, encoder, t
         encoder(key_file=str(file))
     with pytest.raises(ConfigError, match="not set"):
         encoder(key_variable="NO_SUCH_KEY")
+    monkeypatch.setenv("THE_KEY", f"{KEY}\nX: y")
+    with pytest.raises(ConfigError, match="no header may have") as caught:
+        encoder(key_variable="THE_KEY")
+    assert KEY not in str(caught.value)
+
+
+def test_a_key_that_is_gone_makes_vectors_late(server, encoder, tmp_path):
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    file.chmod(0o600)
+    model = encoder(key_file=str(file))
+    assert model.dimension == 32
+    file.rename(tmp_path / "elsewhere")
+    with pytest.raises(WorkerUnavailable, match="key_file"):
+        model.encode(["a text"], pause=pause)
+    (tmp_path / "elsewhere").rename(file)
+    assert model.encode(["a text"], pause=pause).shape == (1, 32)
 
 
 def test_the_key_is_in_no_error(server, encoder, monkeypatch):
@@ -206,35 +214,85 @@ def test_the_key_is_in_no_error(server, encoder, monkeypatch):
     assert KEY not in str(caught.value)
 
 
+def test_what_a_server_without_a_key_says_is_passed_on_in_one_line(server, encoder):
+    server.status = 404
+    with pytest.raises(WorkerUnavailable, match=r"404.*often with /v1.*no, not with") as caught:
+        encoder().encode(["a text"], pause=pause)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
-    ("class_name", "options", "words"),
+    "url",
     [
-        ("served_models.Nothing", {}, "cannot be imported"),
-        ("llama_index.embeddings.nosuch.NoSuch", {}, "pip install llama-index-embeddings-nosuch"),
-        ("pathlib.Path", {}, "not derived from LlamaIndex's BaseEmbedding"),
-        ("nonsense", {}, "no class"),
-        (CLASS, {"base_url": 5}, "cannot be made"),
-        (CLASS, {"base_url": "http://a", "api_key": "s"}, "hold a secret"),
-        (CLASS, {"default_headers": {"Authorization": "Bearer s"}}, r"default_headers\.Authorization"),
-        (CLASS, {"default_headers": {"X-Api-Key": "s"}}, "key_file"),
-        (CLASS, {"more": [{"headers": {"X-Mine": "Bearer s"}}]}, "hold a secret"),
+        "nonsense",
+        "ftp://a/v1",
+        "http://",
+        "http://a:0/v1",
+        "http://a:70000",
+        "http://a/\x00",
+        "file:///etc/passwd",
+        "http://user:pass@a/v1",
+        "http://a/v1?api_key=s",
+        "http://a/v1#s",
+        "http://[a/v1",
     ],
 )
-def test_settings_that_cannot_be_used_say_what_to_do(encoder, class_name, options, words):
-    with pytest.raises(ConfigError, match=words):
-        encoder(class_name, options=options)
+def test_an_address_that_cannot_be_used_says_what_is_expected(url):
+    with pytest.raises(ConfigError, match=r'expected the address before .*"http://localhost:11434/v1"'):
+        ServedEncoder(Service(url))
+    assert choose_models("auto", "auto", Service(url)).main.fault
 
 
 def test_a_served_model_takes_the_place_of_all_others():
-    service = Service(CLASS, window=100)
-    choice = choose_models("auto", "auto", service)
-    assert (choice.main.name, choice.main.window, choice.second) == ("OverHttp", 100, None)
+    choice = choose_models("auto", "auto", Service("http://a/v1", "m", window=100))
+    assert (choice.main.name, choice.main.window, choice.second) == ("m", 100, None)
     assert counter_of(choice.main)("two words") == 2
-    assert choose_models("auto", "auto", Service(CLASS, '{"api_key": "x"}')).main.fault
 
 
-def test_a_served_reranker_scores_every_text(server):
-    model = ServedReranker(Service("served_models.RerankedOverHttp", json.dumps({"base_url": server.url})))
+NUMBERS = [0.5] * 32
+WRONG = [
+    [],
+    {},
+    None,
+    5,
+    {"data": None},
+    {"data": []},
+    {"data": [{"index": 0, "embedding": NUMBERS}] * 2},
+    {"data": [{"index": 1, "embedding": NUMBERS}]},
+    {"data": [{"index": 0, "embedding": NUMBERS[:-1]}]},
+    {"data": [{"index": 0, "embedding": "AAAA"}]},
+    {"data": [{"index": 0, "embedding": [10**400] * 32}]},
+    {"data": [{"index": [], "embedding": NUMBERS}]},
+    {"data": [{"embedding": NUMBERS}]},
+]
+
+
+@pytest.mark.fault("K10")
+@pytest.mark.parametrize("wrong", WRONG)
+def test_an_answer_of_another_form_costs_no_text(server, encoder, wrong):
+    model = encoder()
+    assert model.dimension == 32
+    server.always = wrong
+    for query in (False, True):
+        with pytest.raises(WorkerUnavailable, match="the server"):
+            model.encode(["a text"], query=query, pause=None if query else pause)
+    server.always = ...
+    assert model.encode(["a text"], pause=pause).shape == (1, 32)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e39, 0])
+def test_a_vector_of_no_use_is_of_its_text_alone(server, encoder, number):
+    model = encoder()
+    assert model.dimension == 32
+    server.numbers_of = {"bad": number}
+    done = embed(model, ["fine", "a bad text", "fine too"], pause=pause)
+    assert [index for index, _ in done.failed] == [1]
+    assert np.isfinite(done.vectors[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("path", ["", "/v1"], ids=["TEI", "Cohere"])
+def test_a_served_reranker_scores_every_text(server, path):
+    model = ServedReranker(Service(server.url + path, "m"))
     scores = rerank.TimedReranker(model).score("green tea", ["black coffee", "green tea leaves", "tea"])
     assert scores.argsort().tolist() == [0, 2, 1]
     assert ((scores >= 0) & (scores <= 1)).all()
@@ -243,37 +301,39 @@ def test_a_served_reranker_scores_every_text(server):
         rerank.TimedReranker(model).score("green tea", ["tea"])
 
 
-TEI = "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"
-OLLAMA = ("llama_index.embeddings.ollama.OllamaEmbedding", {"model_name": "m", "base_url": ""})
-OPENAI = ("llama_index.embeddings.openai_like.OpenAILikeEmbedding", {"model_name": "m", "api_base": "/v1"})
+@pytest.mark.fault("K10")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        5,
+        {},
+        {"results": 1},
+        [{"index": 9, "score": 1}],
+        [{"index": "a", "score": 1}],
+        [{"index": 0}],
+        [[]],
+    ],
+)
+def test_scores_of_another_form_are_refused(server, wrong):
+    server.always = wrong
+    with pytest.raises(WorkerUnavailable, match="the server"):
+        rerank.TimedReranker(ServedReranker(Service(server.url))).score("green tea", ["tea"])
 
 
-@pytest.mark.parametrize(("class_name", "options"), [OLLAMA, OPENAI])
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
-def test_the_classes_of_the_documentation(server, encoder, monkeypatch, class_name, options):
-    monkeypatch.setenv("THE_KEY", KEY)
-    of_key = {"key_variable": "THE_KEY"} if "openai" in class_name else {}
-    texts = ["black coffee", "green tea leaves"]
-    model = encoder(class_name, options=addressed(server, options), **of_key)
-    np.testing.assert_allclose(model.encode(texts, pause=pause), HashingEncoder(32).encode(texts), atol=1e-4)
-    assert server.url in model.computing
-    if of_key:
-        assert KEY in server.keys
-    del model
-    gc.collect()
-
-
-def addressed(server: EmbeddingServer, options: dict[str, str]) -> dict[str, str]:
-    return {key: server.url + value if value != "m" else value for key, value in options.items()}
+def test_scores_out_of_bounds_are_brought_into_them(server):
+    server.always = [
+        {"index": 0, "score": 1e308},
+        {"index": 1, "score": -1e308},
+        {"index": 2, "score": float("nan")},
+    ]
+    model = ServedReranker(Service(server.url))
+    assert rerank.TimedReranker(model).score("tea", ["a", "b", "c"]).tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.fault("K10")
-@pytest.mark.parametrize(
-    ("class_name", "options"), [(CLASS, {"base_url": ""}), OLLAMA, OPENAI], ids=["urllib", "httpx", "httpx2"]
-)
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
-def test_an_answer_without_end_and_a_redirect_are_refused(server, encoder, class_name, options):
-    model = encoder(class_name, options=addressed(server, options))
+def test_an_answer_without_end_and_a_redirect_are_refused(server, encoder):
+    model = encoder()
     assert model.dimension == 32
     server.endless = True
     for query in (False, True):
@@ -287,51 +347,32 @@ def test_an_answer_without_end_and_a_redirect_are_refused(server, encoder, class
             with pytest.raises(WorkerUnavailable, match="redirects to another address"):
                 model.encode(["a text"], query=query, pause=None if query else pause)
         with pytest.raises(WorkerUnavailable, match="redirects"):
-            encoder(class_name, options=addressed(server, options)).encode(["a text"], pause=pause)
+            encoder().encode(["a text"], pause=pause)
         assert not elsewhere.requests
     server.redirect = ""
     assert model.encode(["a text"], pause=pause).shape == (1, 32)
-    del model
-    gc.collect()
 
 
 @pytest.mark.fault("K10")
-def test_an_answer_that_drips_holds_no_thread(server, encoder, monkeypatch):
+@pytest.mark.parametrize("where", ["drips", "drips_headers"])
+def test_an_answer_that_drips_ends_at_the_deadline(server, encoder, monkeypatch, where):
     model = encoder(seconds=0.2)
     assert model.dimension == 32
     monkeypatch.setattr(served, "QUERY_SECONDS", 0.2)
-    server.drips = True
+    setattr(server, where, True)
     for _ in range(5):
         with pytest.raises(WorkerUnavailable, match="took too long"):
             model.encode(["a text"], pause=pause)
-    server.drips = False
+    setattr(server, where, False)
     monkeypatch.undo()
     assert model.encode(["a text"], pause=pause).shape == (1, 32)
 
 
 @pytest.mark.fault("K10")
-def test_a_reranker_without_end_and_its_redirect_are_refused(server):
-    options = json.dumps({"base_url": server.url, "model_name": "m"})
-    for name in (TEI, "served_models.RerankedOverHttp"):
-        for behaviour, words in ((("endless", True), "more than"), (("redirect", server.url), "redirects")):
-            model = ServedReranker(Service(name, options))
-            setattr(server, *behaviour)
-            with pytest.raises(WorkerUnavailable, match=words):
-                rerank.TimedReranker(model).score("green tea", ["tea"])
-            server.endless, server.redirect = False, ""
+@pytest.mark.parametrize(("behaviour", "words"), [("endless", "more than"), ("redirect", "redirects")])
+def test_a_reranker_without_end_and_its_redirect_are_refused(server, behaviour, words):
+    setattr(server, behaviour, server.url)
+    with pytest.raises(WorkerUnavailable, match=words):
+        rerank.TimedReranker(ServedReranker(Service(server.url))).score("green tea", ["tea"])
+    server.endless, server.redirect = False, ""
     assert not server.requests
-
-
-def test_the_reranker_of_the_documentation(server):
-    model = ServedReranker(Service(TEI, json.dumps({"base_url": server.url, "model_name": "m"})))
-    scores = rerank.TimedReranker(model).score("green tea", ["black coffee", "green tea leaves", "tea"])
-    assert scores.argsort().tolist() == [0, 2, 1]
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # sockets of the libraries
-def test_what_a_server_answered_is_told_though_its_class_would_try_for_minutes(server, encoder):
-    server.status = 500
-    options = {"api_base": f"{server.url}/v1", "model_name": "m"}
-    model = encoder("llama_index.embeddings.openai_like.OpenAILikeEmbedding", options=options, seconds=5.0)
-    with pytest.raises(WorkerUnavailable, match="500"):
-        model.encode(["one"], pause=pause)

@@ -76,7 +76,8 @@ def find_model(name: str) -> LocalModel:
 
 def served_model(service: Service) -> LocalModel:
     """Return the model behind a server; its fault says why the settings cannot be used."""
-    return LocalModel(service.name, None, service.fingerprint, service.window, service.fault, service=service)
+    name = service.model or "the server's model"
+    return LocalModel(name, None, service.fingerprint, service.window, service.fault, service=service)
 
 
 def find_directory(name: str) -> Path | None:

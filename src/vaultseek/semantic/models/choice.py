@@ -59,7 +59,7 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
     A ``service`` takes the place of both. A second model that is not installed is left out; a first one that
     is not, is replaced by one with a fault."""
     if service is not None:
-        return VaultModels(served_model(service), why="set as model.class_name")
+        return VaultModels(served_model(service), why="set as model.url")
     automatic = name == AUTO
     why = "the only one there is" if automatic else "set as model.name"
     main = _readable(_find(BUNDLED if automatic else name))

@@ -156,4 +156,4 @@ def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
     return np.array(sorted({*first}), np.int64)
 
 
-_NO_SERVER = "no server reranks: set reranker.class_name, then restart the daemon"
+_NO_SERVER = "no server reranks: set reranker.url, then restart the daemon"

@@ -21,7 +21,6 @@ from vaultseek.base.child_process import (
 )
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
-from vaultseek.semantic.inference.masking import MASK, mask_output
 from vaultseek.semantic.models.encoder import Encoder
 from vaultseek.semantic.models.service import Service
 from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
@@ -50,14 +49,12 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     from vaultseek.semantic.worker.queues import Queues
 
     settings = hello.header
-    if settings.get("service") or settings.get("reranker"):
-        mask_output()
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may come back
         encoder.encode(["warm up"], query=True)
     return_free_memory()  # of reading the model: half as much again as what it needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
-    reranker = Service.from_json(settings.get("reranker"))
+    reranker = Service(**settings["reranker"]) if settings.get("reranker") else None
     handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker)
     outbox.encoder = encoder
     ready = {"ready": True, "model": encoder.fingerprint}
@@ -81,10 +78,10 @@ def _dimension(encoder: Encoder) -> int:
 
 def _load(settings: JSON) -> Encoder:
     """Return the model, with a process for long runs if bfloat16 may be faster."""
-    if (service := Service.from_json(settings.get("service"))) is not None:
+    if settings.get("service"):
         from vaultseek.semantic.inference.served import ServedEncoder
 
-        return ServedEncoder(service)
+        return ServedEncoder(Service(**settings["service"]))
     from vaultseek.semantic.inference.bert import BertEncoder
     from vaultseek.semantic.inference.bert_torch import has_bfloat16
     from vaultseek.semantic.inference.embed import load
@@ -111,8 +108,6 @@ class _Outbox:
 
     def send(self, header: JSON, arrays: Sequence[Array] = ()) -> None:
         computing = self.encoder.computing if self.encoder else None
-        if "ready" not in header:
-            header = MASK.value(header)
         data = pack({**header, "peak": peak_bytes(), "computing": computing}, arrays)
         with self._lock:
             try:

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +204,8 @@ class Supervisor:
         hello = {
             "model": self._model.name,
             "directory": str(self._model.directory) if self._model.directory else None,
-            "service": None if self._model.service is None else self._model.service.as_json(),
-            "reranker": None if self._settings.reranker is None else self._settings.reranker.as_json(),
+            "service": self._model.service and asdict(self._model.service),
+            "reranker": self._settings.reranker and asdict(self._settings.reranker),
         }
         child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
         self._child = child

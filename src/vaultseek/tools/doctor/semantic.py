@@ -16,7 +16,7 @@ from vaultseek.semantic.models.fetch import recorded_digests
 from vaultseek.semantic.models.metadata import digest, window_of
 from vaultseek.semantic.models.packed import PACKED, verify_packed
 from vaultseek.semantic.models.safety import check_model, verify_bundled
-from vaultseek.semantic.models.service import SERVER
+from vaultseek.semantic.models.service import SERVER, destination
 from vaultseek.semantic.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
 from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
@@ -89,8 +89,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         if fault is not None:
             yield Finding(check, BROKEN, fault, f"correct [{check}] in config.toml", "it cannot be used")
         else:
-            message = f"{what} {service.destination}"
-            yield Finding(check, OK, message, public=f"{what} a server, by {service.class_name}")
+            message = f"{what} {destination(service.url)}"
+            yield Finding(check, OK, message, public=f"{what} a server")
 
 
 def _model(check: str, name: str) -> Finding:

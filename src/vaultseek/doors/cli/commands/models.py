@@ -138,8 +138,8 @@ def use(invocation: Invocation, model: str) -> None:
     value, kind = _resolve(model)
     section, key = _KEYS[kind]
     settings = _settings(invocation)
-    if kind == "embedding" and settings.model.class_name:
-        raise ConfigError("a server embeds, by model.class_name; remove that from config.toml first")
+    if kind == "embedding" and settings.model.url:
+        raise ConfigError("a server embeds, by model.url; remove that from config.toml first")
     before = getattr(getattr(settings, section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)
@@ -205,7 +205,7 @@ def _used(settings: Settings) -> dict[str, str]:
     from vaultseek.semantic.models.service import SERVER
 
     uses = {}
-    if not settings.model.class_name:
+    if not settings.model.url:
         uses[BUNDLED if settings.model.name == AUTO else settings.model.name] = _IN_USE
         other = choose_models(settings.model.name, settings.model.other_languages).second
         if other is not None:
