@@ -358,6 +358,8 @@ RERANK_ANSWER_SECONDS = 0.15
 """Part of the deadline for reranking reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space below which a disk counts as full."""
+PROPOSED_BYTES = 150_000 * 384 * 4
+"""Size of a collection from which Chroma proposes the nearest vectors, if memory allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
 """Memory for the vectors of a collection, a byte per number, that are all scanned for a query. For a larger
 collection, Chroma proposes candidates, or the scan uses full precision."""

@@ -17,6 +17,7 @@ TokenCount = Callable[[str], int]
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 EngineKind = Literal["embedded", "postgres"]
+VectorIndexKind = Literal["auto", "exact", "chroma"]
 CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
 STAGES = frozenset({"rerank", "expansion"})
 """Stages of a search that are not lanes; ``partial`` may name them too."""

@@ -285,7 +285,9 @@ def _models(settings: Settings) -> ModelSource:
         log.error("semantic search is off: %s", choice.main.fault)
     folder = paths.state_directory()
     of_worker = WorkerSettings(
-        reranker=settings.reranker.service, idle_seconds=60 * settings.model.idle_minutes or None
+        reranker=settings.reranker.service,
+        vector_index=settings.vectors.index,
+        idle_seconds=60 * settings.model.idle_minutes or None,
     )
     if sends := sent_text(settings.model.service, settings.reranker.service):
         log.warning("%s", sends)

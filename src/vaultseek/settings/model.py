@@ -15,7 +15,14 @@ from vaultseek.base.model import EngineKind
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
-from vaultseek.settings.sections import AgentSettings, ModelSettings, RerankerSettings, Section, TeamSettings
+from vaultseek.settings.sections import (
+    AgentSettings,
+    ModelSettings,
+    RerankerSettings,
+    Section,
+    TeamSettings,
+    VectorSettings,
+)
 
 Language = Literal[
     "ar", "bg", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id",
@@ -147,6 +154,7 @@ class Settings(Section):
     index: IndexSettings = IndexSettings()
     model: ModelSettings = ModelSettings()
     reranker: RerankerSettings = RerankerSettings()
+    vectors: VectorSettings = VectorSettings()
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
     agents: AgentSettings = AgentSettings()

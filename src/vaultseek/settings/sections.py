@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from vaultseek.base import limits
+from vaultseek.base.model import VectorIndexKind
 from vaultseek.errors import BadQuery
 from vaultseek.semantic.models.choice import AUTO
 from vaultseek.semantic.models.service import Service
@@ -129,6 +130,15 @@ class AgentSettings(Section):
             except BadQuery as error:
                 raise ValueError(f'folders as "Journal/" and filters as "tag:private"; {error}') from None
         return hide
+
+
+class VectorSettings(Section):
+    """``[vectors]``: how the nearest vectors are found."""
+
+    index: VectorIndexKind = "auto"
+    """"exact" compares a question with every vector; "chroma" lets Chroma propose the nearest, and compares
+    only those: faster from about 150,000 vectors, for another copy on disk and twice their size in memory.
+    "auto" uses Chroma from that number if there is enough memory. Takes effect when the daemon restarts."""
 
 
 class TokenSettings(Section):

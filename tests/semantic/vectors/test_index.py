@@ -68,15 +68,16 @@ def opener(tmp_path: Path) -> Opener:
     return lambda: VectorIndex(tmp_path / "store", "chunks")
 
 
-@pytest.fixture(params=["scanned", "coarse", "unproposed", "proposed"])
+@pytest.fixture(params=["scanned", "coarse", "unproposed", "proposed", "chosen"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Opener]:
-    """Opens indexes that answer in full precision, by codes first, or, beyond the budget, without and with
-    what Chroma proposes."""
+    """Opens indexes that answer in full precision, by codes first, beyond the budget without and with what
+    Chroma proposes, or by Chroma below the budget, as the user may choose."""
     opened: list[VectorIndex] = []
+    chosen = bool if request.param == "chosen" else (lambda size: False)
 
     def open_index() -> VectorIndex:
-        is_proposed = request.param == "proposed"
-        opened.append(VectorIndex(tmp_path / "store", "chunks", ChromaProcess if is_proposed else None))
+        open_chroma = ChromaProcess if request.param in ("proposed", "chosen") else None
+        opened.append(VectorIndex(tmp_path / "store", "chunks", open_chroma, chosen))
         return opened[-1]
 
     if request.param == "coarse":
@@ -385,3 +386,46 @@ def test_rows_that_another_program_changes_are_damage(damage: Callable[[Path], N
         index.vectors([1])
     with pytest.raises(IndexDamaged, match="another program"):
         index.apply(entries(unit(3), first=6))
+
+
+def displace_rows(folder: Path) -> None:
+    """Move a fifth of what Chroma has far away, so that it answers as before without an error."""
+    process = ChromaProcess(folder)
+    for row in range(0, 500, 5):
+        process.add(row, -unit(500)[row : row + 1])
+    process.end()
+
+
+def with_other_vectors(folder: Path) -> None:
+    """Put the vectors of another model in place of Chroma's."""
+    process = ChromaProcess(folder)
+    process.add(0, unit(500, seed=9))
+    process.end()
+
+
+def close(index: VectorIndex) -> None:
+    """End the process of an index, and keep its files."""
+    proposals_of = index._current.proposals
+    proposals_of._index.end()
+    proposals_of._has_ended = True
+    proposals_of._asked.set()
+    proposals_of._thread.join()
+
+
+@pytest.mark.parametrize("damage", ["displaced", "other"])
+def test_an_index_that_does_not_find_what_a_scan_finds_is_filled_again(
+    tmp_path: Path, counted: type[Counted], damage: str
+) -> None:
+    stored = entries(unit(500))
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(stored)
+    propose(index)
+    close(index)
+    assert counted.written == 500
+    (folder,) = tmp_path.glob("*.proposals")
+    {"other": with_other_vectors, "displaced": displace_rows}[damage](folder)
+    again = VectorIndex(tmp_path, "chunks", counted)
+    propose(again)
+    assert counted.written == 1000
+    assert notes_of(again.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
+    again.end()

@@ -1,13 +1,13 @@
 """The vector index: the nearest vectors with exact filters.
 
-A matrix of all vectors is scanned, which is exact; its files are the source of truth. Beyond the matrix's
-budget an approximate index proposes candidates, which are scored in full precision. If it is not ready, or a
+A matrix of all vectors is scanned, which is exact; its files are the source of truth. For many vectors, an
+approximate index proposes candidates, which are scored in full precision. If it is not ready, or a
 filter leaves few notes, all vectors are scored. Runs in the semantic worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,12 +34,21 @@ NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 class VectorIndex:
     """A collection of vectors. One thread writes; others may search at the same time."""
 
-    def __init__(self, folder: Path, name: str, open_index: OpenIndex | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        open_index: OpenIndex | None = None,
+        is_proposed: Callable[[int], bool] = lambda vectors: False,
+    ) -> None:
         """Open the index in files of this name in ``folder``, created if need be.
 
-        ``open_index`` opens an approximate index for it. Raises ``IndexDamaged``.
+        ``open_index`` opens an approximate index. It is asked beyond the matrix's budget, or if
+        ``is_proposed`` returns true for the vectors' size in bytes. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
+        self._is_proposed = is_proposed
+        self._proposed = False
         self._file = MatrixFile(folder, name)
         self.version: str | None = None
         """The version that the last complete ``apply`` set."""
@@ -122,8 +131,11 @@ class VectorIndex:
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:
-        proposals = None if self._matrix.in_budget else self._proposals
-        self._current = _Current(self._matrix.snapshot(self._file.vectors()), proposals)
+        vectors = self._file.vectors()
+        if not self._proposed:  # stays true: the index's own memory counts as used
+            self._proposed = not self._matrix.in_budget or self._is_proposed(vectors.nbytes)
+        proposals = self._proposals if self._proposed else None
+        self._current = _Current(self._matrix.snapshot(vectors), proposals)
 
     def _pages(self) -> Iterator[VectorBatch]:
         snapshot = self._current.snapshot

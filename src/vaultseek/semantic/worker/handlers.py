@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from vaultseek.base.model import VectorIndexKind
 from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
 from vaultseek.semantic.inference import rerank
 from vaultseek.semantic.inference.embed import embed
@@ -32,11 +33,12 @@ class RequestHandlers:
         encoder: Encoder,
         pause: Callable[[], None],
         reranking: Service | None = None,
+        vector_index: VectorIndexKind = "auto",
     ) -> None:
         """``reranking`` is the server that `SERVER` means as the name of a reranker."""
         self._reranking = reranking
         self._encoder = encoder
-        self._stores = StoreCache()
+        self._stores = StoreCache(vector_index)
         self._pause = pause
         self._rerankers: dict[str, TimedReranker] = {}
         self._calls: dict[str, Callable[[Frame], Reply]] = {

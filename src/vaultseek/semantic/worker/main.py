@@ -55,7 +55,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     return_free_memory()  # of reading the model: half as much again as what it needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service(**settings["reranker"]) if settings.get("reranker") else None
-    handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker)
+    handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker, settings["vector_index"])
     outbox.encoder = encoder
     ready = {"ready": True, "model": encoder.fingerprint}
     outbox.send({**ready, "dimension": _dimension(encoder), "window": encoder.window})

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base import limits
-from vaultseek.base.model import Reason
+from vaultseek.base.model import Reason, VectorIndexKind
 from vaultseek.semantic.models.calibration import DEFAULT
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
@@ -53,10 +53,12 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child; but for ``reranker`` and ``idle_seconds``, only tests change the defaults."""
+    """Settings of the child; but for the first three, only tests change the defaults."""
 
     reranker: Service | None = None
     """The reranker of a server, which `SERVER` names; None if the settings have none."""
+    vector_index: VectorIndexKind = "auto"
+    """Whether Chroma is asked for the nearest vectors: of many, never, or always."""
     idle_seconds: float | None = None
     """Time without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from vaultseek.base import limits
+from vaultseek.base.model import VectorIndexKind
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix_file import MatrixFile
 from vaultseek.semantic.worker.chroma_process import ChromaProcess
@@ -16,7 +19,8 @@ from vaultseek.semantic.worker.chroma_process import ChromaProcess
 class StoreCache:
     """The open stores. Reading and writing at the same time is fine; dropping waits for readers."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: VectorIndexKind = "auto") -> None:
+        self._kind = kind
         self._stores: dict[str, _OpenStore] = {}
         self._lock = threading.Lock()
 
@@ -48,15 +52,16 @@ class StoreCache:
                 store.close()
                 store = None
             if store is None:
-                store = self._stores[path] = _OpenStore(Path(path))
+                store = self._stores[path] = _OpenStore(Path(path), self._kind)
             return store
 
 
 class _OpenStore:
     """A store's folder, its open collections, and a lock for readers and its removal."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: VectorIndexKind) -> None:
         self._folder = folder
+        self._kind = kind
         self._indexes: dict[str, VectorIndex] = {}
         self.lock = threading.RLock()
 
@@ -75,5 +80,22 @@ class _OpenStore:
             if name not in self._indexes:
                 if not create and not MatrixFile(self._folder, name).exists:
                     return None
-                self._indexes[name] = VectorIndex(self._folder, name, ChromaProcess)
+                open_index = None if self._kind == "exact" else ChromaProcess
+                is_proposed = has_memory if self._kind == "auto" else bool
+                self._indexes[name] = VectorIndex(self._folder, name, open_index, is_proposed)
             return self._indexes[name]
+
+
+def has_memory(vectors: int) -> bool:
+    """Return whether there are enough ``vectors``, in bytes, for Chroma, and enough memory for both."""
+    if vectors < limits.PROPOSED_BYTES:
+        return False
+    try:
+        available = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return True  # only Linux reports it
+    return available is None or int(available[1]) * limits.KIB > _CHROMA_MEMORY * vectors
+
+
+_CHROMA_MEMORY = 4
+"""Bytes of memory for each byte of vectors, with room for the rest of the machine: Chroma takes two."""

@@ -205,6 +205,7 @@ class Supervisor:
             "model": self._model.name,
             "directory": str(self._model.directory) if self._model.directory else None,
             "service": self._model.service and asdict(self._model.service),
+            "vector_index": self._settings.vector_index,
             "reranker": self._settings.reranker and asdict(self._settings.reranker),
         }
         child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
