@@ -86,8 +86,8 @@ def test_a_query_names_the_place_of_a_pattern_that_is_too_large() -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("/(?R)/", "calls of groups such as (?R) and the flags f, V and x are not supported"),
-        ("/(?x) a/", "calls of groups such as (?R) and the flags f, V and x are not supported"),
+        ("/(?R)/", "group calls such as (?R) and the flags f, V and x are not supported"),
+        ("/(?x) a/", "group calls such as (?R) and the flags f, V and x are not supported"),
         ("/(a{100}){1000}/", "its counts make more than 10,000 characters of it; use smaller ones"),
     ],
 )

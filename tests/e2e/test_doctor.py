@@ -320,7 +320,7 @@ def test_an_audit_finds_a_vector_of_another_text(doctor, daemon, vault):
     root = daemon.indexed(vault({f"{n}.md": f"Note {n} about granite and basalt." for n in range(3)}))
     check = f"audit of {root.name}"
     code, findings = doctor("--audit", "--no-worker")
-    assert (code, findings[check]["message"]) == (0, "3 notes with vectors of the present texts")
+    assert (code, findings[check]["message"]) == (0, "3 notes with up-to-date vectors")
     assert check not in doctor("--no-worker")[1]
     with contextlib.closing(sqlite3.connect(data_directory(root) / "ledger.sqlite")) as ledger, ledger:
         ledger.execute("UPDATE notes SET title = 'Gneiss' WHERE path = '1.md'")

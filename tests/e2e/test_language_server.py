@@ -447,7 +447,9 @@ async def test_links_can_be_mended_and_mentions_linked(served):
         assert new_texts((await actions_at(here, "Garden.md", 0, 20))["Change to #Alarm"].edit) == [
             "Pump#Alarm"
         ]
-        assert new_texts((await actions_at(here, "Garden.md", 0, 40))["Lead to b/Twin.md"].edit) == ["b/Twin"]
+        assert new_texts((await actions_at(here, "Garden.md", 0, 40))["Point to b/Twin.md"].edit) == [
+            "b/Twin"
+        ]
         mention = await actions_at(here, "Garden.md", 1, 6)
         assert new_texts(mention["Link bilge to Pump.md"].edit) == ["[[Pump|bilge]]"]
         every = await here.client.code_action_resolve_async(

@@ -118,7 +118,7 @@ def harm(title: str, text: str, changed: str) -> str | None:
     """Return what an action has broken; None if it is only what its title says."""
     before, after = parse(text, "Draft.md"), parse(changed, "Draft.md")
     old, new = facts(before), facts(after)
-    if title.startswith(("Change to", "Lead to")):
+    if title.startswith(("Change to", "Point to")):
         # Its address is in the definition, or it is in hidden text itself.
         wrong = [name for name in old if old[name] != new[name] and name != "hidden"]
     else:
@@ -139,7 +139,7 @@ def harm(title: str, text: str, changed: str) -> str | None:
         wrong += [] if len(added) == 1 or (many and added) else [f"{len(added)} links"]
         wrong += [] if same and ids == ids_now else ["properties or ids"]
         wrong += [f"embed {link}" for link in added if link[0] == "embed"]
-    elif title.startswith(("Change to", "Lead to")):
+    elif title.startswith(("Change to", "Point to")):
         written = [link.written for link in before.links]
         differ = {written[at] for at, (a, b) in enumerate(zip(links, now, strict=False)) if a != b}
         wrong += [] if len(links) == len(now) and len(differ) == 1 and ids == ids_now else [f"links {differ}"]
@@ -208,4 +208,4 @@ async def test_l9_every_edit_that_an_action_proposes_leaves_the_rest_of_a_note_a
                     broken.append(f"{title}: {reason}\n{changed}")
             here.close("Draft.md")
     assert "\n\n".join(broken[:3]) == ""
-    assert {"Insert a", "Link boiler", "Link every", "Change to", "Lead to"} <= titles
+    assert {"Insert a", "Link boiler", "Link every", "Change to", "Point to"} <= titles

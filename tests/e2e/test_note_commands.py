@@ -142,7 +142,9 @@ def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
     vault = indexed_vault({"empty.md": "", "quay.md": "# Quay\n\nCranes unload.\n"})
     done = vault.run("related", "empty.md")
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout == "Found nothing related to empty.md: no note is near in meaning or linked with it.\n"
+    assert (
+        done.stdout == "Found nothing related to empty.md: no note is similar in meaning or linked with it.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -349,7 +351,8 @@ def test_a_saved_search_stands_for_its_query(daemon, vault):
     assert daemon.paths("@todo", "@dash-1", "valve", *here) == ["copy/pumps.md"]
     answer = daemon.json("search", "@tod", *here)
     assert (
-        '"@tod" was taken as a word; the saved searches are @Dash-1, @todo' in answer["interpreted"]["notes"]
+        '"@tod" was treated as a word; the saved searches are @Dash-1, @todo'
+        in answer["interpreted"]["notes"]
     )
     assert daemon.json("search", "@todo", *here)["query"] == "@todo"
     assert daemon.json("why", "@todo", "tea", *here)["verdict"] == "filtered"
@@ -384,7 +387,7 @@ def test_a_part_of_a_note_whose_name_has_a_hash_is_read(daemon, vault):
     wrong = daemon.run("read", "C# notes#Looops", *here)
     assert (wrong.returncode, "has no heading" in wrong.stderr) == (1, True)
     twice = daemon.run("read", "C# notes#Loops", "--lines", "3-5", *here)
-    assert (twice.returncode, "names a part of a note; leave out that or --lines" in twice.stderr) == (
+    assert (twice.returncode, "names a part of a note; leave out the part or --lines" in twice.stderr) == (
         2,
         True,
     )

@@ -616,7 +616,7 @@ def test_a_late_answer_leaves_what_is_typed_beside_it(reader):
 def test_a_step_by_meaning_is_drawn_otherwise_than_a_link(reader):
     reader.page.goto(f"{reader.served.root}/?view=graph&vault=vault&from=Lonely.md&to=sub/Tea.md")
     reader.expect(reader.page.locator("#graph line.step.meaning")).to_have_count(1)
-    reader.sees("#graph .steps", "near in meaning")
+    reader.sees("#graph .steps", "similar in meaning")
 
 
 def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):

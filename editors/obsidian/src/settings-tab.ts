@@ -30,7 +30,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 		return [
 			{
 				name: "Socket",
-				desc: "Path of the daemon's socket. Leave it empty for the usual one.",
+				desc: "Path of the daemon's socket. Leave it empty for the default.",
 				control: { type: "text", key: "socket", placeholder: socketPath(""), validate: wrongSocket },
 			},
 			{

@@ -132,10 +132,10 @@ def read(stream: IO[bytes]) -> tuple[JSON, bytes] | None:
 def lengths_of(prefix: bytes) -> tuple[int, int]:
     """Return the lengths of a frame's parts. Raises `FrameLost`."""
     if len(prefix) < PREFIX.size:
-        raise FrameLost("a message of a child process was cut off")
+        raise FrameLost("a child process's message was cut off")
     magic, head, payload = PREFIX.unpack(prefix)
     if magic != _MAGIC:
-        raise FrameLost("the pipe of a child process carries something that is not a message")
+        raise FrameLost("a child process sent something that is not a message")
     try:
         _check_lengths(head, payload)
     except FrameTooLarge as error:
@@ -150,7 +150,7 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict) or len(payload) != size:
-        raise FrameLost("a message of a child process cannot be read")
+        raise FrameLost("a child process sent an unreadable message")
     return header, payload
 
 

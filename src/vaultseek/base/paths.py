@@ -106,7 +106,7 @@ def private_directory(path: Path) -> Path:
         status = path.stat()
         if status.st_uid != os.geteuid():
             raise Unavailable(
-                f"the folder {path} belongs to another user, who could read and change what is in it; "
+                f"the folder {path} belongs to another user, who could read and change its content; "
                 "remove it, or run `sudo chown -R $USER` on it"
             )
         if status.st_mode & 0o077:
@@ -174,7 +174,7 @@ def no_folder_reason(path: str | Path) -> str:
     try:
         os.stat(path)
     except PermissionError:
-        return "a folder above it may not be entered, so look at its permissions"
+        return "a folder above it cannot be entered, so check its permissions"
     except (OSError, ValueError):
         return "no such folder"
     return "a file, expected a folder of notes"
@@ -260,8 +260,8 @@ def unsuitable_vault_reason(root: Path) -> str | None:
     if (below and not root.is_relative_to("/dev/shm")) or str(root) in _SYSTEM_FOLDERS:
         return "belongs to the system"
     for folder, content in (
-        (data_directory(), "the indexes of vaultseek itself"),
-        (state_directory(), "the log of vaultseek itself"),
+        (data_directory(), "vaultseek's own indexes"),
+        (state_directory(), "vaultseek's own log"),
     ):
         own = _path(os.path.realpath(folder))
         if own.is_relative_to(root) or root.is_relative_to(own):

@@ -21,7 +21,7 @@ Spans = Sequence[tuple[int, int]]
 
 
 class BadPattern(ValueError):
-    """A pattern that is no regular expression, or too large for one; the message says why."""
+    """A pattern that is not a regular expression, or too large for one; the message says why."""
 
 
 class PatternTooLarge(BadPattern):
@@ -55,10 +55,10 @@ def check_size(pattern: str) -> None:
     if len(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
     if _COSTLY.search(pattern):
-        raise PatternTooLarge("calls of groups such as (?R) and the flags f, V and x are not supported")
+        raise PatternTooLarge("group calls such as (?R) and the flags f, V and x are not supported")
     if _size(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(
-            f"its counts make more than {PATTERN_CHARS:,} characters of it; use smaller ones"
+            f"its repetition counts expand to more than {PATTERN_CHARS:,} characters; use smaller ones"
         )
 
 

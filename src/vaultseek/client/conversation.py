@@ -152,7 +152,7 @@ def pauses(deadline: float) -> Iterator[float]:
 
 def connection_lost(method: str) -> Unavailable:
     """Return the error for a connection that ended before ``method`` was answered."""
-    return Unavailable(f"the daemon went away before it answered {quote(method)}; try again")
+    return Unavailable(f"the daemon disconnected before it answered {quote(method)}; try again")
 
 
 def timed_out(method: str) -> Cancelled:
@@ -162,7 +162,7 @@ def timed_out(method: str) -> Cancelled:
 
 def unanswered(path: Path | str) -> Unavailable:
     """Return the error for a daemon that accepts a connection but does not answer ``initialize``."""
-    return Unavailable(f"the daemon at {path} does not answer; its log may say why")
+    return Unavailable(f"the daemon at {path} does not answer; see its log")
 
 
 def _message(body: bytes) -> JSON:

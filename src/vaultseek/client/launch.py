@@ -96,7 +96,7 @@ def _wait(child: subprocess.Popen[bytes], log: Path, offset: int, path: Path, un
 
 
 def _explain(ended: int, log: Path, offset: int, path: Path, until: float) -> None:
-    message = _last_line(log, offset) or f"the daemon ended with status {ended}; its log is {log}"
+    message = _last_line(log, offset) or f"the daemon exited with status {ended}; see its log {log}"
     if ended == ConfigError.exit_code:
         raise ConfigError(message)
     # It may have lost the race to another one, which holds the lock and is about to bind.

@@ -97,7 +97,7 @@ class FolderSource:
             )
             progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
-        return Reason("being_read", "still looking for the notes of this vault") if is_first else None
+        return Reason("being_read", "still scanning for the notes of this vault") if is_first else None
 
     def missing_seconds(self) -> float:
         """Return how long the vault's folder has been missing."""
@@ -255,7 +255,7 @@ class FolderSource:
         ):
             return False
         message = (
-            f"{len(changes.removed)} notes are gone at once; the index is kept."
+            f"{len(changes.removed)} notes disappeared at once; their index is kept."
             " If they were deleted on purpose, run `vaultseek index`"
         )
         self._reporter.set_state("vault_missing", Reason("vault_missing", message))

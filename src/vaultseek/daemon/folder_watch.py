@@ -108,7 +108,7 @@ class FolderWatch:
         self._watcher.look()
         if self._watcher.poll_reason != self._poll_reason:
             self._poll_reason = self._watcher.poll_reason
-            self.request_rescan("other folders are watched than before")
+            self.request_rescan("the watched folders changed")
 
     async def _watch_again(self) -> None:
         await asyncio.to_thread(self._restart)

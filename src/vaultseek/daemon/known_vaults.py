@@ -57,7 +57,7 @@ class KnownVaults:
         return self.at(path)
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the vault around ``folder``, else the only one there is. Raises UsageError."""
+        """Return the vault around ``folder``, else the only vault. Raises UsageError."""
         here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
@@ -82,7 +82,9 @@ class KnownVaults:
             if vault.root == root:
                 return vault
         if self.is_searcher:
-            raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self.choices()}")
+            raise UsageError(
+                f"{root} is not a vault of this searcher, which has no folders; {self.choices()}"
+            )
         check_vault_folder(root)
         return self._options(self.free_name(root), root)
 

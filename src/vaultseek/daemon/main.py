@@ -81,7 +81,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     _start_log()
     report_crashes(paths.state_directory() / CRASH_FILE)
     if os.geteuid() == 0:
-        log.warning("started as root: it can read every file; start it as the user whose notes they are")
+        log.warning("started as root, so it can read every file; start it as the owner of the notes")
     paths.private_directory(paths.data_directory())  # before anything below it is trusted
     endpoint = Endpoint.open()
     try:
@@ -241,7 +241,7 @@ def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> N
 
 def _cut_off(endpoint: Endpoint) -> None:
     """End the process at once; the kernel releases its locks, and its children end with it."""
-    log.warning("stopped in the middle of its work; the next start goes on from there")
+    log.warning("stopped before its work was done; the next start continues it")
     with contextlib.suppress(OSError):
         endpoint.forget()
     os._exit(0)
@@ -260,7 +260,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
             log.error("the socket %s is lost: %s; stopping", endpoint.path, error)
             stop()
             return
-        log.warning("the socket %s or its lock was removed and is there again", endpoint.path)
+        log.warning("the socket %s or its lock was removed; created it again", endpoint.path)
         if listening is not None:
             serving.append(asyncio.create_task(server.serve(listening)))
 

@@ -66,7 +66,7 @@ class Scans:
     def check_open(self, name: str) -> None:
         """Raise ``ending``, or Unavailable, if the vault of this name was closed while a client waited."""
         if self._is_closed:
-            raise self.ending or Unavailable(f"{name} was closed meanwhile; try again")
+            raise self.ending or Unavailable(f"{name} has been closed; try again")
 
     async def wait_for_next(
         self, request: Callable[[], None], *, accept_loss: bool, extent: Extent = Extent.ALL

@@ -70,7 +70,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
                 )
             raise UsageError(
                 f"the engine has {name}; remove it where its indexer runs, or, if that is gone for good, "
-                "delete its text from the engine by --delete-index"
+                "delete its text from the engine with --delete-index"
             )
 
     with _changing:

@@ -308,7 +308,9 @@ class VaultRegistry:
         root = follower.vault.options.root
         is_open = self._followers.get(root) is follower and root not in self._closing
         if is_open and root not in self._healing:
-            log.error("the ledger of %s is damaged or another; opening the vault again", follower.vault.name)
+            log.error(
+                "the ledger of %s is damaged or was replaced; opening the vault again", follower.vault.name
+            )
             task = self._healing[root] = asyncio.create_task(self._open_anew(follower))
             task.add_done_callback(lambda _: self._healing.pop(root, None))
 
@@ -429,7 +431,7 @@ class VaultRegistry:
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
-        log.info("%s is opened again with the model %s, by its language", vault.name, models.main.name)
+        log.info("reopening %s with the model %s, chosen by its language", vault.name, models.main.name)
         if self._followers.get(root) is follower:
             await self.close_vault(root)
             await self._open(vault.options)

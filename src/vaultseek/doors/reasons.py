@@ -7,7 +7,7 @@ _REASONS = {
     "mentioned": "named in line {line}",
     "mentions": "names it in line {line}",
     "links_back": "already links here",
-    "meaning": "near in meaning ({cosine:.2f})",
+    "meaning": "similar in meaning ({cosine:.2f})",
 }
 
 
@@ -16,7 +16,7 @@ def reason_text(reason: JSON) -> str:
     if reason["kind"] == "cited_together":
         return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
     if reason["kind"] == "followed":
-        return f"linked by {count(reason['count'], 'note')} near in meaning"
+        return f"linked by {count(reason['count'], 'note')} similar in meaning"
     if reason["kind"] == "common_links":
         return f"{count(reason['count'], 'note')} linked with both"
     return _REASONS[reason["kind"]].format(**reason)
@@ -25,5 +25,7 @@ def reason_text(reason: JSON) -> str:
 def no_path_reason(answer: JSON) -> str:
     """Return in words why an answer of ``graph/path`` has no routes."""
     reasons = "; ".join(lane["reason"] for lane in answer["partial"])
-    meaning = f"meaning was not asked: {reasons}" if reasons else "nothing there is near in meaning"
+    meaning = (
+        f"search by meaning was left out: {reasons}" if reasons else "nothing there is similar in meaning"
+    )
     return f"no links lead there, and {meaning}"

@@ -191,7 +191,7 @@ class IndexedShard(PostgresEngine):
         what = paths.shortage(error) or type(error).__name__
         is_known = self._pending_error is not None
         self._pending_error = error  # who waits takes it as soon as there is a failure
-        self._failure = Unavailable(f"writing failed ({what}); it is tried again", "behind")
+        self._failure = Unavailable(f"writing failed ({what}); trying again", "behind")
         if not is_known:
             log.error("writing to the engine failed; trying again", exc_info=error)
 
@@ -222,7 +222,7 @@ class IndexedShard(PostgresEngine):
         with self.writer.transaction() as backend:
             backend.replace(rows, segment, [*removed, *(set(ids) - there)], position)
             if self._is_closed:
-                raise Unavailable("the vault was closed meanwhile; try again", "behind")
+                raise Unavailable("the vault has been closed; try again", "behind")
         self._last = position
 
     def _position(self) -> str | None:
@@ -278,8 +278,8 @@ class SearchedShard(PostgresEngine):
         self._difference = ""
         if version != str(ANALYZER_VERSION):
             self._difference = (
-                f"its indexer is another version of vaultseek, which analyses words otherwise ("
-                f"{version}, here {ANALYZER_VERSION}); run the same on all machines"
+                f"its indexer runs another version of vaultseek with incompatible text analysis ("
+                f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
             self._difference = "it has no vectors of this model; set model.name to the same on all machines"

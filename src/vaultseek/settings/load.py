@@ -134,7 +134,7 @@ def _invalid(error: ValidationError, origin: Origin) -> list[SettingProblem]:
 
 
 def _also(other: str) -> str:
-    return f"{other} is another name for it and is set, too; leave one of them out"
+    return f"{other} is another name for it and is also set; leave one of them out"
 
 
 def _unknown_variables() -> list[SettingProblem]:
@@ -151,7 +151,7 @@ def _unknown_variables() -> list[SettingProblem]:
             message = f"unknown section, expected one of {', '.join(Settings.model_fields)}"
             problems.append(SettingProblem(source, (), message))
         elif name in mistaken:
-            message = f"no setting; did you mean {mistaken[name]}?"
+            message = f"not a setting; did you mean {mistaken[name]}?"
             problems.append(SettingProblem(source, (), message, fatal=False))
     return problems
 

@@ -108,10 +108,10 @@ def _refuse_duplicate(
     for other in earlier:
         key = f"vaults[{numbers[other.name]}]"
         if vault.name.casefold() == other.name.casefold():
-            message = f"expected a name of its own, found {quote_value(vault.name)} again ({key})"
+            message = f"expected a unique name, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected a folder of its own, found that of {key}: {quote_value(vault.path)}"
+            message = f"expected another folder than that of {key}, found {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
@@ -179,7 +179,7 @@ def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
             message = message.removeprefix(f"index.{key}: ").removeprefix(f"index.{key} is ")
             yield ("index", key), message
     if index.token_file and index.token_variable:
-        yield ("index", "token_variable"), "token_file is set, too; leave one of them out"
+        yield ("index", "token_variable"), "token_file is also set; leave one of them out"
 
 
 def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
@@ -188,7 +188,7 @@ def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
     if server.key_file and (message := _message(Service("", key_file=server.key_file).key)) is not None:
         yield ("key_file",), message.removeprefix("key_file: ")
     if server.key_file and server.key_variable:
-        yield ("key_variable",), "key_file is set, too; leave one of them out"
+        yield ("key_variable",), "key_file is also set; leave one of them out"
 
 
 def _message(check: Callable[[], object]) -> str | None:

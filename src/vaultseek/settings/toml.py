@@ -36,7 +36,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
         # Non-blocking: opening a pipe without a writer would block for ever.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is no regular file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             raw = stream.read(limits.CONFIG_BYTES + 1)
     except FileNotFoundError:
         if required:
@@ -187,4 +187,4 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 def _cannot_write(file: Path, error: OSError) -> ConfigError:
     reason = error.strerror or error
-    return ConfigError(f"{file}: cannot be written ({reason}); look at the permissions of its folder")
+    return ConfigError(f"{file}: cannot be written ({reason}); check the permissions of its folder")

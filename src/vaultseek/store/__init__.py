@@ -1,1 +1,1 @@
-"""The ledger of a vault, and the indexes that follow it by word and by link."""
+"""The ledger of a vault and the word and link indexes derived from it."""

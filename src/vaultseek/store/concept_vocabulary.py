@@ -1,7 +1,7 @@
 """The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-A cache like the other indexes: a file that is damaged, foreign or of another model counts as missing and is
-rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
+A cache like the other indexes: a damaged file, or one of another model, counts as missing and is rebuilt.
+Vectors are stored as float16, which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with the number of notes of each; row ``i`` of ``vectors`` belongs to the i-th term."""
+    """Terms with their note counts; row ``i`` of ``vectors`` belongs to the i-th term."""
 
     model: str
     """Fingerprint of the model that made the vectors."""
@@ -71,7 +71,7 @@ class ConceptVocabulary:
 
 
 def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
-    """Read the vocabulary in the file; None if there is none that can be used with the model."""
+    """Read the vocabulary in the file; None if it is missing, damaged or of another model."""
     try:
         content = read_json(file, CONCEPT_FILE_BYTES)
         if content["version"] != VERSION or content["model"] != model:
@@ -86,7 +86,7 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
-    """Replace the file atomically. On OSError the old one stays as it was."""
+    """Replace the file atomically; an OSError leaves the old one unchanged."""
     rows = vocabulary.vectors.astype("<f2")
     entries = [
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}

@@ -1,4 +1,4 @@
-"""The documents of the keyword index, from notes that were just parsed or from the ledger."""
+"""Documents for the keyword index, built from freshly parsed notes or from the ledger."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,7 +9,7 @@ from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
 
 
 def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
-    """Return the documents of notes in the ledger; ids that no longer exist are left out."""
+    """Return the documents of notes in the ledger, without ids that no longer exist."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
     return [
@@ -18,7 +18,7 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
 
 
 def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
-    """Return the document of a parsed note that has or will have the id ``number``."""
+    """Return the document of a parsed note whose id is or will be ``number``."""
     note = indexed.note
     return _document(number, note, indexed.chunks, note.frontmatter, indexed.language)
 
@@ -46,9 +46,9 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield names and values of the properties: a part number may appear nowhere else.
+    """Yield the names and values of properties, because a part number may appear only there.
 
-    Those that are names or tags of the note are a passage of their own, which is not shown.
+    Names and tags of the note form a separate passage, which is never shown.
     """
     lines = list(property_lines(properties))
     yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)

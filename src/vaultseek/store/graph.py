@@ -1,4 +1,4 @@
-"""The link graph of a vault: a digraph of NetworkX in memory, which follows the ledger."""
+"""The link graph of a vault, an in-memory NetworkX digraph that follows the ledger."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 GRAPH_MISSING = Reason("being_built", "the link graph is being built")
-"""Reason while the graph is not built."""
+"""Reason shown while the graph is not built yet."""
 PAGE_NOTES = 2000
-"""Notes whose links are read at a time."""
+"""Number of notes whose links are read at once."""
 
 _NO_ATTRIBUTES: dict[str, Any] = {}
-"""The attributes of every note and edge: a dictionary for each would take half as much memory again."""
+"""Attributes shared by all notes and edges; one dictionary each would take half as much memory again."""
 
 
 def import_networkx() -> None:
-    """Import NetworkX, which takes half a second, ahead of the first graph."""
+    """Import NetworkX before the first graph needs it; the import takes half a second."""
     import networkx  # noqa: F401
 
 
 class Common(NamedTuple):
-    """The notes that are linked with two notes: how many, how many of them link to both, and their weights.
+    """The common neighbours of two notes: their number, how many of them link to both, and their weights.
 
-    The rarer a note's links, the more it weighs: 1 / ln(degree) for Adamic and Adar (2003), 1 / degree for
-    resource allocation (Zhou, Lü and Zhang 2009).
+    A neighbour with few links weighs more: 1 / ln(degree) for Adamic and Adar (2003), 1 / degree for resource
+    allocation (Zhou, Lü and Zhang 2009).
     """
 
     number: int = 0
@@ -41,7 +41,7 @@ class Common(NamedTuple):
 
 
 class Graph:
-    """The notes of a vault by their ids in the ledger, with one edge for all resolved links between two.
+    """The notes of a vault by ledger id, with one edge for all resolved links from one note to another.
 
     Thread-safe: one thread syncs, any thread reads.
     """
@@ -54,17 +54,17 @@ class Graph:
         self._lock = threading.Lock()
         self._position = Position()
         self.version = 0
-        """A number that grows whenever a note or an edge comes or goes."""
+        """Number that grows whenever a note or an edge is added or removed."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> Graph:
-        """Return the graph of all notes in the ledger; nothing may be committed meanwhile."""
+        """Return the graph of all notes in the ledger; nothing may be committed during the call."""
         graph = cls()
         graph._read(ledger)
         return graph
 
     def part(self, notes: Iterable[int], edges: Collection[tuple[int, int]] = ()) -> Graph:
-        """Return the graph of these notes alone; it follows this one, unless it gets more ``edges``."""
+        """Return the subgraph of these notes; it follows this graph, unless it gets more ``edges``."""
         part = object.__new__(Graph)
         part._links = self._links.subgraph(notes)
         if edges:
@@ -77,49 +77,49 @@ class Graph:
 
     @property
     def synced_revision(self) -> int:
-        """The last revision of the ledger of which nothing is missing."""
+        """The last ledger revision that is fully applied."""
         return self._position.synced_revision
 
     def sync(self, ledger: Ledger, relinked: Collection[int] = ()) -> None:
         """Apply the ledger's changes.
 
-        ``relinked``: notes whose links lead elsewhere now, whether or not the notes themselves changed.
+        ``relinked``: notes with a link that resolves differently now, even if the note itself is unchanged.
         """
         try:
             for notes, removed, position in changes(ledger, self._position, PAGE_NOTES):
                 self._apply(removed, notes, ledger.links.edges(notes))
                 self._position = position
-        except RemovalsPruned:  # the ledger has forgotten which notes went since the last sync, which failed
+        except RemovalsPruned:  # since the last sync, which failed, the ledger has pruned removals
             self._read(ledger)
         if relinked:
             sources = list(relinked)
             self._apply((), sources, ledger.links.edges(sources))
 
     def neighbours(self, note: int) -> tuple[list[int], list[int]]:
-        """Return (notes that it links to, notes that link to it), sorted; empty for an unknown note."""
+        """Return (linked notes, backlinking notes), each sorted; empty for an unknown note."""
         with self._lock:
             if note not in self._links:
                 return [], []
             return sorted(self._links.successors(note)), sorted(self._links.predecessors(note))
 
     def direction(self, note: int, other: int) -> str | None:
-        """Return ``out`` if ``note`` links to ``other``, ``in`` if that links to it, ``both``, or None."""
+        """Return ``out`` if ``note`` links to ``other``, ``in`` for the reverse, ``both``, or None."""
         with self._lock:
             out, into = self._links.has_edge(note, other), self._links.has_edge(other, note)
         return "both" if out and into else "out" if out else "in" if into else None
 
     def degrees(self, note: int) -> tuple[int, int]:
-        """Return (number of notes that it links to, number of notes that link to it)."""
+        """Return (number of outgoing links, number of backlinks)."""
         with self._lock:
             if note not in self._links:
                 return 0, 0
             return self._links.out_degree(note), self._links.in_degree(note)
 
     def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
-        """Return at most ``most`` of the shortest paths over links in either direction; none if none leads.
+        """Return up to ``most`` shortest paths over links in either direction; empty if there are none.
 
-        A breadth-first search from both ends sees few notes of a large vault; every way from where the two
-        meet back to either end is a part of a shortest path, so no time goes into others.
+        A breadth-first search from both ends visits few notes of a large vault. Every way from a meeting
+        point back to an end is part of a shortest path, so no time is spent on other paths.
         """
         from_start, from_end = {start: 0}, {end: 0}
         with self._lock:
@@ -155,13 +155,13 @@ class Graph:
             open_ways += [(*way, each) for each in sorted(nearer, reverse=True)]
 
     def component(self, note: int) -> set[int]:
-        """Return the notes that are linked with a note, however many links away, and the note itself."""
+        """Return the connected component of a note, including the note itself."""
         return set(self.reached(note, sys.maxsize))
 
     def common(self, note: int, most: int) -> dict[int, Common]:
-        """Return what is linked both with ``note`` and with each other note, in either direction.
+        """Return the common neighbours of ``note`` and each other note, in either direction.
 
-        A note with more than ``most`` neighbours does not count.
+        Neighbours with more than ``most`` links are ignored.
         """
         common: dict[int, Common] = {}
         with self._lock:
@@ -182,9 +182,9 @@ class Graph:
         return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
-        """Return the notes linked with each of ``notes``, in either direction, with their degrees.
+        """Return the neighbours of each of ``notes``, in either direction, with their degrees.
 
-        A note with more than ``most`` neighbours is left out, as is one that is unknown.
+        Unknown notes and notes with more than ``most`` neighbours are left out.
         """
         neighbourhoods: dict[int, Mapping[int, int]] = {}
         with self._lock:
@@ -196,9 +196,9 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return the notes within ``depth`` links in either direction: (distance, the note before) by id.
+        """Return (distance, previous note) by id for all notes within ``depth`` links in either direction.
 
-        The nearest come first, beginning with the note itself.
+        Sorted by distance, beginning with the note itself.
         """
         reached = {note: (0, note)}
         frontier = [note]
@@ -219,7 +219,7 @@ class Graph:
             return sorted((self._links if among is None else self._links.subgraph(among)).edges)
 
     def unlinked(self, *, isolated: bool = False) -> list[int]:
-        """Return the notes that no note links to; if ``isolated``, those that link to none either."""
+        """Return the notes without backlinks; with ``isolated``, only those without any links."""
         with self._lock:
             degrees = self._links.degree if isolated else self._links.in_degree
             return [note for note, degree in degrees if not degree]

@@ -71,7 +71,7 @@ def checked_address(address: str) -> str:
     if scheme and not colon:
         host, port = port, str(CLIENT_PORT)
     if not host or "/" in host or not (port.isdecimal() and 0 < int(port) < 65536):
-        raise UsageError(f"{address!r} is no address of Ray; use local, HOST:PORT or ray://HOST:PORT")
+        raise UsageError(f"{address!r} is not a Ray address; use local, HOST:PORT or ray://HOST:PORT")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
     except OSError as error:
@@ -125,7 +125,9 @@ def connected(
                 if address != LOCAL or failed == FAILED_STARTS or is_over():
                     text = f"the Ray cluster at {address} cannot be used: {_line(error)}"
                     raise Unavailable(text) from None
-                say(f"Ray is not up after {seconds:.0f} s and starts again; the daemon embeds meanwhile")
+                say(
+                    f"Ray did not start within {seconds:.0f} s and is restarted; the daemon embeds until then"
+                )
         yield RayCluster(ray, model, fingerprint)
 
 
@@ -229,7 +231,7 @@ def _translated(ray: Any) -> Iterator[None]:
     except ray.exceptions.RayTaskError as error:
         raise Unavailable(
             f"a worker of the cluster cannot run vaultseek: {_line(error)};"
-            f" every machine of it needs vaultseek {__version__}"
+            f" every machine in the cluster needs vaultseek {__version__}"
         ) from None
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError, AssertionError) as error:
         raise Unavailable(f"the Ray cluster is gone: {_line(error)}") from None

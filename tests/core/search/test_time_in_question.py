@@ -38,7 +38,7 @@ def answer(index: Any, query: str, **options: Any) -> Any:
 def test_the_note_of_that_time_comes_first(opened, query, first):
     results = answer(opened, query, mode="keyword")["results"]
     assert results[0]["path"] == first
-    assert len(results) == 10, "it is no filter"
+    assert len(results) == 10, "it is not a filter"
 
 
 def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
@@ -72,4 +72,4 @@ def test_an_explanation_makes_the_score(opened):
 
 def test_a_wrong_value_of_when_is_named(opened):
     notes = answer(opened, "brake when:soon", mode="keyword")["interpreted"]["notes"]
-    assert notes == ["when:soon was left out; expected any, for words that are no time"]
+    assert notes == ["when:soon was ignored; expected any, to ignore times in the question"]

@@ -54,7 +54,7 @@ def test_everything_at_a_glance() -> None:
         "notes  /home/me/Notes  ready",
         "  1,003 notes · 6,210 passages · all embedded",
         "  last change seen 3 min ago",
-        "  lanes: keyword up, semantic down (loading)",
+        "  searches: keyword up, semantic down (loading)",
     ]
 
 
@@ -127,7 +127,7 @@ def test_why_a_vault_has_its_model_and_what_fails_of_the_second() -> None:
     }
     text = " ".join(page(status(vault(models=models)), Terminal(width=200), now=NOW).split())
     assert "model: bundled (chosen by the notes, 4% of which are not in English)" in text
-    assert "multilingual-e5-small, 7 notes to go; it fails and is tried again: the disk is\\x1b full" in text
+    assert "multilingual-e5-small, 7 notes to go; trying again after a failure: the disk is\\x1b full" in text
 
 
 def test_a_daemon_of_another_version_is_named_with_the_command_that_replaces_it() -> None:

@@ -299,7 +299,7 @@ def test_notes_of_the_graph_say_when_they_were_changed():
     missing = lists.suggestions(
         {"suggestions": [{**about, "reasons": [{"kind": "meaning", "cosine": 0.41}]}]}, LARGE
     )
-    assert missing.text.endswith("- a.md | changed 2026-11-21 | near in meaning (0.41)")
+    assert missing.text.endswith("- a.md | changed 2026-11-21 | similar in meaning (0.41)")
     steps = [{**about, "by": None}, {**about, "path": "b.md", "by": "link", "text": "See [[b]]."}]
     route = lists.route({"routes": [steps], "partial": []}, LARGE)
     assert route.text.endswith("- a.md | changed 2026-11-21\n- b.md | changed 2026-11-21 | See [[b]].")
@@ -340,7 +340,7 @@ def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted
     reply = results({**listing, "total": 41}, LARGE)
     assert "score" not in reply.structured["results"][0]
     assert "1 result of 41 in vault 'notes'\n- Pump.md | changed 2026-11-21\n" in reply.text
-    assert reply.text.endswith("[note: [n:>x] was taken as text]")
+    assert reply.text.endswith("[note: [n:>x] was treated as text]")
 
 
 def test_without_results_the_nearest_note_is_mentioned():

@@ -38,7 +38,7 @@ export function wrongSocket(setting: string): string | undefined {
 		return `This is longer than the ${PATH_BYTES} bytes that the path of a socket may have.`;
 	}
 	const there = statAt(path);
-	return there && !there.isSocket() ? "This is no socket." : undefined;
+	return there && !there.isSocket() ? "This is not a socket." : undefined;
 }
 
 /** Connect to the socket at `path`. Throws NotConnected. */

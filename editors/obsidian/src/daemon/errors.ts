@@ -62,8 +62,8 @@ export interface Problem {
 /** Return what to tell the user of an error. */
 export function problemOf(error: unknown): Problem {
 	if (error instanceof NotConnected) {
-		const then = error instanceof Unsuited ? "once it is mended" : "once one runs";
-		return { text: `${error.message} The search goes on by itself ${then}.`, command: error.command };
+		const then = error instanceof Unsuited ? "once it is fixed" : "once one runs";
+		return { text: `${error.message} The search continues by itself ${then}.`, command: error.command };
 	}
 	if (error instanceof UnknownVault) {
 		return { text: error.message, command: error.command };

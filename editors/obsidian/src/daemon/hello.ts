@@ -20,14 +20,14 @@ const NEEDED: readonly Method[] = [
 export function checkHello(hello: Partial<Hello> | null): asserts hello is Hello {
 	const version = hello?.server?.version;
 	if (hello?.server?.name !== "vaultseek" || typeof version !== "string") {
-		throw new Unsuited("What answers at the socket is no vaultseek daemon. Check the path in the settings.", "No daemon");
+		throw new Unsuited("The program at the socket is not a vaultseek daemon. Check the path in the settings.", "No daemon");
 	}
 	const spoken = hello.protocol_version;
 	if (spoken !== PROTOCOL_VERSION) {
 		const older = typeof spoken === "number" && spoken < PROTOCOL_VERSION;
 		throw new Unsuited(
 			`The vaultseek daemon (${version}) speaks version ${spoken} of the protocol, this plugin version ${PROTOCOL_VERSION}. ` +
-				(older ? "Update vaultseek, and start the daemon anew." : "Update the plugin."),
+				(older ? "Update vaultseek, and restart the daemon." : "Update the plugin."),
 			"Other version",
 		);
 	}
@@ -35,8 +35,8 @@ export function checkHello(hello: Partial<Hello> | null): asserts hello is Hello
 	const missing = Array.isArray(methods) ? NEEDED.filter((method) => !methods.includes(method)) : [];
 	if (missing.length > 0) {
 		throw new Unsuited(
-			`The vaultseek daemon that runs (${version}) is older than this plugin: it lacks ${missing.join(", ")}. ` +
-				"Update vaultseek, and start the daemon anew.",
+			`The running vaultseek daemon (${version}) is older than this plugin: it lacks ${missing.join(", ")}. ` +
+				"Update vaultseek, and restart the daemon.",
 			"Other version",
 		);
 	}

@@ -115,7 +115,7 @@ export class RelatedPane extends ItemView {
 		const file = noteInSight(this.app)?.file ?? this.app.workspace.getActiveFile();
 		if (!file) {
 			if (!this.subject) {
-				this.contentEl.setText("Open a note, and what is related to it shows here.");
+				this.contentEl.setText("Open a note to see related notes here.");
 			}
 			return;
 		}
@@ -156,7 +156,7 @@ export class RelatedPane extends ItemView {
 			if (error instanceof DaemonError && error.code === "not_found") {
 				// A note just made is shown as soon as the daemon tells of it; pictures and sound have no text.
 				this.contentEl.empty();
-				this.contentEl.createDiv({ cls: "vaultseek-nothing", text: "vaultseek has no text of this file, or not yet." });
+				this.contentEl.createDiv({ cls: "vaultseek-nothing", text: "vaultseek has not indexed any text of this file." });
 			} else {
 				drawProblem(this.contentEl, error);
 			}

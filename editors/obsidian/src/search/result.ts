@@ -5,7 +5,7 @@ import { appendMarked, shown } from "../text";
 
 const LANES: Record<string, { badge: string; about: string }> = {
 	keyword: { badge: "words", about: "Has words of the search" },
-	semantic: { badge: "meaning", about: "Near in meaning" },
+	semantic: { badge: "meaning", about: "Similar in meaning" },
 	graph: { badge: "link", about: "Linked to a note that was found" },
 };
 const MOST_TAGS = 4;

@@ -22,7 +22,7 @@ export function stateOf(link: Link, vault: VaultStatus | null, progress: Progres
 	}
 	const missing = missingLanes(vault);
 	if (progress && progress.phase !== "done") {
-		return { level: "busy", label: progressLabel(progress), about: missing.join(" ") || "Search works meanwhile." };
+		return { level: "busy", label: progressLabel(progress), about: missing.join(" ") || "Search already works." };
 	}
 	if (vault.reason || missing.length > 0) {
 		return {
@@ -32,7 +32,7 @@ export function stateOf(link: Link, vault: VaultStatus | null, progress: Progres
 		};
 	}
 	if (vault.pending > 0) {
-		return { level: "busy", label: `Indexing: ${vault.pending} left`, about: "Search works meanwhile." };
+		return { level: "busy", label: `Indexing: ${vault.pending} left`, about: "Search already works." };
 	}
 	return { level: "ready", label: count(vault.notes, "note"), about: "Everything is indexed." };
 }

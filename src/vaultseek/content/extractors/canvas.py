@@ -50,7 +50,7 @@ def read(data: bytes, path: str) -> Note:
     try:
         canvas = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
-        return named_only(path, "damaged", "not a canvas: it is no JSON")
+        return named_only(path, "damaged", "not a canvas: it is not JSON")
     if not isinstance(canvas, dict):
         return named_only(path, "damaged", "not a canvas: it has no nodes")
     made = Composition(path)
@@ -104,7 +104,10 @@ def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
     top = _Node("", "group", {}, 0.0, 0.0, 0.0, 0.0)
     groups = sorted((n for n in nodes if n.kind == "group"), key=lambda n: n.width * n.height)
     if len(groups) > CANVAS_GROUPS:
-        made.problem("too_many_groups", f"more than {CANVAS_GROUPS} groups; cards of others stand alone")
+        made.problem(
+            "too_many_groups",
+            f"more than {CANVAS_GROUPS} groups; cards of the remaining ones are indexed without their group",
+        )
         groups = groups[-CANVAS_GROUPS:]
     for number, group in enumerate(groups):
         next((outer for outer in groups[number + 1 :] if outer.holds(group)), top).groups.append(group)

@@ -110,7 +110,7 @@ class Composition:
     def note(self, title: str = "", properties: JSON | None = None) -> Note:
         """Return the note, titled with the file's name unless there is a ``title``."""
         if self.full:
-            message = "the text goes on, but no more of it is searched; split the file"
+            message = "only the beginning of the text is searched; split the file"
             self.problem("too_long", message)
         problems = [*self._problems, *(problem for part in self._parts for problem in part.problems)]
         return Note(

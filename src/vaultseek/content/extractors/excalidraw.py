@@ -36,7 +36,7 @@ def read(data: bytes, path: str) -> Note:
     try:
         drawing = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
-        return named_only(path, "damaged", "not a drawing: it is no JSON")
+        return named_only(path, "damaged", "not a drawing: it is not JSON")
     if not isinstance(drawing, dict):
         return named_only(path, "damaged", "not a drawing: it has no elements")
     listed = drawing.get("elements")

@@ -29,8 +29,8 @@ _SCREEN_DOTS = 2.0
 SCREEN_PIXELS = 6_000_000
 """Pixels of the largest page that is drawn for a screen."""
 NEED_OCR = (
-    "has no text, only pictures of it; to read them, list ocr in [index] kinds, and add the extra ocr with "
-    "the command that `vaultseek doctor` names"
+    "no text, only scanned pictures; to read them, list ocr in [index] kinds, and add the extra ocr with "
+    "the command that `vaultseek doctor` shows"
 )
 
 
@@ -41,8 +41,8 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         pages = len(document)
     except PdfiumError as error:
         if "password" in str(error).lower():
-            return named_only(path, "locked", "a PDF with a password; save a copy without one")
-        return named_only(path, "damaged", "not a PDF, or a damaged one; open it and save it again")
+            return named_only(path, "locked", "the PDF needs a password; save a copy without one")
+        return named_only(path, "damaged", "not a PDF, or damaged; open it and save it again")
     made = Composition(path)
     outline = _outline(document)
     scanned: list[int] = []
@@ -65,7 +65,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     if scanned and not ocr:
         which = "this PDF" if len(scanned) == pages else f"page {scanned[0] + 1}"
         more = f" and {len(scanned) - 1} more" if 1 < len(scanned) < pages else ""
-        made.problem("no_text", f"{which}{more} {NEED_OCR}")
+        made.problem("no_text", f"{which}{more} {'have' if more else 'has'} {NEED_OCR}")
     return made.note(_title(document))
 
 

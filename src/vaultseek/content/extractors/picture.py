@@ -10,7 +10,7 @@ from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
 NOT_INSTALLED = (
-    "reading pictures needs the extra ocr; add it with the command that `vaultseek doctor` names, "
+    "reading pictures needs the extra ocr; add it with the command that `vaultseek doctor` shows, "
     "or take ocr out of [index] kinds"
 )
 """Problem of a picture that is not read without the extra."""
@@ -27,12 +27,12 @@ def read(data: bytes, path: str) -> Note:
     try:
         with Image.open(io.BytesIO(data)) as picture:
             if picture.width * picture.height > OCR_PIXELS:
-                return named_only(path, "too_large", "a picture with too many pixels")
+                return named_only(path, "too_large", "the picture has too many pixels")
             import numpy as np
 
             pixels = np.asarray(picture.convert("RGB"))
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-        return named_only(path, "damaged", "not a picture, or a damaged one")
+        return named_only(path, "damaged", "not a picture, or damaged")
     made = Composition(path)
     made.paragraph(recognize(pixels))
     return made.note()

@@ -150,7 +150,7 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
     try:
         stat = regular_stat(file.lstat())
     except PermissionError as closed:
-        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; look at the permissions of its folder")
+        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; check the permissions of its folder")
     except (OSError, ValueError):
         stat = None
     if stat is None:
@@ -161,7 +161,7 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
 
 
 def _reason(error: Exception) -> str:
-    return f"{getattr(error, 'strerror', None) or 'cannot be read'}; look at the file's permissions"
+    return f"{getattr(error, 'strerror', None) or 'cannot be read'}; check the file's permissions"
 
 
 def _unreadable(stat: FileStat, reason: str, code: str = "unreadable") -> NoteBytes:

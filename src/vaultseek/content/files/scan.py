@@ -29,7 +29,7 @@ class FileStat(NamedTuple):
     inode: int
 
 
-_OWN_VAULT = "a vault of its own, not part of this one; search it with --vault"
+_OWN_VAULT = "a separate vault, not part of this one; search it with --vault"
 _LINK = "a link, which is not followed; if it leads to notes, run `vaultseek vault add` with their folder"
 _HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
 NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
@@ -68,7 +68,7 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
             if shortage(error):
                 raise
             reason = error.strerror or "cannot be read"
-            message = f"{reason}; its notes are not searched, so look at the folder's permissions"
+            message = f"{reason}; its notes are not searched, so check the folder's permissions"
             yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))
     if not below:
         for message in ignore.problems:

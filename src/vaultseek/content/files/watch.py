@@ -216,7 +216,7 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
     code, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
     if code == errno.EMFILE and sys.platform == "linux":
         advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
-    return f"cannot watch for changes: {words or error}; comparing often instead{advice}"
+    return f"cannot watch for changes: {words or error}; rescanning often instead{advice}"
 
 
 def _watch_limit_reason(root: Path) -> str | None:
@@ -236,7 +236,7 @@ def _watch_limit_reason(root: Path) -> str | None:
     finally:
         os.close(probe)
     return (
-        "the limit of watched folders is reached, so some changes are seen late; "
+        "the limit on watched folders is reached, so some changes are seen late; "
         "raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`"
     )
 
@@ -265,7 +265,7 @@ def _remote_reason(root: Path, table: list[str]) -> str | None:
             place, kind = remote
             return (
                 f"{printable(place)} is a file system of type {kind}, which may not report all changes; "
-                "comparing often instead"
+                "rescanning often instead"
             )
     return None
 

@@ -94,7 +94,7 @@ def _note(
     )
 
 
-_AS_TEXT = "what follows is searched as plain text, so split the note"
+_AS_TEXT = "the rest is searched as plain text, so split the note"
 
 
 def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:

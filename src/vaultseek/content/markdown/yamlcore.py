@@ -94,10 +94,10 @@ def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
         return _Builder(_as_yaml_1_1(text), bounds).document()
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = str(getattr(error, "problem", None) or "it is not YAML")
+        problem = str(getattr(error, "problem", None) or "it is not valid YAML")
         raise LoadError(_MESSAGES.get(problem, problem), getattr(mark, "line", None)) from None
     except (ValueError, OverflowError, RecursionError) as error:
-        raise LoadError(f"it is not YAML ({type(error).__name__})") from None
+        raise LoadError(f"it is not valid YAML ({type(error).__name__})") from None
 
 
 def resolve(text: str) -> Any:
@@ -245,7 +245,7 @@ class _Builder:
     def alias(self, event: AliasEvent, depth: int) -> Any:
         anchor = self.anchors.get(event.anchor or "")
         if anchor is None:
-            raise LoadError("an alias names no anchor", _row(event))
+            raise LoadError("an alias refers to a missing anchor", _row(event))
         if depth + anchor.depth > self.bounds.depth:
             raise LoadError("nested too deeply", _row(event))
         self.weigh(anchor.weight, event)
@@ -263,7 +263,7 @@ class _Builder:
         while not isinstance(event := self.next(), CollectionEndEvent):
             name = self.key(event)
             if name in items:
-                raise LoadError("a key stands twice", _row(event))
+                raise LoadError("a key occurs twice", _row(event))
             items[name] = self.node(self.next(), f"{key}.{name}" if key else name, depth + 1)
         return items
 
@@ -298,12 +298,12 @@ class _Builder:
 
     def check_tag(self, tag: str | None, names: str, event: Event) -> None:
         if tag not in (None, "!", *(f"{_CORE}{name}" for name in names.split("|"))):
-            raise LoadError("a tag that is not read", _row(event))
+            raise LoadError("an unsupported tag", _row(event))
 
     def weigh(self, weight: int, event: Event) -> None:
         self.weight += weight
         if self.weight > FRONTMATTER_EXPANDED:
-            raise LoadError("too much once its aliases are expanded", _row(event))
+            raise LoadError("too large once its aliases are expanded", _row(event))
 
 
 def _row(event: Event) -> int:

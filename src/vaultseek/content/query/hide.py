@@ -41,6 +41,6 @@ def _folder(text: str) -> str | None:
 def _filter(text: str) -> Filter:
     query = parse_query(text)
     if query.filter is None or query.rank_text or query.notes:
-        why = query.notes[0] if query.notes else f"{quote(query.rank_text or text)} is no filter"
+        why = query.notes[0] if query.notes else f"{quote(query.rank_text or text)} is not a filter"
         raise BadQuery(f"{why}; write a folder as Journal/, a tag as tag:private, or another filter")
     return query.filter

@@ -61,7 +61,7 @@ def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tup
     options = [option for part in _OPTIONS.split(values or "") if (option := ungrouped(part))]
     remarks = {option: _remark(option, problem_of) for option in options}
     notes = tuple(
-        f"[{name[:SHOWN_CHARS]}:{option[:SHOWN_CHARS]}] was taken as text to be equal to; {remark}"
+        f"[{name[:SHOWN_CHARS]}:{option[:SHOWN_CHARS]}] was compared as plain text; {remark}"
         for option, remark in remarks.items()
         if remark
     )
@@ -113,9 +113,9 @@ def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
         return None if match and is_bound(match[2]) else expected
     if match := _EXPRESSION.fullmatch(option):
         problem = problem_of(_pattern(match))
-        return f"as a regular expression it is wrong: {problem}" if problem else None
+        return f"it is not a valid regular expression: {problem}" if problem else None
     if _opened(option):
-        return "expected as many opening as closing parentheses"
+        return "expected balanced parentheses"
     excludes = _EXCLUDED.search(_QUOTED.sub("", option))
     return "to exclude a value, write the - before the bracket" if excludes else None
 

@@ -101,7 +101,7 @@ class _Parser:
         while self.position < len(self.text):
             char = self.text[self.position]
             if char == ")" and not self.depth:
-                self.notes.append("a closing parenthesis without an opening one was left out")
+                self.notes.append("an unmatched closing parenthesis was ignored")
             elif not char.isspace():
                 return char == ")" or (has_terms and _OR.match(self.text, self.position) is not None)
             self.position += 1
@@ -136,7 +136,7 @@ class _Parser:
         assert match
         self.position = match.end()
         if not match[2]:
-            self.notes.append("a quotation without an end was read to the end")
+            self.notes.append("a quotation mark is not closed: the rest was read as one phrase")
         words = match[1].replace('\\"', '"').split()
         return Phrase(" ".join(words)) if words else NOTHING
 
@@ -153,7 +153,7 @@ class _Parser:
             ) from None
         if problem:
             term = match[0][:SHOWN_CHARS]
-            self.notes.append(f"{term} was taken as words; as a regular expression it is wrong: {problem}")
+            self.notes.append(f"{term} was treated as words; it is not a valid regular expression: {problem}")
             return None
         self.position = match.end()
         return Expression(pattern)
@@ -171,14 +171,14 @@ class _Parser:
         if self.depth == limits.QUERY_DEPTH:
             deepest = limits.QUERY_DEPTH
             raise BadQuery(
-                f"character {self.position}: parentheses nest deeper than {deepest}; leave some out"
+                f"character {self.position}: parentheses are nested deeper than {deepest}; remove some"
             )
         self.position += 1
         self.depth += 1
         inside = self.alternatives()
         self.depth -= 1
         if self.position >= len(self.text):
-            self.notes.append("a parenthesis without an end was read to the end")
+            self.notes.append("a parenthesis is not closed: it was read to the end")
         self.position += 1
         return inside
 
@@ -194,9 +194,9 @@ class _Parser:
             return self._word()
         self.position = match.end()
         if not match[2]:
-            self.notes.append("a bracket without an end was read to the end")
+            self.notes.append("a bracket is not closed: it was read to the end")
         if match[0] in self.words:
-            self.notes.append(f"{match[0][:SHOWN_CHARS]} was taken as words; no note has such a property")
+            self.notes.append(f"{match[0][:SHOWN_CHARS]} was treated as words; no note has such a property")
             words = match[1].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         condition, notes = property_filter(match[1], self._problem)
@@ -215,7 +215,7 @@ class _Parser:
         if not match or not any(known.startswith(match[1].lower()) for known in EXTENSIONS):
             return None
         if match[0] in self.words:
-            self.notes.append(f"{match[0]} was taken as a word; no file has this extension")
+            self.notes.append(f"{match[0]} was treated as a word; no file has this extension")
             return None
         self.position = match.end()
         condition = HasName("extension", match[1])
@@ -241,9 +241,9 @@ class _Parser:
             term = self.text[start : self.position][:SHOWN_CHARS]
             if expected:
                 # A wrong date or kind is no word that a note has.
-                self.notes.append(f"{term} was left out; expected {expected}")
+                self.notes.append(f"{term} was ignored; expected {expected}")
                 return NOTHING
-            self.notes.append(f"{term} was taken as words; expected {_A_VALUE}")
+            self.notes.append(f"{term} was treated as words; expected {_A_VALUE}")
             words = self.text[start : self.position].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
@@ -255,19 +255,19 @@ class _Parser:
             return
         term = self.text[self.position :].split(maxsplit=1)[0][:SHOWN_CHARS]
         if match[1].lower() in _OF_CASE:
-            self.notes.append(f"{term} was taken as a word; case does not matter in a search")
+            self.notes.append(f"{term} was treated as a word; case does not matter in a search")
             return
         close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
         if close:
-            self.notes.append(f"{term} was taken as a word; did you mean {close[0]}: ?")
+            self.notes.append(f"{term} was treated as a word; did you mean {close[0]}: ?")
         elif self.text.startswith(("<", ">"), match.end()):
-            self.notes.append(f"{term} was taken as a word; write a property filter as [{term}]")
+            self.notes.append(f"{term} was treated as a word; write a property filter as [{term}]")
 
     def _note_space_after_operator(self) -> None:
         match = _NO_VALUE.match(self.text, self.position)
         if match and match[1].lower() in OPERATORS:
             self.notes.append(
-                f"{match[0]} was taken as a word; write what to look for without a space after it"
+                f"{match[0]} was treated as a word; write the value directly after it, without a space"
             )
 
     def _value(self) -> Node:
@@ -287,12 +287,12 @@ class _Parser:
         word = self._word()
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
-            self.notes.append("OR was taken as a word; it stands between two terms")
+            self.notes.append("OR was treated as a word; it stands between two terms")
         # In a query all in capitals, NOT is no operator of another search.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
-            self.notes.append("NOT was taken as a word; write - before a term to exclude it")
+            self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
-            self.notes.append(f"{text} ranks by {text[0]} alone; a prefix has two letters or more")
+            self.notes.append(f"{text} ranks by {text[0]} only; a prefix needs two letters or more")
         return word
 
     def _word(self) -> Node:
@@ -309,13 +309,13 @@ class _Parser:
 
 _SIMILARITY = 0.66
 _OF_CASE = ("match-case", "ignore-case")  # operators of Obsidian
-_A_VALUE = "something to look for after the colon"
+_A_VALUE = "a value after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
 ) | {
     "kind": f"one of {', '.join(KINDS)}",
     "is": "current, superseded or stale",
-    "when": "any, for words that are no time",
+    "when": "any, to ignore times in the question",
 }
 
 

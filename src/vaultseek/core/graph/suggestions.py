@@ -43,11 +43,11 @@ _WORD = re.compile(r"\w{3,}")
 class Evidence(NamedTuple):
     """The evidence for a link between two notes.
 
-    ``common`` is by the notes linked with both, ``cosine`` by their vectors. ``mentioned`` is the line of the
-    note in which the other one is named, ``mentions`` the line of the other in which the note is, and
-    ``links_back`` is true if the other links to it. ``followed`` is the number of notes near in meaning that
-    link to the other, and ``following`` grows with their cosines. ``name_words`` is the share of the words of
-    the other's name that the note has.
+    ``common`` describes the notes linked with both, ``cosine`` compares their vectors. ``mentioned`` is the
+    line of the note that names the other, ``mentions`` the line of the other that names the note;
+    ``links_back`` is True if the other links to it. ``followed`` is the number of notes similar in meaning
+    that link to the other, and ``following`` grows with their cosines. ``name_words`` is the share of the
+    words of the other's name that the note contains.
     """
 
     common: Common = Common()

@@ -79,7 +79,7 @@ def _answer(question: JSON, ids: Sequence[int], graph: Graph) -> JSON:
         process.send(question, np.array(edges, np.int64).tobytes())
         answer: JSON = process.receive(STRUCTURE_SECONDS)[0]
     except ChildEnded:
-        raise Unavailable("the structure of the links could not be computed; try again") from None
+        raise Unavailable("the link structure could not be computed; try again") from None
     finally:
         process.end()
     return answer

@@ -49,7 +49,7 @@ LIST_SECONDS = 0.5
 """Time that one call may take to find texts without a vector."""
 _LENGTH_ERROR = 1e-3
 log = logging.getLogger(__name__)
-_NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; only its words are searched")
+_NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; it is searched by word only")
 
 
 class Embedding:
@@ -212,7 +212,7 @@ class Embedding:
             and self._space.store()
             and self._expected()[0] > 0
         ):
-            raise IndexDamaged("the vectors are gone; search again when they are stored anew")
+            raise IndexDamaged("the vectors are gone; search again when they have been rebuilt")
         return await self._judged(replace(answer, model=self.spec.fingerprint), text)
 
     @property
@@ -250,7 +250,7 @@ class Embedding:
 
     async def _discard_damaged(self) -> None:
         if self._rebuilds.is_due():
-            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
+            log.warning("discarding and refilling %s: %s", self.store, self._rebuilds.damage)
             await self._worker.drop(self.store)
             await self._in_writer(self._space.begin_store, "")
             self._rebuilds.begin()

@@ -200,7 +200,7 @@ class Indexer:
             if not is_note_error(error):
                 raise
             log.warning(
-                "storing %d notes failed (%s); trying a part of them", len(rows), type(error).__name__
+                "storing %d notes failed (%s); trying smaller batches", len(rows), type(error).__name__
             )
             return self._commit_parts(batch, rows, unchanged, ids, error)
 

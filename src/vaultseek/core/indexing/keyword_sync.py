@@ -112,7 +112,7 @@ class KeywordSync(Engine):
             try:
                 paths.remove(path)
             except OSError as error:
-                log.warning("%s is of no use and cannot be removed: %s", path, error.strerror or error)
+                log.warning("%s is unusable and cannot be removed: %s", path, error.strerror or error)
 
     def _open(self) -> KeywordIndex:
         try:

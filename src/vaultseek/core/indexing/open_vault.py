@@ -74,7 +74,7 @@ def _remove_links(directory: Path) -> None:
         for name in (*folders, *files):
             path = Path(folder) / name
             if path.is_symlink():
-                log.warning("%s is a link; it is removed, and what was there is made again", path)
+                log.warning("removed the symbolic link %s; its content will be rebuilt", path)
                 paths.remove(path)
 
 
@@ -271,7 +271,7 @@ class OpenVault:
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which was found damaged, from the ledger in the background."""
         if not self.engine.rebuilding:
-            log.warning("the keyword index of %s was found damaged; it is rebuilt", self.name)
+            log.warning("the keyword index of %s is damaged; rebuilding it", self.name)
             self.engine.rebuilding = True
             self._writer.submit(self.engine.rebuild, self.ledger)
 
@@ -328,14 +328,14 @@ class Advance:
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:
-        """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
+        """Raise `WorkerUnavailable` with the ``problem`` if nothing moved for ``STALLED_SECONDS``."""
         ledger = self.vault.ledger
         pending, synced = ledger.counts().pending, self.vault.engine.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:
-            raise WorkerUnavailable(f"nothing has moved for {STALLED_SECONDS:.0f} s: {problem}")
+            raise WorkerUnavailable(f"no progress for {STALLED_SECONDS:.0f} s: {problem}")
 
 
 def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:

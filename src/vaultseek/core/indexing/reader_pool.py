@@ -48,7 +48,7 @@ class ReaderError(Exception):
     """
 
     def __init__(self, index: int, *, outside: bool = False) -> None:
-        super().__init__("a process that reads notes has ended")
+        super().__init__("a process that reads notes ended unexpectedly")
         self.index = index
         self.outside = outside
 

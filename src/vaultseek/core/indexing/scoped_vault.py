@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 _GENERAL: Mapping[ReasonCode, str] = {
-    "being_read": "some notes are still to be read",
-    "being_built": "some of the index is still being built",
+    "being_read": "some notes have not been read yet",
+    "being_built": "part of the index is still being built",
     "not_embedded": "no passage is embedded yet",
     "behind": "the latest changes are still missing",
-    "vault_missing": "the notes cannot be reached at the moment; the index answers",
+    "vault_missing": "the notes cannot be reached at the moment; answering from the index",
     "disk_full": "the disk of the server is full; changes are not indexed",
-    "paused": "changes of the notes are not followed at the moment",
-    "failing": "changes cannot be indexed at the moment; ask whoever runs the server",
+    "paused": "changes to the notes are not being followed at the moment",
+    "failing": "changes cannot be indexed at the moment; ask the server's administrator",
 }
 """Words for the states of a vault that reveal neither notes outside nor the server's files."""
 

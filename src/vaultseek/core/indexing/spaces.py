@@ -39,8 +39,8 @@ LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
 """Passages without a vector that answers do not mention, if they are no more than this share of all. If there
 are more, notes are compared by their own vectors: one whose passages have none would come last."""
-_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
-_NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by their words")
+_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
+_NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class EmbeddingSpaces:
             return None
         if self.second is not None:
             return Reason("being_built", NOT_YET)
-        unread = f"{self.models.main.name} does not read this language"
+        unread = f"{self.models.main.name} does not support this language"
         return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
 
     def lag_reason(self, text: str) -> Reason | None:

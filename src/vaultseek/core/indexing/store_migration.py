@@ -174,5 +174,5 @@ class StoreRebuilds:
     def check(self) -> None:
         """Raise `WorkerUnavailable` while a rebuild that was requested has to wait."""
         if self.damage is not None and not self.is_due():
-            text = f"the vector index was rebuilt and is damaged again; it is rebuilt later: {self.damage}"
+            text = f"the vector index was rebuilt and is damaged again; rebuilding it later: {self.damage}"
             raise WorkerUnavailable(text, "failing")

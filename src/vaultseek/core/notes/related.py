@@ -1,4 +1,4 @@
-"""Related notes: near in meaning, linked, or with the same words in prominent places."""
+"""Related notes: similar in meaning, linked, or with the same words in prominent places."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Set

@@ -114,7 +114,7 @@ def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
         files |= {path: new + path[len(old) :] for path in inside}
     for old, new in files.items():
         if not can_be_linked(new) and can_be_linked(old):
-            raise UsageError(f"links cannot lead to {quote(new)}; leave out # ^ | [ ] and \\")
+            raise UsageError(f"links cannot point to {quote(new)}; leave out # ^ | [ ] and \\")
         if _suffix(old) and not _suffix(new):
             raise UsageError(f"{quote(new)} has no extension; choose {quote(new + _suffix(old))}")
     return {old: new for old, new in files.items() if old != new}
@@ -479,7 +479,7 @@ def heading_edit(note: Note, at: int, text: str) -> Edit:
     wanted = [text if number == at else each.text for number, each in enumerate(note.headings)]
     if read != wanted or not linkable_heading(text):
         raise UsageError(
-            f"{quote(text)} cannot be the text of this heading; leave out signs of Markdown at its ends"
+            f"{quote(text)} cannot be the text of this heading; leave out Markdown characters at its ends"
         )
     return edit
 
@@ -559,7 +559,7 @@ def checked_path(path: str) -> str:
     """Return a path that a note may be moved to. Raises UsageError."""
     parts = path.split("/")
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
-        raise UsageError(f"{quote(path)} is no path inside the vault; give one relative to it")
+        raise UsageError(f"{quote(path)} is not a path inside the vault; give one relative to it")
     return path
 
 
@@ -571,9 +571,7 @@ def checked_name(name: str) -> str:
     if last.startswith("."):
         raise UsageError(f"{quote(name)} would be hidden; leave out the dot")
     if any(ord(sign) < 32 for sign in name) or len(last.encode()) + len(NOTE_SUFFIX) > NAME_BYTES:
-        raise UsageError(
-            f"{quote(name[:60])} cannot be the name of a file; choose a shorter one of letters and signs"
-        )
+        raise UsageError(f"{quote(name[:60])} is not a valid file name; choose a shorter or simpler one")
     return name
 
 
@@ -587,7 +585,7 @@ def file_name(name: str, old: str) -> str:
     if name.casefold().endswith(suffix.casefold()):
         return folder + name
     if any(guess_type(name)) and not is_markdown(old):
-        raise UsageError(f"the extension {suffix} stays; leave out {_suffix(name)}")
+        raise UsageError(f"the extension {suffix} cannot change; leave out {_suffix(name)}")
     return folder + name + suffix
 
 

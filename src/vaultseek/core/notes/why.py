@@ -26,7 +26,7 @@ from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
 """Notes of the keyword lane among which the place of one is looked for."""
-BY_WORD_ONLY = Reason("not_searched", "a query of identifiers alone is searched by word only")
+BY_WORD_ONLY = Reason("not_searched", "queries of identifiers only are searched by word only")
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:

@@ -223,7 +223,7 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
     if match is None or not searches:
         return []
     known = ", ".join(f"@{name}" for name in sorted(searches))
-    return [f"{quote('@' + match[1])} was taken as a word; the saved searches are {known}"]
+    return [f"{quote('@' + match[1])} was treated as a word; the saved searches are {known}"]
 
 
 def _time_of(query: Query) -> SpokenTime | None:

@@ -1,1 +1,1 @@
-"""Tables over notes: Obsidian's Bases, evaluated over the index, and tables of notes that a query finds."""
+"""Obsidian's Bases, evaluated over the index, and tables of the notes found by a query."""

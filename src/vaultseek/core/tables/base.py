@@ -1,7 +1,7 @@
-"""Bases: the YAML of a ``.base`` file or of a block in a note, read into values. Never raises.
+"""Reader of bases: the YAML of a ``.base`` file or of a block in a note. Never raises.
 
-Problems say what is not understood. Spellings of the first versions of Bases are read as well: ``display``
-for names of columns, ``columns`` for ``order`` in a view, ``column`` for ``property`` in a sort.
+Unsupported parts are reported as problems. Spellings of the first versions of Bases are also read:
+``display`` for names of columns, ``columns`` for ``order`` in a view, ``column`` for ``property`` in a sort.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of which all, any or none must hold; a condition is an expression or a group."""
+    """Conditions of which all, any or none must hold; each is an expression or another group."""
 
     holds: Literal["and", "or", "not"]
     parts: tuple[Condition, ...]
@@ -37,7 +37,7 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a base. ``columns`` are names of properties or formulas; ``summaries`` are by column."""
+    """A view of a base. ``columns`` are names of properties or formulas; ``summaries`` are keyed by column."""
 
     name: str
     type: str = "table"
@@ -51,7 +51,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base: what all of its views share, and the views."""
+    """A base: its views, and the parts that all views share."""
 
     filter: Condition | None = None
     formulas: tuple[tuple[str, str], ...] = ()
@@ -82,7 +82,7 @@ _LOOKS = frozenset(
         ),
     }
 )
-"""Keys about the look of a view, which a table of text has none of."""
+"""Keys about the appearance of a view, which do not apply to a table of text."""
 
 
 def read_base(text: str) -> Base:
@@ -98,7 +98,7 @@ def read_base(text: str) -> Base:
     if value is None:
         return Base()
     if not isinstance(value, dict):
-        return _unread("it is no mapping; begin with a line such as `views:`")
+        return _unread("it is not a mapping; begin with a line such as `views:`")
     return _Reader().base(value)
 
 
@@ -108,7 +108,7 @@ def _unread(message: str, row: int | None = None) -> Base:
 
 
 class _Reader:
-    """Reads the parts of one base, and collects their problems."""
+    """Reads the parts of one base and collects their problems."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -117,7 +117,7 @@ class _Reader:
         self._unknown(value, _KEYS, "the base")
         views = value.get("views")
         if not isinstance(views, list | None):
-            self._report("views is no list; begin each view with a hyphen")
+            self._report("views is not a list; begin each view with a hyphen")
             views = None
         read = [self._view(view, number) for number, view in enumerate((views or [])[:BASE_VIEWS], 1)]
         return Base(
@@ -131,14 +131,14 @@ class _Reader:
 
     def _view(self, value: Any, number: int) -> View | None:
         if not isinstance(value, dict):
-            self._report(f"view {number} is no mapping, and is left out")
+            self._report(f"view {number} is not a mapping, and is ignored")
             return None
         name = str(value.get("name") or f"View {number}")
         where = f"view {printable(name, 40)}"
         self._unknown(value, _VIEW_KEYS | _LOOKS, where)
         limit = value.get("limit")
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            self._report(f"{where}: limit is no number from 1, and is left out")
+            self._report(f"{where}: limit is not a whole number above 0, and is ignored")
             limit = None
         order = value.get("order") or value.get("columns") or []
         columns = order if isinstance(order, list) else []
@@ -163,7 +163,7 @@ class _Reader:
         groups: list[Condition] = []
         for key, parts in value.items():
             if key not in ("and", "or", "not"):
-                self._report(f"{where}: {quote(key, 40)} is none of and, or and not, and is left out")
+                self._report(f"{where}: {quote(key, 40)} is not one of and, or, not, and is ignored")
                 continue
             inner = tuple(self._conditions(parts if isinstance(parts, list) else [parts], where))
             if inner:
@@ -186,7 +186,7 @@ class _Reader:
             if isinstance(each, str) and each:
                 yield Sort(each)
             elif each is not None:
-                self._report(f"{where}: a sort or group without a property is left out")
+                self._report(f"{where}: a sort or group without a property is ignored")
 
     def _names(self, value: JSON) -> Iterable[tuple[str, str]]:
         for key in ("display", "properties"):
@@ -199,10 +199,10 @@ class _Reader:
 
     def _texts(self, value: Any, where: str) -> Iterable[tuple[str, str]]:
         if not isinstance(value, dict | None):
-            self._report(f"{where} is no mapping, and is left out")
+            self._report(f"{where} is not a mapping, and is ignored")
         for name, text in (value if isinstance(value, dict) else {}).items():
             if isinstance(text, dict | list) or text is None:
-                self._report(f"{where}: {quote(name, 40)} is no text, and is left out")
+                self._report(f"{where}: {quote(name, 40)} is not text, and is ignored")
             else:
                 yield name, _text(text)
 

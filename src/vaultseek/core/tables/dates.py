@@ -1,4 +1,4 @@
-"""Dates and durations: reading them, adding them, and saying how long ago a date was."""
+"""Dates and durations: parsing, arithmetic, and relative times in words."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,8 @@ _UNITS = {
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date that a text is, ``2026-01-31`` or ``2026-1-31`` with or without a time; else None."""
+    """Return the date written as ``2026-01-31`` or ``2026-1-31``, with or without a time; None for other
+    texts."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -46,7 +47,7 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date that a text means: that of ``read_date``, a month, or the name of a daily note."""
+    """Return the date that a text contains: as for ``read_date``, or a month, or the name of a daily note."""
     text = text.strip()
     if _MONTH.fullmatch(text):
         text = f"{text}-01"
@@ -56,7 +57,7 @@ def date_in(text: str) -> Date | None:
 
 
 def of_timestamp(seconds: float) -> Date | None:
-    """Return the local time of seconds since the epoch; None if the calendar does not go so far."""
+    """Return the local time of seconds since the epoch; None beyond the calendar."""
     try:
         return Date(_whole_milliseconds(datetime.fromtimestamp(seconds, zone())))
     except (ValueError, OverflowError, OSError):
@@ -69,7 +70,7 @@ def date_of(when: When) -> Date:
 
 
 def local_present() -> datetime:
-    """Return the local time in whole milliseconds, the unit of every difference of two dates."""
+    """Return the local time in whole milliseconds, the unit of all date differences."""
     return _whole_milliseconds(present())
 
 
@@ -87,7 +88,7 @@ def _timestamp(moment: datetime) -> float:
 
 
 def read_duration(text: str) -> Duration | None:
-    """Return the duration that a text is, ``2 weeks`` or ``1d 12h``; None if it is none."""
+    """Return the duration written as ``2 weeks`` or ``1d 12h``; None for other texts."""
     months, milliseconds, end = 0.0, 0.0, 0
     while match := _AMOUNT.match(text, end):
         amount, unit, end = float(match[1]), _UNITS.get(match[2]), match.end()
@@ -103,7 +104,7 @@ def read_duration(text: str) -> Duration | None:
 
 
 def duration_of(months: float, milliseconds: float) -> Duration:
-    """Return a duration; a part of a month counts as days."""
+    """Return a duration; fractions of a month become days."""
     rest = months - int(months)
     return Duration(int(months), milliseconds + rest * MILLISECONDS["months"])
 
@@ -114,12 +115,12 @@ def scaled(duration: Duration, factor: float) -> Duration:
 
 
 def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
-    """Return a date plus a duration, or minus it. Raises FormulaError beyond the calendar."""
+    """Return a date plus or minus a duration. Raises FormulaError beyond the calendar."""
     try:
         moment = date.moment + relativedelta(months=sign * duration.months)
         moment += timedelta(milliseconds=sign * duration.milliseconds)
     except (ValueError, OverflowError):
-        raise FormulaError("the date is beyond the calendar") from None
+        raise FormulaError("the date is out of range") from None
     return Date(moment, date.timed or bool(duration.milliseconds % MILLISECONDS["days"]))
 
 
@@ -129,7 +130,7 @@ def difference(later: Date, earlier: Date) -> float:
 
 
 def relative(date: Date, now: datetime) -> str:
-    """Return in words how far a date is from now: ``3 days ago``, ``in an hour``."""
+    """Return how far a date is from now, in words: ``3 days ago``, ``in an hour``."""
     seconds = (date.moment - now).total_seconds()
     words = _about(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
@@ -147,7 +148,7 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Seconds up to which a step holds, the length of its unit, its words if it is one unit, and its unit."""
+"""Steps as: maximum seconds, length of the unit, words for one unit, and the unit."""
 
 
 def _about(seconds: float) -> str:
@@ -185,7 +186,7 @@ _LONG = {
 
 
 def format_date(moment: datetime, form: str) -> str:
-    """Return ``moment`` in a format such as ``YYYY-MM-DD``; what is in brackets stays as it is."""
+    """Return ``moment`` in a format such as ``YYYY-MM-DD``; text in brackets is copied."""
 
     def part(match: re.Match[str]) -> str:
         literal, escaped, token = match.groups()
@@ -207,7 +208,7 @@ def format_date(moment: datetime, form: str) -> str:
 
 
 def _local_week(moment: datetime) -> tuple[int, int]:
-    """Return year and week where weeks begin on Sunday and the first one contains the first of January."""
+    """Return year and week, with weeks that begin on Sunday and January 1 in the first week."""
     saturday = moment + timedelta(days=6 - moment.isoweekday() % 7)
     return saturday.year, (saturday.timetuple().tm_yday - 1) // 7 + 1
 
@@ -251,5 +252,5 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "X": lambda m: int(_timestamp(m)),
     "x": lambda m: int(_timestamp(m) * 1000),
 }
-"""Parts of a date by their tokens. A token with a letter more is the number with zeros in front, one with an
-``o`` the ordinal number."""
+"""Parts of a date by token. With one more letter, a token is zero-padded; with ``o``, it is an ordinal
+number."""

@@ -1,4 +1,4 @@
-"""Expressions as functions of a scope: each node of the tree becomes a Python function, once for all rows."""
+"""Compiler of expressions: each node of the tree becomes a Python function of a scope, once for all rows."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,23 +30,23 @@ from vaultseek.core.tables.syntax import (
 from vaultseek.core.tables.values import FormulaError, Pattern, Value, collected, is_truthy, kind_of, sized
 
 _OF_ELEMENTS = {"filter": 1, "map": 1, "reduce": 2}
-"""Functions of lists whose first argument is an expression, with the number of their arguments."""
+"""List functions whose first argument is an expression, with their number of arguments."""
 
 
 @dataclass(slots=True)
 class Language:
-    """The names that an expression may refer to, and remarks on what is used but not drawn."""
+    """The names that an expression may refer to, and remarks on parts that are not rendered."""
 
     formulas: Collection[str] = ()
     is_name: IsName = lambda name: False
     remarks: dict[str, None] = field(default_factory=dict)
 
     def compiled(self, text: str, locals: frozenset[str] = frozenset()) -> Compiled:
-        """Return an expression as a function. Raises BadExpression for what is wrong or not supported."""
+        """Return an expression as a function. Raises BadExpression if it is wrong or not supported."""
         return self.function(parse_expression(text, self.is_name), locals)
 
     def function(self, node: Node, locals: frozenset[str] = frozenset()) -> Compiled:
-        """Return a tree as a function; ``locals`` are the names that its place defines."""
+        """Return a tree as a function; ``locals`` are the names defined around it."""
         match node:
             case Literal(value):
                 return _constant(value)
@@ -106,7 +106,7 @@ class Language:
             _unknown(f"{name}()", [f"{each}()" for each in (*FUNCTIONS, "if")], "function")
         _check_number(name, len(arguments), *arguments_of(function, 0))
         if name in DRAWN:
-            self.remarks[f"{name}() is not drawn: its text stands for it"] = None
+            self.remarks[f"{name}() is shown as its text"] = None
         parts = [self.function(each, locals) for each in arguments]
         run = with_scope(function)
         return lambda scope: sized(run(scope, *collected(part(scope) for part in parts)))
@@ -160,7 +160,7 @@ def _reduce(scope: Scope, values: list[Value], combined: Compiled, acc: Value) -
 
 
 def _elements(scope: Scope, values: list[Value]) -> Iterator[Value]:
-    """Yield the elements, each after it has become the local ``value``."""
+    """Yield the elements, assigning each to the local ``value`` first."""
     for index, value in enumerate(values):
         scope.around.budget.spend()
         scope.locals["value"], scope.locals["index"] = value, index
@@ -182,7 +182,7 @@ def _constant(value: Value) -> Compiled:
 
 def _pattern(value: Pattern) -> Compiled:
     if problem := patterns.pattern_error(value):
-        raise BadExpression(f"/{value.source}/ is no regular expression: {problem}")
+        raise BadExpression(f"/{value.source}/ is not a regular expression: {problem}")
 
     def read(scope: Scope) -> Value:
         scope.around.budget.spend(PATTERN_STEPS)
@@ -192,7 +192,7 @@ def _pattern(value: Pattern) -> Compiled:
 
 
 def _of_this(name: str) -> Compiled:
-    """Return a property of the note in which the table stands, or that note itself as a file."""
+    """Return a property of the note that contains the table, or that note itself as a file."""
 
     def read(scope: Scope) -> Value:
         this = scope.around.this
@@ -221,7 +221,7 @@ def _call_of(of: Compiled, name: str, parts: Sequence[Compiled]) -> Compiled:
 
 
 _OF_NULL = frozenset({"isEmpty", "isTruthy", "isType", "toString"})
-"""Functions that null has, too; any other function of null is null."""
+"""Functions that null also has; any other function of null is null."""
 _PLACES: Mapping[str, Compiled] = {
     "file": lambda scope: scope.file,
     "note": lambda scope: scope.file.properties,

@@ -1,4 +1,4 @@
-"""The files of a vault as formulas see them, read from the index: notes, and files that links may lead to."""
+"""The files of a vault as formulas see them, read from the index: notes and other link targets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = "id, path, title, tags, properties, modified, size, created, created_
 
 
 class File:
-    """A file of the vault; ``number`` is the id of a note, None for a file that is not in the index."""
+    """A file of the vault; ``number`` is a note's id, None for a file that is not in the index."""
 
     kind = "file"
 
@@ -54,28 +54,28 @@ class File:
 
     @property
     def name(self) -> FileName:
-        """The name with its extension."""
+        """The file name with extension."""
         return FileName(self.path.rpartition("/")[2])
 
     @property
     def ext(self) -> str:
-        """The extension."""
+        """The file extension."""
         stem, dot, ext = self.path.rpartition("/")[2].rpartition(".")
         return ext if dot and stem else ""
 
     @property
     def folder(self) -> str:
-        """The path of the folder; that of the vault is a slash."""
+        """The path of the folder; "/" for the vault's root."""
         return self.path.rpartition("/")[0] or "/"
 
     @property
     def title(self) -> str:
-        """The title of a note; the name of another file."""
+        """The title of a note, or the name of another file."""
         return self.name.stem if self._row is None else str(self._row[2])
 
     @cached_property
     def tags(self) -> list[Tag]:
-        """Every tag, of the text and of the properties; a base has none."""
+        """All tags from the text and the properties; empty for a base."""
         return (
             [] if self._row is None or has_base(self.path) else [Tag(tag) for tag in json.loads(self._row[3])]
         )
@@ -89,17 +89,17 @@ class File:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the file."""
+        """The file size in bytes."""
         return self._stat[0]
 
     @property
     def modified(self) -> Date | None:
-        """The time of the last change."""
+        """The time of the last modification."""
         return None if self._stat[1] is None else date_of(When(self._stat[1]))
 
     @property
     def created(self) -> Date | None:
-        """The date in the note or its name, else the time of the last change."""
+        """The date in the note or its name, or else the time of the last modification."""
         return None if self._stat[2] is None else date_of(self._stat[2])
 
     @cached_property
@@ -114,7 +114,7 @@ class File:
 
     @property
     def links(self) -> list[Link]:
-        """The links of a note to others; embeds are not among them."""
+        """The links of a note to other notes, without embeds."""
         return [_link(row) for row in self._files.links_of(self) if row.link.kind != "embed"]
 
     @property
@@ -146,21 +146,21 @@ class File:
         )
 
     def is_in(self, folder: str) -> bool:
-        """True if the file is in a folder or below it."""
+        """True if the file is in a folder or any folder below it."""
         folder = folder.strip("/")
         return not folder or self.path.startswith(f"{folder}/")
 
     def link(self, target: str, display: str | None = None) -> Link:
-        """Return a link as it would lead from this file."""
+        """Return a link as if it were written in this file."""
         return Link(target, display, self.path, self._files.resolve)
 
     def find(self, target: str) -> File | None:
-        """Return the file that a link from this one to ``target`` leads to."""
+        """Return the file that a link from this file to ``target`` resolves to."""
         path = self._files.resolve(target.partition("#")[0], self.path)
         return None if path is None else self._files.at(path)
 
     def _value(self, name: str, stored: Any) -> Value:
-        """Return a property's value, of its type in the settings, or else of the likeliest type."""
+        """Return a property's value, with the type from the settings or the most likely type."""
         type = self._files.types.get(fold(name))
         stored = as_listed(name, type, stored)
         if (typed := of_type(type, stored)) is not None:
@@ -183,7 +183,7 @@ class File:
 
 
 def times_of(file: File) -> dict[str, str]:
-    """Return the times of a note in the form of an answer; none of another file."""
+    """Return the times of a note as answers contain them; empty for other files."""
     _, modified, created = file._stat
     if file.number is None or modified is None or created is None:
         return {}
@@ -191,7 +191,7 @@ def times_of(file: File) -> dict[str, str]:
 
 
 class Properties(Mapping[str, Value]):
-    """The properties of a note, under their names without regard to case."""
+    """The properties of a note by case-insensitive name."""
 
     def __init__(self, stored: Mapping[str, Any], typed: Callable[[str, Any], Value]) -> None:
         self._stored = stored
@@ -216,7 +216,7 @@ class Properties(Mapping[str, Value]):
 
 
 class VaultFiles:
-    """The files of one vault, for one table: what was read once is kept."""
+    """The files of a vault for one table; every read is cached."""
 
     def __init__(self, ledger: Ledger, root: Path) -> None:
         self.ledger = ledger
@@ -234,7 +234,7 @@ class VaultFiles:
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return every file by path, or those that satisfy some conditions and perhaps others."""
+        """Return every file by path, or a superset of those that satisfy some conditions."""
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:
             sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)
@@ -245,14 +245,14 @@ class VaultFiles:
         return self._keep(sorted(files, key=lambda file: file.path))
 
     def _other_files(self, narrowed: Sequence[Narrowing]) -> Iterator[File]:
-        """Yield the files that are no notes, for which only conditions on the path apply."""
+        """Yield the files that are not notes; only conditions on the path apply to them."""
         sql = "SELECT path FROM attachments WHERE path NOT IN (SELECT path FROM notes)"
         sql += "".join(f" AND ({each.sql})" for each in narrowed)
         for (path,) in self.ledger.select(sql, *(value for each in narrowed for value in each.values)):
             yield File(self, path)
 
     def notes(self, ids: Sequence[int], *, by_path: bool = False) -> list[File]:
-        """Return the notes with these ids, in their order or by path; those that are gone are left out."""
+        """Return the notes with these ids, in this order or by path, without deleted ones."""
         rows: dict[int, Sequence[Any]] = {}
         for start in range(0, len(ids), SQL_VARIABLES):
             part = ids[start : start + SQL_VARIABLES]
@@ -262,7 +262,7 @@ class VaultFiles:
         return self._keep(sorted(files, key=lambda file: file.path) if by_path else files)
 
     def at(self, path: str) -> File | None:
-        """Return the file at a path, None if it is not in the index."""
+        """Return the file at a path; None if it is not in the index."""
         if path not in self._at:
             rows = self.ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE path = ?", path)
             known = bool(rows) or self.ledger.attachments.contains(path)
@@ -270,7 +270,7 @@ class VaultFiles:
         return self._at[path]
 
     def resolve(self, target: str, source: str) -> str | None:
-        """Return the path that a link in ``source`` leads to, None if it leads nowhere."""
+        """Return the path that a link in ``source`` resolves to; None if it is missing."""
         key = (target, source)
         if key not in self._resolved:
             path = self._names.resolve(target, source).path
@@ -278,16 +278,16 @@ class VaultFiles:
         return self._resolved[key]
 
     def has_property(self, name: str) -> bool:
-        """True if a note of the vault has a property of this name."""
+        """True if any note of the vault has a property with this name."""
         written = json.dumps(name, ensure_ascii=False)
         escaped = written.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         sql = "SELECT 1 FROM notes WHERE properties LIKE ? ESCAPE '\\' LIMIT 1"
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links of a note, read together with those of the files that follow it.
+        """Return the links of a note, read in one batch with those of the files after it.
 
-        A base has none in Obsidian, though the index knows which notes it names.
+        In Obsidian a base has no links, although the index has the notes that it refers to.
         """
         if file.number is None or has_base(file.path):
             return ()
@@ -301,7 +301,7 @@ class VaultFiles:
         return self._links[file.number]
 
     def backlinks_of(self, file: File) -> list[File]:
-        """Return the notes that link to a file, by path."""
+        """Return the notes that link to a file, sorted by path."""
         if file.path not in self._backlinks:
             paths = [each.path for each in self._following(file)]
             sources_of: dict[str, dict[str, None]] = {path: {} for path in paths}
@@ -341,18 +341,18 @@ def _target(link: Any) -> str:
 # -- types of properties
 
 LISTS = frozenset({"tags", "aliases", "cssclasses"})
-"""Properties that are lists in Obsidian, also where a note has them as a text with commas."""
+"""Properties that are lists in Obsidian, even where a note has a text with commas."""
 
 
 def read_types(root: Path) -> Mapping[str, str]:
-    """Return the type of each property that has one, by its folded name; none if they cannot be read."""
+    """Return the type of each typed property by folded name; empty if they cannot be read."""
     types = app_settings(root, TYPES_FILE).get("types")
     pairs = types.items() if isinstance(types, dict) else ()
     return {fold(name): type for name, type in pairs if isinstance(type, str)}
 
 
 def as_listed(name: str, type: str | None, stored: Any) -> Any:
-    """Return a stored value as a list if its property holds lists; any other as it is."""
+    """Return a stored value as a list if its property holds lists; otherwise unchanged."""
     if isinstance(stored, str) and (fold(name) in LISTS or type in ("tags", "aliases")):
         return [each.strip() for each in stored.split(",") if each.strip()]
     if type == "multitext" and stored is not None and not isinstance(stored, list | dict):
@@ -361,7 +361,7 @@ def as_listed(name: str, type: str | None, stored: Any) -> Any:
 
 
 def of_type(type: str | None, stored: Any) -> Value | None:
-    """Return a stored value in its property's type; None if it has none."""
+    """Return a stored value in its property's type; unchanged without a type."""
     convert = _CONVERSIONS.get(type or "")
     return convert(stored) if convert is not None and isinstance(stored, str) else None
 
@@ -386,4 +386,4 @@ _CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
     "number": _number,
     "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
 }
-"""Conversions of texts, by type; other values are written in YAML as what they are."""
+"""Conversions of texts by type; YAML already types the other values."""

@@ -1,4 +1,4 @@
-"""Functions of the formula language that belong to no value: ``date()``, ``link()``, ``now()`` and others."""
+"""Global functions of the formula language: ``date()``, ``link()``, ``now()`` and others."""
 
 import html
 import random
@@ -27,12 +27,13 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of its arguments, for a method after the value; a parameter ``scope`` comes first of all."""
+"""A function of its arguments, or for a method of the value and its arguments; a parameter ``scope`` comes
+first."""
 
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the least and the most arguments that a function takes after the scope and those ``given``."""
+    """Return the minimum and maximum number of arguments of a function, beyond the scope and those ``given``."""
     parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS
@@ -41,7 +42,7 @@ def arguments_of(function: Function, given: int) -> tuple[int, int]:
 
 @cache
 def with_scope(function: Function) -> Function:
-    """Return the function with a scope as its first argument, also of one that needs none."""
+    """Return the function with a scope as its first argument, added if it takes none."""
     if "scope" in signature(function).parameters:
         return function
     return lambda scope, *arguments: function(*arguments)
@@ -54,7 +55,7 @@ def _date(value: Value) -> Value:
         return of_timestamp(value / 1e3)
     date = date_in(text_of(value))
     if date is None:
-        raise FormulaError(f"{quote(text_of(value), 40)} is no date; write it as 2026-01-31")
+        raise FormulaError(f"{quote(text_of(value), 40)} is not a date; write it as 2026-01-31")
     return date
 
 
@@ -63,7 +64,7 @@ def _duration(value: Value) -> Value:
         return value
     duration = Duration(0, value) if is_number(value) else read_duration(text_of(value))
     if duration is None:
-        raise FormulaError(f"{quote(text_of(value), 40)} is no duration; write it as 2 weeks or 3d")
+        raise FormulaError(f"{quote(text_of(value), 40)} is not a duration; write it as 2 weeks or 3d")
     return duration
 
 
@@ -104,12 +105,12 @@ def _number(value: Value) -> Value:
         return None
     result = timestamp(value) if isinstance(value, Date) else as_number(value)
     if result is None:
-        raise FormulaError(f"{quote(text_of(value), 40)} is no number")
+        raise FormulaError(f"{quote(text_of(value), 40)} is not a number")
     return number(result)
 
 
 def _extreme(choose: Callable[..., Value]) -> Function:
-    """Return a function for the least or the greatest of numbers, or of dates, those of lists included."""
+    """Return a function for the minimum or maximum of numbers or dates, including those in lists."""
 
     def run(first: Value, *others: Value) -> Value:
         flat = flattened(first, *others)
@@ -142,6 +143,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "random": lambda: random.random(),
     "today": lambda scope: Date(scope.around.now).day,
 }
-"""The functions by name; ``if`` is not among them, since it evaluates only one of its branches."""
+"""The functions by name, without ``if``, which evaluates only one of its branches."""
 DRAWN = frozenset({"html", "icon", "image"})
-"""Functions whose value is a drawing in Obsidian, and its text here."""
+"""Functions that Obsidian renders as graphics, and vaultseek as text."""

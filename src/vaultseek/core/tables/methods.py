@@ -1,4 +1,4 @@
-"""Functions and fields of values: ``text.lower()``, ``list.contains(x)``, ``date.year`` and others."""
+"""Methods and fields of values: ``text.lower()``, ``list.contains(x)``, ``date.year`` and others."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ MOST_DIGITS = 100
 
 
 def field(value: Value, name: str) -> Value:
-    """Return ``value.name``; of null, null. Raises FormulaError for a value that has no such field."""
+    """Return ``value.name``; null for null. Raises FormulaError for a value without this field."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -56,7 +56,7 @@ def field(value: Value, name: str) -> Value:
 
 
 def item(value: Value, key: Value) -> Value:
-    """Return ``value[key]``; null where there is nothing."""
+    """Return ``value[key]``; null if it is missing."""
     if isinstance(value, Mapping):
         return value.get(text_of(key))
     if isinstance(value, list | str) and is_number(key):
@@ -66,7 +66,7 @@ def item(value: Value, key: Value) -> Value:
 
 
 def method(value: Value, name: str) -> Function | None:
-    """Return the function ``name`` of a value, None if its kind has none of this name."""
+    """Return the method ``name`` of a value; None if its kind has no such method."""
     for kind in (kind_of(value), *_ALSO.get(kind_of(value), ()), "any"):
         if name in METHODS.get(kind, {}):
             return METHODS[kind][name]
@@ -82,31 +82,31 @@ FILE_FIELDS: Mapping[str, Callable[[File], Value]] = {
     **{name: attrgetter(name) for name in _OF_FILES},
     "file": lambda file: file,
 }
-"""Fields of a file; ``title`` is ours."""
+"""Fields of a file; ``title`` is vaultseek's own."""
 _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
     **{part: attrgetter(f"moment.{part}") for part in ("year", "month", "day", "hour", "minute", "second")},
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
-"""Kinds whose text has the functions of texts."""
+"""Kinds whose text has the methods of texts."""
 
 
 # -- texts
 
 
 def _contains(value: Value, part: Value) -> bool:
-    # In a link its target is looked into, too.
+    # In a link, its target is also searched.
     whole = f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
     return _part(value, part) in whole
 
 
 def _part(value: Value, part: Value) -> str:
-    """Return the text that is looked for; in a tag, the hash may be written or not."""
+    """Return the text to search for; in a tag, the hash is optional."""
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 
 def _for_each(quantifier: Callable[[Iterable[bool]], bool], test: Callable[..., bool]) -> Function:
-    """Return the test of one argument as one of several, all or any of which must pass."""
+    """Return a test of several arguments, all or any of which must pass, from a test of one."""
 
     def run(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
         return quantifier(with_scope(test)(scope, value, each) for each in flattened(first, *others))
@@ -189,7 +189,7 @@ def _format(scope: Scope, value: Date, form: Value) -> str:
     try:
         return format_date(value.moment, written)
     except (ValueError, OverflowError):
-        raise FormulaError("the date is beyond the calendar") from None
+        raise FormulaError("the date is out of range") from None
 
 
 # -- lists
@@ -317,5 +317,5 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
-"""The functions of each kind of value; those of lists with an expression are in ``expression.py``."""
+"""The methods of each kind of value; list methods that take an expression are in ``expression.py``."""
 EVERY_METHOD = frozenset(name for methods in METHODS.values() for name in methods)

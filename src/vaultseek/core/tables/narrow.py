@@ -1,6 +1,6 @@
-"""Narrow: the SQL condition that every file with a chance to pass a filter satisfies.
+"""SQL conditions that every file that could pass a filter satisfies.
 
-The ledger then reads a few rows in place of all; the filter is evaluated for each of these as for any other.
+The ledger then reads a few rows instead of all; the filter is still evaluated for each of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,15 @@ from vaultseek.core.tables.syntax import (
 )
 
 MOST_CONDITIONS = 20
-"""Conditions and tags in one statement; SQLite bounds the depth of an expression."""
+"""Maximum number of conditions and tags in one statement; SQLite limits the depth of an expression."""
 _OTHER_NAMES = frozenset({"file", "note", "this", "formula"})
 _FALSE_OF_NOTHING = frozenset({"contains", "containsAll", "containsAny", "startsWith", "endsWith", "matches"})
-"""Functions that are never true of null or of an empty list."""
+"""Functions that are never true for null or an empty list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """A condition on the columns of ``notes``; ``notes_only`` if files that are no notes cannot pass."""
+    """A condition on the columns of ``notes``; ``notes_only`` means that other files cannot pass."""
 
     sql: str
     values: tuple[str, ...]
@@ -38,7 +38,7 @@ class Narrowing:
 
 
 def narrowings(condition: Condition | None, is_name: IsName) -> list[Narrowing]:
-    """Return conditions that all files satisfy that pass ``condition``."""
+    """Return conditions satisfied by all files that pass ``condition``."""
     if isinstance(condition, str):
         try:
             return list(_of_node(parse_expression(condition, is_name)))
@@ -79,13 +79,13 @@ def _with_tags(arguments: Sequence[Node]) -> Iterator[Narrowing]:
 
 
 def _listed(node: Node) -> Node:
-    """Return what ``list()`` is applied to, else the node itself."""
+    """Return the argument of ``list()``, or the node itself."""
     return node.arguments[0] if isinstance(node, Call) and node.name == "list" and node.arguments else node
 
 
 def _with_property(node: Node) -> Iterator[Narrowing]:
     match node:
         case Member(Name("note"), name) | Name(name) if name not in _OTHER_NAMES and name.isascii():
-            # LIKE ignores the case of ASCII letters, as names of properties do.
+            # LIKE ignores the case of ASCII letters, like names of properties.
             escaped = name.replace("_", "\\_")
             yield Narrowing("properties LIKE ? ESCAPE '\\'", (f'%"{escaped}":%',))

@@ -1,4 +1,4 @@
-"""The operators of formulas, and the equality and order of values."""
+"""Operators of formulas, and the equality and order of values."""
 
 import math
 import re
@@ -43,7 +43,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def subtract(left: Value, right: Value) -> Value:
-    """Return ``left - right``; of two dates, the milliseconds between them."""
+    """Return ``left - right``; for two dates, the milliseconds between them."""
     right = _date_for(left, right)
     left = _date_for(right, left)
     if isinstance(left, Date) and isinstance(right, Date):
@@ -56,7 +56,7 @@ def subtract(left: Value, right: Value) -> Value:
 
 
 def multiply(left: Value, right: Value) -> Value:
-    """Return ``left * right``; a duration may stand at the left."""
+    """Return ``left * right``; ``left`` may be a duration."""
     if isinstance(left, Duration) and is_number(right) and math.isfinite(right):
         return scaled(left, right)
     return arithmetic("*", left, right)
@@ -91,7 +91,7 @@ _NUMERIC: Mapping[str, Callable[[float, float], float]] = {
 
 
 def arithmetic(sign: str, left: Value, right: Value) -> Value:
-    """Return the value of an operator of numbers; the remainder has the sign of ``left``."""
+    """Return the result of a number operator; the remainder has the sign of ``left``."""
     if left is None or right is None:
         return None
     first, second = as_number(left), as_number(right)
@@ -101,7 +101,7 @@ def arithmetic(sign: str, left: Value, right: Value) -> Value:
 
 
 def number(value: float) -> float:
-    """Return a number as JavaScript keeps it: large integers lose their last digits."""
+    """Return a number as JavaScript stores it: large integers lose their last digits."""
     try:
         return float(value) if abs(value) > EXACT_INTEGERS else value
     except OverflowError:
@@ -109,7 +109,7 @@ def number(value: float) -> float:
 
 
 def as_number(value: Value) -> float | None:
-    """Return the number that a value is or spells; None for others. Booleans are 1 and 0."""
+    """Return the number that a value is or spells; None for others. Booleans count as 1 and 0."""
     if isinstance(value, bool):
         return int(value)
     if is_number(value):
@@ -133,21 +133,21 @@ def _duration(value: Value) -> Duration | None:
 
 
 def _date_for(other: Value, value: Value) -> Value:
-    """Return the date that a text is, if it stands beside a date."""
+    """Return a text as a date if the other operand is a date."""
     if isinstance(other, Date) and isinstance(value, str):
         return date_in(value) or value
     return value
 
 
 def _unfit(sign: str, left: Value, right: Value) -> FormulaError:
-    return FormulaError(f"{sign} does not go with {kind_of(left)} and {kind_of(right)}")
+    return FormulaError(f"{sign} cannot combine {kind_of(left)} and {kind_of(right)}")
 
 
 # -- equality and order
 
 
 def equal(left: Value, right: Value) -> bool:
-    """True if two values are the same: links and files by what they lead to, dates by the moment."""
+    """True if two values are equal: links and files by their target, dates by their moment."""
     if left is None or right is None:
         return left is right
     if isinstance(left, Link | File) or isinstance(right, Link | File):
@@ -200,7 +200,7 @@ def _path(value: Value) -> str | None:
 
 
 def compare(left: Value, right: Value) -> int | None:
-    """Return -1, 0 or 1 as ``left`` is less than, equal to or greater than ``right``; None if neither."""
+    """Return -1, 0 or 1 for ``left`` less than, equal to or greater than ``right``; None if not comparable."""
     if left is None or right is None:
         return None
     if isinstance(left, Date) or isinstance(right, Date):
@@ -219,16 +219,16 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def _length(value: Value) -> float | None:
-    """Return the number that a value is or spells; of ``"2 weeks"``, its milliseconds."""
+    """Return the number that a value is or spells; for ``"2 weeks"``, its milliseconds."""
     number = as_number(value)
     duration = read_duration(value) if number is None and isinstance(value, str) else None
     return number if duration is None else duration.total
 
 
 def text_key(text: str) -> tuple[Any, ...]:
-    """Return the key that texts are sorted by: without case, and numbers in them by their size."""
+    """Return the sort key of a text: case-insensitive, with numbers by value."""
     parts = _DIGITS.split(fold(text))
-    # The text itself tells those apart that differ in case alone.
+    # The text itself separates texts that differ only in case.
     return [int(part[:300]) if place % 2 else part for place, part in enumerate(parts)], text
 
 
@@ -240,11 +240,11 @@ def _sign(left: Any, right: Any) -> int:
 
 
 def order(left: Value, right: Value) -> int:
-    """Return -1, 0 or 1 for any two values: kinds that cannot be compared go by kind, then by text."""
+    """Return -1, 0 or 1 for any two values; values that are not comparable sort by kind, then by text."""
     compared = compare(left, right)
     if compared is not None:
         return compared
-    if {kind_of(left), kind_of(right)} == {"date", "string"}:  # 2026-04 beside 2026-04-01
+    if {kind_of(left), kind_of(right)} == {"date", "string"}:  # 2026-04 compared with 2026-04-01
         return _sign(text_of(left), text_of(right))
     kinds = _sign(_RANKS.get(kind_of(left), len(_RANKS)), _RANKS.get(kind_of(right), len(_RANKS)))
     return kinds or _sign(text_key(text_of(left)), text_key(text_of(right)))
@@ -253,4 +253,4 @@ def order(left: Value, right: Value) -> int:
 _RANKS = {kind: rank for rank, kind in enumerate(("boolean", "number", "duration", "date", "string", "link"))}
 
 sort_key = cmp_to_key(order)
-"""Key for sorting values of any kind."""
+"""Sort key for values of any kind."""

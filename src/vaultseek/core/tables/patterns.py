@@ -1,4 +1,4 @@
-"""Regular expressions of formulas, as JavaScript writes them; none may take long."""
+"""JavaScript regular expressions of formulas, each limited in time."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
 _FLAGS = "ims"
-"""Flags that change what matches."""
+"""Flags that affect matching."""
 
 
 def pattern_error(pattern: Pattern) -> str | None:
-    """Return what is wrong with a regular expression, or None."""
+    """Return the error in a regular expression, or None."""
     try:
         _compiled(pattern)
     except BadPattern as error:
@@ -29,7 +29,7 @@ def matches(pattern: Pattern, text: str) -> bool:
 
 
 def replace(pattern: Pattern, text: str, replacement: str) -> str:
-    """Replace the first match, or with the flag ``g`` every one; ``$1`` is the first group."""
+    """Replace the first match, or every match with the flag ``g``; ``$1`` is the first group."""
     parts: list[str] = []
     size, end = len(text), 0
     for match in _matches(pattern, text, at_most=None if "g" in pattern.flags else 1):
@@ -44,7 +44,7 @@ def replace(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split a text at each match, and keep what its groups matched."""
+    """Split a text at each match, keeping what the groups matched."""
     parts: list[str] = []
     end = 0
     for match in _matches(pattern, text):

@@ -1,4 +1,4 @@
-"""The path of a base file by its name, from the index."""
+"""Lookup of a base file's path by name, in the index."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +15,15 @@ _BASES = "SELECT path FROM {} WHERE path LIKE '%.base'"
 
 
 def has_base(name: str) -> bool:
-    """True if ``name`` is that of a base file."""
+    """True if ``name`` is the name of a base file."""
     return name.lower().endswith(SUFFIX)
 
 
 def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
     """Return the path of the base that ``name`` refers to: a path, or the end of one.
 
-    A file that the index does not know may have been written just now, unless the vault's rules ``skips`` it.
-    Raises BadPath, NotFound, or UsageError with the candidates if there are several.
+    A file missing from the index may be new, unless the vault's rules ``skips`` it. Raises BadPath, NotFound,
+    or UsageError with the candidates if several match.
     """
     path = vault_path(name, root)
     known: set[str] = {

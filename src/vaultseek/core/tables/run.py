@@ -1,4 +1,4 @@
-"""The tables of a base file, of a note, and of notes that a query found, evaluated over the index."""
+"""Tables of a base file, of a note, and of the notes found by a query, evaluated over the index."""
 
 import re
 import textwrap
@@ -29,12 +29,12 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger
 
 NAMES_LISTED = 10
-"""Names of views in a message."""
+"""Maximum number of view names in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A base, and where it stands: a file of its own or a line of a note; ``view`` if it names one itself."""
+    """A base and its location: a file of its own, or a line of a note; ``view`` if the note names one."""
 
     base: Base
     path: str
@@ -52,10 +52,11 @@ def tables_of(
     most: int = LISTED_ITEMS_MOST,
     budget: Budget | None = None,
 ) -> list[JSON]:
-    """Return the tables of the file at ``path``: of a base its first view or ``view``, of a note each base.
+    """Return the tables of the file at ``path``: the first view or ``view`` of a base, or each base of a
+    note.
 
-    ``this`` is the path of the note that formulas call so, by default the file itself. Raises NotFound,
-    Unavailable for a file that cannot be read, and UsageError for a base without an answer.
+    ``this`` is the path of the note that ``this`` means in formulas, by default the file itself. Raises
+    NotFound, Unavailable for a file that cannot be read, and UsageError for an unusable base.
     """
     vault = VaultFiles(ledger, root)
     around = Surroundings(local_present(), budget or Budget(), vault.at(this or path))
@@ -154,18 +155,18 @@ def _content(lines: Sequence[str], block: CodeBlock) -> str:
 
 
 COMMON_PROPERTIES = 5
-"""Properties that are columns where none are named: those that most of the notes have."""
+"""Maximum number of default property columns, the most common properties."""
 COMMON_SHARE = 0.2
-"""Least share of the notes that have such a property."""
+"""Minimum share of the notes that have a default column's property."""
 EXAMINED_NOTES = 2_000
-"""Notes whose properties are counted for that."""
+"""Maximum number of notes whose properties are counted for the default columns."""
 
 _FACTS = {
     **{name: name for name in ("title", "path", "folder", "name", "size", "links", "backlinks", "tags")},
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note under plain names; a property of the same name goes first, except for tags."""
+"""Facts about a note under plain names; except for tags, a property of the same name takes precedence."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
 
@@ -184,7 +185,7 @@ def table_of_notes(
     most: int,
     budget: Budget | None = None,
 ) -> JSON:
-    """Return a table of notes, in the order of ``ids`` if they are ``ranked``, else by path.
+    """Return a table of notes, in the order of ``ids`` if ``ranked``, otherwise by path.
 
     A minus before a column of ``sort`` or ``group`` means descending. Raises UsageError.
     """
@@ -209,14 +210,14 @@ def table_of_notes(
 
 
 def _each(lists: Iterable[str], vault: VaultFiles) -> Iterator[str]:
-    """Yield the columns of lists; a name of a property may have a comma and signs that no expression has."""
+    """Yield the columns in lists; a property name may contain commas and other characters no expression has."""
     for columns in map(str.strip, lists):
         if vault.has_property(columns.removeprefix("-")):
             yield columns
             continue
         try:
             yield from split_expressions(columns)
-        except BadExpression:  # the signs are of a name, or `_column` tells which column is wrong
+        except BadExpression:  # the characters belong to a name, or `_column` reports which column is wrong
             yield from filter(None, map(str.strip, columns.split(",")))
 
 
@@ -225,7 +226,7 @@ def _sort(column: str) -> Sort:
 
 
 def _common(files: Sequence[File]) -> tuple[str, ...]:
-    """Return the columns where none are named: the title, and the properties of most of the notes."""
+    """Return the default columns: the title and the most common properties."""
     counts: Counter[str] = Counter()
     spelled: dict[str, str] = {}
     for file in files[:EXAMINED_NOTES]:
@@ -238,7 +239,7 @@ def _common(files: Sequence[File]) -> tuple[str, ...]:
 
 
 def _column(vault: VaultFiles, files: Sequence[File], id: str, language: Language) -> Compiled:
-    """Return a column: a fact of the file, a property, or an expression.
+    """Return a column: a fact about the file, a property, or an expression.
 
     Raises BadExpression for a property that no note has, and UsageError for a wrong expression.
     """

@@ -1,4 +1,4 @@
-"""The scope in which an expression is evaluated: the file, the time, the formulas, and a budget."""
+"""The scope in which an expression is evaluated: file, time, formulas and budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS_BETWEEN_CHECKS, PROPERTY_STEPS, PATTERN_STEPS = 256, 64, 64
 
 
 class Budget:
-    """The time and the number of values that one table may use; it ends when the request is cancelled."""
+    """The time and number of values that one table may use; it ends when the request is cancelled."""
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds
@@ -26,7 +26,7 @@ class Budget:
         self._kept = 0
 
     def keep(self, value: Value) -> Value:
-        """Return a value that is kept until the table is done. Raises FormulaError if there are too many."""
+        """Return a value after counting it as kept for the table. Raises FormulaError if there are too many."""
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
             raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
@@ -34,21 +34,21 @@ class Budget:
         return value
 
     def spend(self, steps: int = 1) -> None:
-        """Count steps. Raises UsageError when the time is over, Cancelled when the request is."""
+        """Count steps. Raises UsageError on timeout, and Cancelled if the request was cancelled."""
         self._steps += steps
         if self._steps >= STEPS_BETWEEN_CHECKS:
             self._steps = 0
             if self._cancelled():
-                raise Cancelled("nobody waits for the table any more; its query must be sent again")
+                raise Cancelled("no client is waiting for the table any more; its query must be sent again")
             if time.monotonic() > self._end:
                 seconds = f"{self._seconds:.0f} s"
                 raise UsageError(f"the table takes longer than {seconds}; add a filter by tag or folder")
 
 
 def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
-    """Return true if a note has a property of this name; to look for it takes long in a large vault.
+    """Return True if any note has a property with this name; slow in a large vault.
 
-    Raises what the budget does.
+    Raises as ``spend``.
     """
     budget.spend(PROPERTY_STEPS)
     return vault.has_property(name)
@@ -56,7 +56,7 @@ def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
 
 @dataclass(slots=True)
 class Surroundings:
-    """The values that the rows of a table share. ``this`` is the note or base in which the table stands."""
+    """Values shared by the rows of a table. ``this`` is the note or base that contains the table."""
 
     now: datetime
     budget: Budget
@@ -65,7 +65,7 @@ class Surroundings:
 
 
 class Scope:
-    """One file, with the values of its formulas as far as they are known."""
+    """One file, with the formula values computed so far."""
 
     __slots__ = ("_formulas", "around", "file", "locals")
 
@@ -76,14 +76,14 @@ class Scope:
         self._formulas: dict[str, Value] = {}
 
     def formula(self, name: str) -> Value:
-        """Return the value of a formula. Raises FormulaError if it has none."""
+        """Return the value of a formula. Raises FormulaError if it has no value."""
         if name not in self._formulas:
             self._formulas[name] = FormulaError(f"the formula {name} refers to itself")
             outer, self.locals = self.locals, {}
             try:
                 self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
             except FormulaError as error:
-                # Not the error itself: its frames hold every value that was there.
+                # Not the error itself, because its frames keep every value alive.
                 self._formulas[name] = type(error)(str(error))
             finally:
                 self.locals = outer

@@ -1,4 +1,4 @@
-"""Figures of many values: the default summaries of a column, and the same as functions of lists."""
+"""Statistics over many values: the default summaries of a column, also available as list functions."""
 
 import math
 import statistics
@@ -11,7 +11,7 @@ Figure = Callable[[Sequence[Value]], Value]
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among values, those of lists included; a text counts if it spells one."""
+    """Return the finite numbers among values and in lists, including texts that spell a number."""
     flat = (each for each in flattened(*values) if is_number(each) or isinstance(each, str))
     numbers = map(as_number, flat)
     return [number for number in numbers if number is not None and math.isfinite(number)]
@@ -41,7 +41,7 @@ def _of_dates(figure: Callable[..., Date]) -> Figure:
 
 
 def _range(values: Sequence[Value]) -> Value:
-    """Return the largest number less the smallest; of dates, the milliseconds between them."""
+    """Return the maximum minus the minimum number; for dates, the milliseconds between them."""
     if dates := _dates(values):
         moments = [date.moment for date in dates]
         return (max(moments) - min(moments)).total_seconds() * 1e3
@@ -50,7 +50,7 @@ def _range(values: Sequence[Value]) -> Value:
 
 
 def _unique(values: Sequence[Value]) -> int:
-    """Count different values, empty ones apart; equal texts are looked up, others compared in order."""
+    """Count distinct non-empty values; equal texts are looked up, others compared in order."""
     filled = [value for value in values if not is_empty(value)]
     plain = {(type(value).__name__, value) for value in filled if isinstance(value, int | float | str)}
     others = sorted((value for value in filled if not isinstance(value, int | float | str)), key=sort_key)
@@ -68,7 +68,7 @@ STATISTICS: Mapping[str, Figure] = {
     "min": _of_numbers(min),
     "max": _of_numbers(max),
 }
-"""Functions of a list; ``values.mean()`` is that of the documentation."""
+"""Functions of a list; ``values.mean()`` comes from Obsidian's documentation."""
 SUMMARIES: Mapping[str, Figure] = {
     "Average": STATISTICS["mean"],
     **{name.title(): figure for name, figure in STATISTICS.items() if name != "mean"},
@@ -81,4 +81,4 @@ SUMMARIES: Mapping[str, Figure] = {
     "Filled": lambda values: sum(not is_empty(value) for value in values),
     "Unique": _unique,
 }
-"""The summaries that every base has, by name."""
+"""The built-in summaries of every base, by name."""

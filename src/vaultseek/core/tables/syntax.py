@@ -1,4 +1,4 @@
-"""The syntax of filters and formulas: parse a text into a tree, or raise an error with its position."""
+"""Parser of filters and formulas: returns a tree, or raises an error with its position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultseek.core.tables.values import Pattern
 
 
 class BadExpression(Exception):
-    """A text that is not a valid or supported expression; the message has the reason."""
+    """Raised for a text that is not a valid or supported expression; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A bare name: a property of the note, or what the place of the expression defines."""
+    """A bare name: a property of the note, or a name defined by the context."""
 
     name: str
 
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``name(arguments)``, of ``object`` if it is a method of a value."""
+    """``name(arguments)``, with ``object`` if it is a method."""
 
     object: Node | None
     name: str
@@ -89,7 +89,7 @@ class MappingOf:
 Node = Literal | Name | Member | Item | Call | Unary | Binary | ListOf | MappingOf
 
 IsName = Callable[[str], bool]
-"""A function that is true for the name of a property, for names with a hyphen."""
+"""A function that returns True for existing property names, used for names with hyphens."""
 
 
 def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:
@@ -101,7 +101,7 @@ def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:
 
 
 def split_expressions(text: str) -> list[str]:
-    """Split a text at the commas outside of brackets and quotes. Raises BadExpression."""
+    """Split a text at commas outside brackets and quotes. Raises BadExpression."""
     parts, depth, start = [], 0, 0
     for token in _tokens(text, lambda name: False):
         if token.kind != "sign":
@@ -120,7 +120,7 @@ class _Token(NamedTuple):
 
 
 NAME_PARTS = 8
-"""Most parts of a name of a property with hyphens."""
+"""Maximum number of parts in a property name with hyphens."""
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _WORD = re.compile(r"[^\W\d][\w$]*")
@@ -150,7 +150,7 @@ def _next_token(text: str, start: int, last: _Token | None, is_name: IsName) -> 
         return _Token("number", match[0], start)
     if match := _HYPHENATED.match(text, start):
         whole = "-".join(match[0].split("-")[:NAME_PARTS])
-        while "-" in whole:  # due-date is a property, price-tax a difference: the vault decides
+        while "-" in whole:  # due-date is a property, price-tax a difference; the vault decides
             if is_name(whole):
                 return _Token("word", whole, start)
             whole = whole.rpartition("-")[0]
@@ -174,7 +174,7 @@ _LEVELS = {
 _INSTEAD = {
     "===": "write ==", "!==": "write !=", "=": "write ==", "?": "write if(condition, then, else)",
     "??": "write if(value, value, other)", "?.": "write a dot", "**": "write a product", "&": "write &&",
-    "|": "write ||", "=>": "write the expression alone, with value for the element",
+    "|": "write ||", "=>": "write only the expression, with value for the element",
 }  # fmt: skip
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
@@ -182,7 +182,7 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA
 
 
 class _Parser:
-    """A parser by precedence; no tree is deeper than ``FORMULA_DEPTH``."""
+    """Precedence parser; limits the depth of trees to ``FORMULA_DEPTH``."""
 
     def __init__(self, text: str, is_name: IsName) -> None:
         if len(text) > FORMULA_CHARS:
@@ -299,7 +299,7 @@ class _Parser:
         if depth > FORMULA_DEPTH:
             raise BadExpression("it is too long; use a formula for a part of it")
         self._depths[id(node)] = depth
-        self._made.append(node)  # an id is of this node for as long as it is kept
+        self._made.append(node)  # an id is unique only as long as its node is kept
         return node
 
     def _sign(self) -> str:
@@ -324,7 +324,7 @@ class _Parser:
         if token.kind == "end":
             return BadExpression("it ends too early")
         advice = f"; {_INSTEAD[token.text]}" if token.kind == "sign" and token.text in _INSTEAD else ""
-        return BadExpression(f"{quote(token.text, 30)} is not expected there{advice}")
+        return BadExpression(f"{quote(token.text, 30)} is not expected here{advice}")
 
 
 _END = _Token("end", "", 0)

@@ -1,4 +1,4 @@
-"""One table: the rows that pass the filters, their columns, sorted, grouped and summarized."""
+"""One table: rows that pass the filters, with columns, sorted, grouped and summarized."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ FILE_NAMES = {
     "file.embeds": "embeds",
     "file.title": "title",
 }
-"""Headings of columns that have no name of their own."""
+"""Headings of columns without a name of their own."""
 _OF_EXPRESSIONS = (FormulaError, ArithmeticError, ValueError, RecursionError)
 
 
 class Problems:
-    """Problems of one table, each once, with the number of its files and the first."""
+    """Distinct problems of one table, each with its number of files and the first of them."""
 
     def __init__(self, first: Iterable[str] = ()) -> None:
         self._notes: dict[str, list[str]] = {}
@@ -46,7 +46,7 @@ class Problems:
             self.add(message)
 
     def add(self, message: str, path: str | None = None) -> None:
-        """Add a problem, of a note if it has a path."""
+        """Add a problem; with a path, a problem of that note."""
         if message in self._notes or len(self._notes) < TABLE_PROBLEMS:
             self._notes.setdefault(message, []).extend([path] if path else [])
 
@@ -62,7 +62,7 @@ class Problems:
 
 @dataclass(slots=True)
 class Column:
-    """A column: its id in the request or the base, its heading, and its value for a row."""
+    """A column: its id in the request or base, its heading, and its value for a row."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class Column:
 
 @dataclass(slots=True)
 class Row:
-    """A file, and the values of its columns as far as they were computed."""
+    """A file with the column values computed so far."""
 
     scope: Scope
     values: dict[str, Value] = field(default_factory=dict)
@@ -95,10 +95,10 @@ def evaluate(
     column: ColumnOf | None = None,
     most: int = LISTED_ITEMS_MOST,
 ) -> JSON:
-    """Return one view of a base over ``files`` as JSON: ``most`` rows; ``column`` compiles its columns.
+    """Return one view of a base over ``files`` as JSON, up to ``most`` rows; ``column`` compiles its columns.
 
-    Raises UsageError for a filter that is wrong or not supported, since there is no table without it, and for
-    a table that takes too long.
+    Raises UsageError if a filter is wrong or not supported, because the table would be meaningless without
+    it, and if the table takes too long.
     """
     return _Evaluation(base, view, vault, around, column, most).table(files)
 
@@ -131,7 +131,7 @@ class _Evaluation:
         total = len(rows)
         rows = rows[: self.most]
         if len(rows) < min(total, self.view.limit or total) and (self.view.group or self.view.summaries):
-            self.problems.add(f"counts and summaries are of the first {len(rows):,} of {total:,} rows alone")
+            self.problems.add(f"counts and summaries cover only the first {len(rows):,} of {total:,} rows")
         groups, rows = self._grouped(rows)
         self._remark()
         cells = list(self._cells(rows))
@@ -243,7 +243,7 @@ class _Evaluation:
         return rows
 
     def _by(self, rows: list[Row], sort: Sort) -> list[Row]:
-        """Sort rows by a column, those without a value last; the order of equal ones stays."""
+        """Sort rows by a column, those without a value last; equal rows keep their order."""
         filled = [row for row in rows if not is_empty(self._of(row, sort.column))]
         empty = [row for row in rows if is_empty(self._of(row, sort.column))]
         filled.sort(key=lambda row: sort_key(self._of(row, sort.column)), reverse=sort.descending)
@@ -309,11 +309,11 @@ class _Evaluation:
 
 
 class NoValue(FormulaError):
-    """An expression that was reported as a whole, not for each note."""
+    """Raised for an expression whose failure was reported once, not for each note."""
 
 
 _UNKNOWN = object()
-"""The value of a summary that there is none of."""
+"""The value of an unknown summary."""
 
 
 def _without_value(scope: Scope) -> Value:

@@ -1,4 +1,4 @@
-"""Values of the formula language: their kinds, their truth, their text, and the form that answers contain.
+"""Values of the formula language: kinds, truth, text, and their form in answers.
 
 Null, booleans, numbers, texts, lists and mappings are Python's own. Dates are local times without a zone.
 """
@@ -17,41 +17,41 @@ from vaultseek.base.limits import FORMULA_VALUE_CHARS
 Value = Any
 """None, bool, int, float, str, list, Mapping, or one of the classes below and of ``files.py``."""
 EXACT_INTEGERS = 2**53
-"""Integers up to here are exact in JavaScript, whose numbers the language has."""
+"""Integers up to this limit are exact in JavaScript, whose numbers the language uses."""
 
 
 class FormulaError(Exception):
-    """An expression without a value for a note; the message has the reason."""
+    """Raised when an expression has no value for a note; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A day, or a moment if it is ``timed``."""
+    """A day, or a moment if ``timed``."""
 
     moment: datetime
     timed: bool = True
 
     @property
     def text(self) -> str:
-        """ISO 8601, to the second."""
+        """The date in ISO 8601, to the second."""
         return self.moment.isoformat(timespec="seconds") if self.timed else self.moment.date().isoformat()
 
     @property
     def day(self) -> Date:
-        """The day alone."""
+        """The date without its time."""
         return Date(self.moment.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A length of time: whole months, which differ in length, and milliseconds."""
+    """A duration: whole months, which differ in length, and milliseconds."""
 
     months: int
     milliseconds: float
 
     @property
     def total(self) -> float:
-        """Milliseconds, with months of the mean length."""
+        """The duration in milliseconds, with months of mean length."""
         return self.months * MILLISECONDS["months"] + self.milliseconds
 
 
@@ -65,11 +65,11 @@ MILLISECONDS: Mapping[str, float] = {
     "months": 8.64e7 * 146_097 / 4_800,
     "years": 8.64e7 * 146_097 / 400,
 }
-"""Lengths of the units; a year is the mean one of the Gregorian calendar."""
+"""Lengths of the units in milliseconds; a year is a mean Gregorian year."""
 
 
 class Rendered(NamedTuple):
-    """A drawing of Obsidian: an image, an icon or HTML; its text stands for it."""
+    """A graphic in Obsidian, such as an image, an icon or HTML; replaced by its text."""
 
     kind: str
     text: str
@@ -83,19 +83,19 @@ class Pattern(NamedTuple):
 
 
 class Tag(str):
-    """A tag without its hash; it is compared without regard to case and to the hash."""
+    """A tag without its hash, compared without case and hash."""
 
     __slots__ = ()
 
 
 class FileName(str):
-    """The name of a file with its extension, which a comparison may leave out."""
+    """A file name with extension, which a comparison may omit."""
 
     __slots__ = ()
 
     @property
     def stem(self) -> str:
-        """The name without its extension."""
+        """The file name without extension."""
         return self.rpartition(".")[0] or str(self)
 
 
@@ -114,17 +114,17 @@ class Link:
 
     @property
     def path(self) -> str | None:
-        """The file that the link leads to, None if there is none."""
+        """The path of the linked file; None if it is missing."""
         return None if self.is_external else self._resolve(self.target.partition("#")[0], self.source)
 
     @property
     def is_external(self) -> bool:
-        """True for an address of the web."""
+        """True for a web address."""
         return "://" in self.target
 
     @property
     def text(self) -> str:
-        """The words that a reader sees."""
+        """The text shown to a reader."""
         return self.display or self.target
 
     @property
@@ -157,17 +157,17 @@ _KINDS: tuple[tuple[str, Any], ...] = (
 
 
 def is_number(value: Value) -> bool:
-    """True for a number; booleans are none."""
+    """True for a number, but not for a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def flattened(*values: Value) -> list[Value]:
-    """Return values, those of a list one by one."""
+    """Return values with lists flattened."""
     return [each for value in values for each in (value if isinstance(value, list) else [value])]
 
 
 def is_truthy(value: Value) -> bool:
-    """Return the value as a boolean: null, nothing, zero and the empty text are false."""
+    """Return the truth of a value: null, zero, and empty values are false."""
     if is_number(value):
         return value != 0 and not math.isnan(value)
     return bool(value) if isinstance(value, bool | str) else value is not None
@@ -198,7 +198,7 @@ def text_of(value: Value) -> str:
 
 
 def answer_of(value: Value) -> Any:
-    """Return a value as answers contain it: JSON, with dates in ISO 8601 and links as they are written."""
+    """Return a value in the form used in answers: JSON, with ISO 8601 dates and links as written."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, FileName):
@@ -215,13 +215,13 @@ def answer_of(value: Value) -> Any:
 
 
 def whole(number: float) -> float:
-    """Return a number without a fraction as an integer, any other as it is."""
+    """Return a number without a fraction as an integer, others unchanged."""
     is_whole = isinstance(number, float) and number.is_integer() and abs(number) <= EXACT_INTEGERS
     return int(number) if is_whole else number
 
 
 def number_text(number: float) -> str:
-    """Return a number as text, as JavaScript writes it."""
+    """Return a number as JavaScript would write it."""
     if isinstance(number, float) and not math.isfinite(number):
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
     text = repr(whole(number))
@@ -235,10 +235,10 @@ def number_text(number: float) -> str:
 
 
 def fixed(number: float, digits: int) -> str:
-    """Return a number with this many decimals; a half is rounded away from zero."""
+    """Return a number with this many decimals, rounding halves away from zero."""
     if not math.isfinite(number):
         return number_text(number)
-    # The largest number has 309 digits, and at most a hundred decimals.
+    # The largest number has 309 digits, with up to a hundred decimals.
     exact = Context(prec=450)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=exact):f}"
 
@@ -268,14 +268,14 @@ def check_size(size: int) -> None:
 
 
 def sized(value: Value) -> Value:
-    """Return what a function or an operator has made. Raises FormulaError for too long a text."""
+    """Return the result of a function or operator. Raises FormulaError if a text is too long."""
     if isinstance(value, str):
         check_size(len(value))
     return value
 
 
 def collected(values: Iterable[Value]) -> list[Value]:
-    """Return values as a list. Raises FormulaError as soon as they are too large together."""
+    """Return values as a list. Raises FormulaError as soon as their total size is too large."""
     found: list[Value] = []
     size = 0
     for value in values:
@@ -286,7 +286,7 @@ def collected(values: Iterable[Value]) -> list[Value]:
 
 
 def size_of(value: Value) -> int:
-    """Return how many characters and elements a value holds."""
+    """Return the number of characters and elements in a value."""
     size, waiting = 0, [value]
     while waiting:
         each: Any = waiting.pop()

@@ -36,7 +36,7 @@ def whole(follower: SeenFollower) -> VaultFollower:
     """Return the follower of the whole vault. Raises Forbidden for a client that sees a part."""
     if isinstance(follower, VaultFollower):
         return follower
-    raise Forbidden(f"this needs all of {follower.vault.name}, of which this client sees a part")
+    raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only a part")
 
 
 async def find_note(name: str, follower: SeenFollower) -> NoteRow:

@@ -99,7 +99,7 @@ class MoveMethods:
 
     async def _move(self, call: params.MoveParams) -> JSON:
         if call.uri is not None and call.to == EMBEDDED:
-            raise UsageError("an address goes with another engine than the embedded one; leave it out")
+            raise UsageError("the embedded engine has no address; leave it out")
         await self._follow_settings()
         was = self._registry.settings.index
         index = was.model_copy(update={"backend": call.to, "uri": was.uri if call.uri is None else call.uri})
@@ -131,7 +131,7 @@ class MoveMethods:
 
     async def _roots(self, call: params.MoveParams) -> list[Path]:
         if self._registry.is_searcher:
-            text = "the daemon is a searcher, and has no vaults to move; move those of its indexers"
+            text = "this daemon is a searcher and has no vaults to move; run the command on its indexers"
             raise UsageError(text)
         if call.vault is not None:
             return [whole(await self._find(call)).vault.options.root]
@@ -180,7 +180,7 @@ class MoveMethods:
         problems = [each.reason.text for each in self._registry.failed if each.state == "failing"]
         if self._registry.settings.index.engine != index.engine:
             problems.append(
-                "an environment variable of the daemon overrides the settings; restart it without"
+                "an environment variable of the daemon overrides the settings; restart it without it"
             )
         if problems:
             await self._write(was)
@@ -230,7 +230,9 @@ class MoveMethods:
             try:
                 advance.check(lack)
             except Unavailable as error:
-                raise Unavailable(f"{follower.vault.name}: {error}; run the command again to go on") from None
+                raise Unavailable(
+                    f"{follower.vault.name}: {error}; run the command again to continue"
+                ) from None
             await asyncio.sleep(POLL_SECONDS)
 
 
@@ -243,16 +245,16 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
     vault, status = follower.vault, follower.status().as_json()
     words, meaning = status["lanes"]["keyword"], status["lanes"]["semantic"]
     if status["state"] not in ("ready", "polling", "paused", "vault_missing"):
-        return str(status["reason"] or "notes are still to be read")
+        return str(status["reason"] or "notes have not been read yet")
     if not words["up"] or not vault.engine.is_synced:
         return str(words["reason"] or "notes are on their way to the engine")
     if meaning["code"] == "model_unusable":
         return None
     for_good = sum(vault.embedding.unembedded.pending_without_vectors()) if vault.options.paused else 0
     if not meaning["up"] or status["pending"] > for_good:
-        return str(meaning["reason"] or "vectors are still to be stored")
+        return str(meaning["reason"] or "vectors have not been stored yet")
     if before.is_second_full and status["models"].get("second_notes_left") != 0:
-        return "vectors of the second model are still to be stored"
+        return "vectors of the second model have not been stored yet"
     return None
 
 

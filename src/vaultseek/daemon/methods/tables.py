@@ -51,7 +51,7 @@ class TableMethods:
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
         """Return the tables of a base, of a note, or of the notes that a query finds."""
         if (call.file is None) == (call.query is None):
-            raise UsageError('a table is of a file or of a query; give either "file" or "query"')
+            raise UsageError('a table needs a file or a query; give either "file" or "query"')
         follower = await self._find(call)
         await follower.wait_if_new()
         degraded = follower.degraded_reason()
@@ -66,9 +66,7 @@ class TableMethods:
         self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
-            raise UsageError(
-                "columns, sort, group and summaries are those of the base; use them with a query"
-            )
+            raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
         from vaultseek.core.tables.run import tables_of  # only here: importing it takes long
 
         vault = follower.vault

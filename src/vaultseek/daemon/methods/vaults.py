@@ -66,7 +66,7 @@ class VaultMethods:
                 await self._apply_settings()
         except ConfigError as error:
             if str(error) != self._reported:
-                log.error("keeping the previous settings, because the new ones are wrong: %s", error)
+                log.error("keeping the previous settings, because the new ones are invalid: %s", error)
             self._reported = str(error)
 
     async def list_vaults(self, call: params.Nothing, context: RequestContext) -> JSON:

@@ -97,7 +97,7 @@ class AccessControl:
             elif grant is None:
                 answer = await handler(params, context)
             else:
-                raise Forbidden("these rights are not known here; connect again")
+                raise Forbidden("the rights of this connection are unknown; connect again")
             return answer
         except VaultseekError as error:
             outcome = error.code
@@ -121,7 +121,9 @@ class AccessControl:
     ) -> Any:
         grant = await self._current(grant)
         if method not in ALLOWED:
-            raise Forbidden(f"{method} is not for clients with a token; ask whoever runs this server")
+            raise Forbidden(
+                f"{method} is not available to clients with a token; ask the server's administrator"
+            )
         _refuse_waiting(params)
         with self._quotas.request(grant):
             before = CURRENT_GRANT.set(grant)
@@ -132,9 +134,9 @@ class AccessControl:
 
     async def _for_agent(self, method: str, handler: Handler, params: JSON, context: RequestContext) -> Any:
         if method not in FOR_AGENTS:
-            raise Forbidden(f"{method} is not for agents while [agents] hide has something; ask the user")
+            raise Forbidden(f"{method} is not available to agents while [agents] hide is set; ask the user")
         if params.get("wait"):
-            raise Forbidden("an agent cannot have the disk compared; leave 'wait' out")
+            raise Forbidden("agents cannot request a comparison with the disk; leave 'wait' out")
         for _ in range(TIMES):
             used: list[ScopedFollower] = []
             before = USED_VIEWS.set(used)
@@ -241,11 +243,11 @@ def _sees_all(grant: Grant | None, vault: str) -> bool:
 def _refuse_waiting(params: JSON) -> None:
     """Raise Forbidden for requests that cost more than a search, or name files of the server."""
     if params.get("wait"):
-        raise Forbidden("clients with a token cannot have the disk compared; leave 'wait' out")
+        raise Forbidden("clients with a token cannot request a comparison with the disk; leave 'wait' out")
     settings = params.get("settings")
     named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
     if refused := sorted(named & _SERVER_SETTINGS):
-        raise Forbidden(f"{refused[0]} is set by whoever runs this server; leave it out")
+        raise Forbidden(f"{refused[0]} is set by the server's administrator; leave it out")
 
 
 def _daemon(daemon: JSON) -> JSON:
@@ -320,7 +322,9 @@ class Quotas:
         if use.left < 1:
             raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
         if use.running >= grant.token.in_flight:
-            raise Busy(f"{use.running} requests with this token are at work; try again after one of them")
+            raise Busy(
+                f"{use.running} requests with this token are running; try again when one of them is done"
+            )
         use.left -= 1
         use.running += 1
         try:

@@ -57,7 +57,7 @@ CURRENT_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
 class TeamVerifier:
     """Admits clients with a token of the settings. ``refresh`` applies settings that changed on disk."""
 
-    where = "ask whoever runs this server for one"
+    where = "ask the server's administrator for one"
 
     def __init__(self, settings: Callable[[], Settings], refresh: Callable[[], Awaitable[None]]) -> None:
         self._settings = settings
@@ -82,7 +82,7 @@ class TeamVerifier:
         for token in self._settings().team.tokens:
             if token.sha256 == grant.token.sha256:
                 return grant if token == grant.token else Grant(token)
-        raise Forbidden(f"this token is not valid any more; {self.where}")
+        raise Forbidden(f"this token is no longer valid; {self.where}")
 
 
 def token_digest(token: str) -> str:

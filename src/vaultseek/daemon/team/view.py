@@ -100,7 +100,7 @@ class Views:
         names = [*vaults] if grant is None else self.names(grant)
         seen = {name: vault for name, vault in vaults.items() if name in names}
         if not seen:
-            raise UsageError("there is no vault that this token may see; ask whoever runs the server")
+            raise UsageError("this token has access to no vault; ask the server's administrator")
         return {
             name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
             for name, vault in seen.items()
@@ -153,8 +153,8 @@ def _name_of(vault: str | None, names: list[str]) -> str:
     if vault is None:
         if len(names) == 1:
             return names[0]
-        raise UsageError(f"which vault? name one of those that this token may see: {listed}")
+        raise UsageError(f"which vault? choose one that this token has access to: {listed}")
     for name in names:
         if name.casefold() == vault.casefold():
             return name
-    raise Forbidden(f"this token may not see such a vault, only: {listed}")
+    raise Forbidden(f"this token has no access to such a vault, only to: {listed}")

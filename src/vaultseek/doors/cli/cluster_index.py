@@ -27,7 +27,7 @@ def index_on_cluster(
 ) -> JSON:
     """Have the cluster at ``address`` embed as well; return the vault's state when everything is indexed.
 
-    Without the cluster the daemon goes on alone, and a line says why. Raises what ``checked_address`` raises.
+    Without the cluster the daemon continues alone, and a line says why. Raises as ``checked_address``.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on
 
@@ -67,7 +67,7 @@ def index_on_cluster(
             say(f"{count(embedded, 'vector')} computed by the cluster")
         except Unavailable as error:
             if not state.done():
-                say(f"{clean(str(error))}; the daemon goes on alone")
+                say(f"{clean(str(error))}; the daemon continues alone")
         return state.result()
 
 

@@ -157,7 +157,7 @@ def connect_to_running(*, agent: bool = False) -> Caller | None:
         if "does not answer" not in str(error):
             raise
         what = f"the daemon (pid {daemon_pid() or '?'}) does not answer"
-        raise Unavailable(f"{what}; end it with `vaultseek stop`, nothing is lost by that") from None
+        raise Unavailable(f"{what}; run `vaultseek stop`; nothing is lost") from None
 
 
 def daemon_pid() -> int | None:
@@ -190,8 +190,8 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 def _by_hand(pid: int) -> str:
     """Return how to end a daemon that does not answer; 0 is a process that is not of this machine."""
     if pid:
-        return f"end it with `kill -9 {pid}`"
-    return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder of this one"
+        return f"run `kill -9 {pid}`"
+    return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"
 
 
 def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:

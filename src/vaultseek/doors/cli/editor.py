@@ -43,7 +43,11 @@ def open_notes(
     files = [(_file(result), int(result.get("line") or result.get("start_line") or 1)) for result in results]
     places = [place for place in files if obsidian or not place[0].lower().endswith(_VIEWED)]
     for file in (file for file, _ in files if not obsidian and file.lower().endswith(_VIEWED)):
-        _open_by_desktop([file], f"no program here shows {Path(file).name}; set one for such files", on_start)
+        _open_by_desktop(
+            [file],
+            f"no program is set for opening {Path(file).name}; set one for this kind of file",
+            on_start,
+        )
     if not places:
         return
     urls = [obsidian_url(file) for file, _ in places]
@@ -61,8 +65,7 @@ def open_notes(
 def _file(result: JSON) -> str:
     if not result["vault_path"]:
         raise UsageError(
-            "this note is on another machine, and a searcher has no file to open; "
-            "read it with `vaultseek read`"
+            "this note is on another machine, so there is no file to open; read it with `vaultseek read`"
         )
     return str(Path(result["vault_path"], result["path"]))
 
@@ -139,7 +142,7 @@ def _edit(editor: str, places: Sequence[tuple[str, int]], on_start: Callable[[],
         on_start()
         code = process.wait()
     if code:
-        raise UsageError(f"{command[0]} ended with exit code {code}; {_SET_EDITOR}")
+        raise UsageError(f"{command[0]} exited with code {code}; {_SET_EDITOR}")
 
 
 def _start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:

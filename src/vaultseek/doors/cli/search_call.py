@@ -156,7 +156,7 @@ class SearchCall:
 
 
 def _is_elsewhere(vault: str | None) -> bool:
-    """True if the current folder is not in ``vault``, which was searched as the only one there is."""
+    """True if the current folder is not in ``vault``, which was searched as the only vault."""
     here = os.path.realpath(current_folder())
     return bool(vault) and not f"{here}/".startswith(f"{vault}/")
 

@@ -126,8 +126,8 @@ def _models(models: JSON) -> list[str]:
         left = models.get("second_notes_left")
         state = "waiting" if left is None else f"{count(left, 'note')} to go" if left else "all embedded"
         if problem := models.get("second_problem"):
-            state += f"; it fails and is tried again: {clean(problem)}"
-        parts.append(f"questions in other languages than English: {clean(second)}, {state}")
+            state += f"; trying again after a failure: {clean(problem)}"
+        parts.append(f"questions in languages other than English: {clean(second)}, {state}")
     return parts
 
 
@@ -139,7 +139,7 @@ def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
         state = terminal.paint("up", "green") if up else terminal.paint("down", "red")
         states.append(f"{clean(name)} {state}{reason}")
     if states:
-        yield from terminal.listed([f"lanes: {states[0]}", *states[1:]], margin="  ", between=", ")
+        yield from terminal.listed([f"searches: {states[0]}", *states[1:]], margin="  ", between=", ")
 
 
 def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator[str]:

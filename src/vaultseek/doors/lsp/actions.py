@@ -131,7 +131,7 @@ def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str,
         for path in (target.path, *answer["candidates"]):
             bare = str(path).removesuffix(".md")
             full = bare if "/" in bare else f"/{bare}"
-            yield f"Lead to {printable(path or '')}", full, False
+            yield f"Point to {printable(path or '')}", full, False
     elif target.path and (other := session.text_of(spot, target.path)):
         parts = [f"^{block.id}" for block in other.note.blocks]
         if target.problem == "missing_heading":

@@ -38,7 +38,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
     """Warn the user of files whose links or tags do not follow."""
     if paths:
-        session.warn(f"links or tags that stay as they were: {', '.join(paths)}")
+        session.warn(f"unchanged links or tags: {', '.join(paths)}")
 
 
 def workspace_edit(

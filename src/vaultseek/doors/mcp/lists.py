@@ -245,7 +245,7 @@ def _graph_text(item: JSON) -> str:
             return f"- {place} | {item['text']}"
         case "suggestion":
             return f"- {item['path']} | {dated(item)} | {'; '.join(item['reasons'])}"
-    text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]
+    text = "no link, similar in meaning" if item["by"] == "meaning" else item["text"]
     return f"- {item['path']} | {dated(item)}" + (f" | {text}" if text else "")
 
 
@@ -285,7 +285,7 @@ def _listing(
         omitted = max(0, page.total - last)
         more = pages and omitted and number and last < LISTED_ITEMS_MOST
         next_first = last + 1 if more else None
-        advice = f"go on with first={next_first}" if next_first else "ask again with a larger max_tokens"
+        advice = f"continue with first={next_first}" if next_first else "ask again with a larger max_tokens"
         structured: JSON = {**head, "partial": [], key: items[:number]}
         if pages:
             structured |= {"first": page.first, "total": page.total, "next_first": next_first}
@@ -379,7 +379,7 @@ def _vault_text(vault: JSON) -> str:
     parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
     parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
     parts += [
-        f"{name} search down: {without_commands(reason or 'unknown why')}"
+        f"{name} search down: {without_commands(reason or 'reason unknown')}"
         for name, reason in vault["lanes_down"].items()
     ]
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"

@@ -217,9 +217,13 @@ def read_cursor(text: str | None, *question: object) -> Cursor:
         return Cursor()
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise UsageError("that is no cursor; use the one at the end of the last page, or none for the first")
+        raise UsageError(
+            "not a valid cursor; use the one at the end of the last page, or none for the first page"
+        )
     if match[2] != _digest(question):
-        raise UsageError("the cursor is of another search; repeat its query, mode and vault, or leave it out")
+        raise UsageError(
+            "the cursor belongs to another search; repeat its query, mode and vault, or leave it out"
+        )
     return Cursor(int(match[1]), int(match[3]))
 
 

@@ -44,9 +44,9 @@ PARENT_POLL_SECONDS = 1.0
 
 _INSTRUCTIONS = (
     "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
-    "Search first, then read the lines that a result names. A result's certainty (0-1) says how likely its "
-    "note is right. Give vault only if vault_status shows several; first is the number that a list begins "
-    "with. " + WARNING
+    "Search first, then read the lines that a result names. A result's certainty (0-1) is how likely its "
+    "note is right. Give vault only if vault_status shows several; first is the number of a list's "
+    "first item. " + WARNING
 )
 _NOTE_URI = "vaultseek:///{vault}/{+path}"
 _META = {"untrusted": True}

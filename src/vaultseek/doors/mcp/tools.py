@@ -95,7 +95,7 @@ class Tools:
         revision = int(answer["index"].get("revision") or 0)
         if page.revision not in (None, revision):
             _add_remark(
-                answer, "notes have changed since the last page: a result may be missing or come twice"
+                answer, "notes have changed since the last page: a result may be missing or appear twice"
             )
         every: list[JSON] = answer["results"]
         certain = len(every) - int(answer.get("less_certain") or 0)

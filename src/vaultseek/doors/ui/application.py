@@ -94,7 +94,7 @@ def _opening(session: Session, port: int) -> Respond:
         if not is_allowed_peer(request.scope.get("client"), request.scope.get("server")):
             return _refusal("this page belongs to another user of the computer")
         if not session.exchange(body.get("token")):
-            return _refusal("this address was used already, or is not whole; run `vaultseek ui` again")
+            return _refusal("this address is incomplete or was already used; run `vaultseek ui` again")
         opened = JSONResponse({"key": session.key})
         opened.set_cookie(
             cookie_name(port),
@@ -137,7 +137,7 @@ def _route(path: str, respond: Respond) -> Route:
             return Response(status_code=499)  # nobody reads it
         except Exception:
             _log.exception("a request of the page failed")
-            message = "something went wrong here; the terminal of `vaultseek ui` has more"
+            message = "something went wrong here; see the terminal of `vaultseek ui`"
             return JSONResponse({"error": {"code": "internal", "message": message}}, 500)
 
     return Route(path, answer, methods=["POST"])

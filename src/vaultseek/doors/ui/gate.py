@@ -87,15 +87,15 @@ class Gate:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return 421, "this is not the name of this server"
+            return 421, "this server has another name"
         if scope["path"].startswith(API):
             origins = headers.getlist("origin")
             if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-                return 403, "another page may not ask for this"
+                return 403, "other pages may not request this"
             if not origins or not _is_own(origins, hosts[0]):
-                return 403, "the origin of the request is another"
+                return 403, "the request comes from another origin"
             if scope["method"] != "POST":
-                return 405, "this path takes POST"
+                return 405, "this path accepts only POST"
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
                 return 415, "the body has to be JSON"
             if scope["path"] == OPEN_SESSION:
@@ -108,11 +108,11 @@ class Gate:
                 return 403, "this page belongs to another user of the computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
-            return 405, "this path is for reading"
+            return 405, "this path accepts only GET"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or not _is_own(
             headers.getlist("origin"), hosts[0]
         ):
-            return 403, "another page may not ask for this"
+            return 403, "other pages may not request this"
         return 0, ""
 
 

@@ -52,7 +52,7 @@ def read_picture(root: Path, path: str) -> Picture:
     # By the first bytes, whatever the name of the file is.
     type = next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)
     if type is None:
-        raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
+        raise Unavailable(f"{printable(path)} is not a picture that can be shown; use its own program")
     return Picture(data, type)
 
 

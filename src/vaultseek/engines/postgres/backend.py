@@ -83,8 +83,8 @@ class PostgresBackend:
             f"is version {version}": version < 13,
             "lacks the extension pgvector 0.8 or newer": not is_new,
             f"has pgvector in the schema {place}": place not in (None, *EXTENSION_SCHEMAS),
-            "lets this user create nothing": not allowed,
-            "has a database in another encoding than UTF8": not is_utf8,
+            "does not let this user create schemas": not allowed,
+            "has a database that is not in UTF8": not is_utf8,
         }
         for text, is_so in problems.items():
             if is_so:

@@ -727,8 +727,8 @@ class LinkReason(Answer):
 
     ``mentioned``: the note names the other in ``line``; ``mentions``: the other names it in ``line``;
     ``links_back``: the other links to it; ``cited_together``: ``count`` notes link to both;
-    ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes near in meaning link
-    to the other; ``meaning``: they are near by ``cosine``.
+    ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes similar in meaning
+    link to the other; ``meaning``: the notes have this ``cosine``.
     """
 
     kind: Literal[

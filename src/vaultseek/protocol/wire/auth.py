@@ -44,7 +44,7 @@ class TokenVerifier(Protocol):
 class LoopbackVerifier:
     """The verifier of the loopback port: one token, which only the user can read, and all rights."""
 
-    where = "it stands in the daemon's address file"
+    where = "it is in the daemon's address file"
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets

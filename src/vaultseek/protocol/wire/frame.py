@@ -112,7 +112,7 @@ def _body_length(head: bytes, limit: int) -> int:
         if name.lower() == b"content-length":
             lengths.append(value.strip(b" \t"))
     if len(lengths) != 1:
-        raise FrameLost("a header must name Content-Length once")
+        raise FrameLost("a header must contain Content-Length once")
     if not lengths[0].isdigit():
         raise FrameLost("Content-Length must be a number of bytes")
     if int(lengths[0]) > limit:

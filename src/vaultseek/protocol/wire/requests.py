@@ -167,6 +167,6 @@ class Requests:
         if work.request.id is not None:
             self._by_id.pop(work.request.id, None)
         if frame is None:
-            self._finished(work.request, work.reason or Cancelled("the request was given up"))
+            self._finished(work.request, work.reason or Cancelled("the request was abandoned"))
         else:
             self._finished(work.request, frame)

@@ -146,7 +146,7 @@ class Server:
         if silent:
             min(silent, key=lambda session: session.claim).leave()
             if not self._made_room_before:
-                log.warning("there are %d clients; the one silent for longest was disconnected", len(own))
+                log.warning("there are %d clients; the one idle for longest was disconnected", len(own))
             self._made_room_before = True
 
     async def _accept(self, listening: socket.socket, accept: Accept) -> None:

@@ -175,7 +175,7 @@ class Session(Connection):
         except TimeoutError:
             if started is None:
                 return self._requests.has_unanswered
-            raise FrameLost("the rest of a message did not come in time; connect again") from None
+            raise FrameLost("the rest of a message did not arrive in time; connect again") from None
         except OSError:
             return False
         frames.feed(data)
@@ -238,7 +238,7 @@ class Session(Connection):
         else:
             deadline = _deadline(request.params.pop("deadline_ms", None))
             superseded = request.params.pop("supersedes", None)
-            self._requests.cancel(superseded, Cancelled("a newer request took the place of this one"))
+            self._requests.cancel(superseded, Cancelled("a newer request replaced this one"))
             self._requests.add(Work(request, size, deadline))
 
     def _initialize(self, request: Request) -> None:

@@ -47,7 +47,7 @@ class VaultModels:
         """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
         if not self.automatic:
             return self
-        why = f"chosen by the notes, {foreign_share:.0%} of which are not in English"
+        why = f"chosen because {foreign_share:.0%} of the notes are not in English"
         if self.second is not None and foreign_share > MIXED_SHARE:
             return VaultModels(self.second, why=why)
         return replace(self, why=why, automatic=False)
@@ -61,14 +61,14 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
     if service is not None:
         return VaultModels(served_model(service), why="set as model.url")
     automatic = name == AUTO
-    why = "the only one there is" if automatic else "set as model.name"
+    why = "the only one installed" if automatic else "set as model.name"
     main = _readable(_find(BUNDLED if automatic else name))
     only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
     if not only_english or other_languages == OFF:
         return VaultModels(main, only_english=only_english, why=why)
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
-        install = f"`{install_command('multilingual')}` installs a model that does, then restart the daemon"
+        install = f"`{install_command('multilingual')}` installs one that does, then restart the daemon"
         advice = install if other_languages == AUTO else other.fault
         return VaultModels(main, only_english=only_english, advice=advice, why=why)
     if automatic and main.fault is not None:

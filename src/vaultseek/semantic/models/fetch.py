@@ -111,7 +111,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
         if _is_model_file(PurePosixPath(file.rfilename))
     ]
     if not info.sha:
-        raise Unavailable(f"the hub does not name a version of {name}; try again later")
+        raise Unavailable(f"the hub reports no version of {name}; try again later")
     return str(info.sha), files
 
 

@@ -41,7 +41,7 @@ class BertShape:
         names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
         sizes = [config[name] for name in names]
         if not all(isinstance(size, int) and size > 0 for size in sizes) or sizes[0] % sizes[2]:
-            raise ValueError(f"the sizes in config.json make no encoder: {sizes}")
+            raise ValueError(f"the sizes in config.json do not describe an encoder: {sizes}")
         width, inner, heads, layers = sizes
         return cls(width, inner, heads, layers, float(config.get("layer_norm_eps", 1e-12)))
 

@@ -314,7 +314,7 @@ class Child:
             starved = self._quiet[queue][1] + starving
             self._quiet[queue] = passed, starved
             if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
-                self.kill(f"it hung at: {pending.request.doing}")
+                self.kill(f"it hung while {pending.request.doing}")
         if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
             self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 

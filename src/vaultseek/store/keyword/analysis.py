@@ -1,21 +1,21 @@
-"""Text analysis: the terms that the keyword index stores and that a query looks up, by the same rules.
+"""Text analysis: one set of rules for the terms that the index stores and that queries look up.
 
 A text is cut into *tokens* by one regular expression. Each distinct token is analysed once into
 ``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions it takes.
 
 * A plain word gives one term: lower case, accents removed, stemmed.
 * A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
-  ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
-  ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
-  stand together (``D40``, ``sha256``) are one word and are never split.
+  ``1.2.3``) gives the whole compound at the position of its first part, and then its parts in order. So
+  ``user id`` matches ``user_id``, and the words around it keep their positions. Adjacent letters and
+  digits (``D40``, ``sha256``) are one word and are never split.
 * Days and identifiers give their normal form as well, at the end of the text, which takes no position there
   (``content/query/normal_forms.py``): ``2026-03`` and ``2026-03-15`` match *15 March 2026*.
 * Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
   and every pair of adjacent syllables, which replaces a dictionary (``content/languages/syllables.py``).
 
-A note is analysed by the rules of one language, its own or the vault's. Stems of other languages than English
-carry its code: ``hund~de``. So a query, which is analysed by the rules of every language that the index has,
-finds in each note what it would find in a vault of that language alone.
+A note is analysed by the rules of one language, its own or the vault's. Stems of languages other than
+English carry the language's code: ``hund~de``. A query is analysed by the rules of every language in the
+index, so it finds in each note what it would find in a vault of only that language.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.query.normal_forms import normal_forms
 
 ANALYZER_VERSION = 4
-"""Version of the rules. Raise it when a note may have other terms, so that older indexes are rebuilt."""
+"""Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
-"""The part that a term plays in its token: the word itself, a whole compound, a part of one, a single
-syllable beside the pairs of an unspaced script, or a normal form, which only the index has."""
+"""Role of a term in its token: the word itself, a whole compound, a part of one, a single syllable next to
+the pairs of an unspaced script, or a normal form, which only the index has."""
 FORMS = "\ue000"
-"""The beginning of a token of normal forms, which is no character of a word; it stands between them, too."""
+"""Start of, and separator within, a token of normal forms; not a character of any word."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
-"""Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
+"""Characters that join the parts of a compound, outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
@@ -67,10 +67,9 @@ class Term(NamedTuple):
 
 
 class TokenTerms(NamedTuple):
-    """All terms of a token, by offset, and the number of positions (``advance``) that it takes.
+    """All terms of a token by offset, and ``advance``, the number of positions that it takes.
 
-    ``identifier`` is true for a name, a number or a path, whose parts are no words of their own as those of
-    ``long-term`` are.
+    ``identifier`` is true for a name, number or path; unlike in ``long-term``, its parts are not words.
     """
 
     advance: int
@@ -86,19 +85,19 @@ def is_unspaced(word: str) -> bool:
 class Analyzer:
     """The analysis rules for one language; with ``language=None`` words are not stemmed.
 
-    Raises ``ValueError`` for a language that has none.
+    Raises ``ValueError`` for a language without a stemmer.
     """
 
     def __init__(self, language: str | None = "en") -> None:
         self.language = language
         self._stem = stemmer(language)
         self._mark = "" if language in (None, "en") else f"~{language}"
-        # The tones of Vietnamese tell words apart, so a word typed with them must match as it is.
+        # In Vietnamese, tones distinguish words, so a word typed with tones must match exactly.
         self._keeps_accents = language == "vi"
 
     @property
     def stop_words(self) -> frozenset[str]:
-        """The language's stop words, without accents; none without a language."""
+        """The language's stop words, without accents; empty without a language."""
         return folded_stop_words(self.language)
 
     def tokenize(self, text: str) -> list[str]:
@@ -190,9 +189,9 @@ class Analyzer:
         return len(words)
 
     def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
-        """Return the term of a word, and a second one if it would be another without its accents.
+        """Return the term of a word, and a second term if the word differs without its accents.
 
-        Suffixes carry accents in many languages; a query typed without them has to match as well.
+        Suffixes carry accents in many languages, and queries typed without accents must match as well.
         """
         lower = word.lower()
         if not _has_letters_only(lower):
@@ -213,12 +212,12 @@ class Analyzer:
 
 @cache
 def analyzer_of(language: str | None) -> Analyzer:
-    """Return the rules for a language, which are made once."""
+    """Return the cached analyzer of a language."""
     return Analyzer(language)
 
 
 def content_terms(text: str, language: str | None) -> set[str]:
-    """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+    """Return the terms of the words of a text, without stop words and compounds."""
     analyzer = analyzer_of(language)
     stops = analyzer.stop_words
     terms = (term for _, term in analyzer.terms(text))
@@ -226,7 +225,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
-    """Return the text without its ``word*`` searches, and the beginnings they ask for, without accents."""
+    """Return the text without its ``word*`` prefixes, and the prefixes without accents."""
     if "*" not in text:
         return text, []
     words = _PREFIX.findall(text)
@@ -235,12 +234,12 @@ def extract_prefixes(text: str) -> tuple[str, list[str]]:
 
 
 def fold_compound(compound: str) -> str:
-    """Return the term of a whole compound, which is not stemmed."""
+    """Return the term of a whole compound; compounds are not stemmed."""
     return fold_accents(compound.lower()).replace("‐", "-").replace("’", "'")
 
 
 def token_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of the tokens of ``text``, which is normalized; it cuts unspaced runs in two."""
+    """Return the token pattern for a normalized text; it splits unspaced runs into syllable pairs."""
     return _ascii_pattern() if text.isascii() else _unicode_pattern()
 
 
@@ -280,7 +279,7 @@ def _syllable_terms(pair: str) -> TokenTerms:
 
 
 def _without_elision(token: str) -> list[str]:
-    """Split at apostrophes: ``user's`` is ``user``, ``don't`` is ``don``, ``l'homme`` is two words."""
+    """Split at apostrophes: ``user's`` becomes ``user``, ``don't`` becomes ``don``, ``l'homme`` two words."""
     if "'" not in token and "’" not in token:
         return [token]
     words = [word for word in re.split("['’]", token) if word]
@@ -313,18 +312,18 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
 
 
 _GIVEN = 0x80
-"""Bit of a note with the language of the vault."""
+"""Bit that marks a note whose language is the vault's."""
 _NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
 _NONE = 0x7F
-"""Number of no language, whose words are not stemmed."""
+"""Number for no language; words are not stemmed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """The choice of the language of a note.
+    """Rules that choose the language of each note.
 
-    ``given`` is the vault's language, of notes whose own is not clear; with ``for_all`` it is that of every
-    note. None stands for no language.
+    ``given`` is the vault's language, used for notes whose own language is unclear, or for every note if
+    ``for_all`` is set. None means no language.
     """
 
     given: str | None = DEFAULT_LANGUAGE
@@ -336,38 +335,38 @@ class LanguageRules:
 
     @classmethod
     def of_vault(cls, main: str, configured: str | None = None) -> LanguageRules:
-        """Return the rules of a vault with this main language, and perhaps a configured one."""
+        """Return the rules for a vault with this main language and optionally a configured one."""
         return cls(configured, for_all=True) if configured else cls(analysis_language(main))
 
     def language_of(self, own: str) -> str | None:
-        """Return the language that a note is analysed in; ``own`` is its own, or "" if that is not clear."""
+        """Return the analysis language of a note; ``own`` is its detected language, or "" if unclear."""
         return self.given if self.for_all or not own else analysis_language(own)
 
     def mark(self, own: str) -> int:
-        """Return the byte of such a note."""
+        """Return the byte that stores a note's language."""
         language = self.language_of(own)
         number = _NONE if language is None else _NUMBERS[language]
         return number | (_GIVEN if self.for_all or not own else 0)
 
     @property
     def version(self) -> str:
-        """The part of the rules that, if it changes, asks for a new index."""
+        """The rules' version; an index with another version must be rebuilt."""
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return those of the bytes that say another language than the vault's, which gave it."""
+        """Return the bytes whose language came from the vault and is no longer the vault's."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 
 def analysis_language(language: str) -> str:
-    """Return the language whose rules hold for a text; those of English where a language has none.
+    """Return the language whose rules apply to a text; English if a language has no rules.
 
-    What stands between the characters of Chinese, for instance, is English more often than not.
+    Latin text between Chinese characters, for instance, is usually English.
     """
     return language if language in _NUMBERS else DEFAULT_LANGUAGE
 
 
 def language_of_mark(mark: int) -> str | None:
-    """Return the language that a byte stands for."""
+    """Return the language that a stored byte means."""
     number = mark & ~_GIVEN
     return None if number == _NONE else LANGUAGES[number]

@@ -1,8 +1,8 @@
-"""The answer of a keyword search: columns over the matching notes, and details of single ones.
+"""The answer of a keyword search: columns over all matching notes, details for single notes.
 
-Ranking looks at hundreds of notes and shows ten. So what it needs of every note comes as arrays, and the
-words and passages of a note are put together when they are asked for. An answer holds all that it needs: it
-reads no file, and stays as it is when the index changes.
+Ranking looks at hundreds of notes and shows ten. Values needed for every note are arrays; the words and
+passages of a note are built on request. An answer is self-contained: it reads no files and does not change
+when the index does.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,11 +16,11 @@ from vaultseek.store.keyword.segment import Bools, Ints
 from vaultseek.store.keyword.snapshot import ChunkIds, Floats
 
 PASSAGES = 3
-"""Passages per note in the result."""
+"""Maximum number of passages per note in the result."""
 
 
 def places_of(wanted: Ints, notes: Ints) -> Ints:
-    """Return the place of each of the ``wanted`` notes among others, from 0; -1 for one that is not there."""
+    """Return the position of each ``wanted`` note among the others, from 0; -1 if it is missing."""
     if not len(notes):
         return np.full(len(wanted), -1)
     order = np.argsort(notes)
@@ -29,7 +29,7 @@ def places_of(wanted: Ints, notes: Ints) -> Ints:
 
 
 def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
-    """Return those of ``ids`` that are among the sorted ids ``allowed``; all of them if that is None."""
+    """Return the ``ids`` that are in the sorted array ``allowed``; all of them if ``allowed`` is None."""
     if allowed is None or not ids:
         return set(ids)
     candidates = np.fromiter(ids, np.int64, len(ids))
@@ -43,8 +43,8 @@ def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
 class MatchedTerm:
     """A term of the query and what it matched: ``word`` as in the query, ``terms`` as in the index.
 
-    ``fuzzy`` is true if the vault does not have the word and these terms stand in for it. ``df`` is the
-    number of notes with any of the terms, 0 for a word that is in no note.
+    ``fuzzy`` is true if the word is missing from the vault and these similar terms replace it. ``df`` is the
+    number of notes with any of the terms, 0 if there are none.
     """
 
     word: str
@@ -58,7 +58,7 @@ class MatchedTerm:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A passage of a note and its score for the query."""
+    """A passage of a note with its score for the query."""
 
     id: str
     score: float
@@ -66,7 +66,7 @@ class ChunkHit:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The notes of an answer, best first, and in the same order what ranking needs of each.
+    """The notes of an answer, best first, with parallel arrays of the values that ranking needs.
 
     notes: int64[n], ids in the ledger. scores: float64[n], BM25F of the whole note. passage_scores:
     float64[n], BM25F of its best passage, 0 if only title, tags or path match. proximity: float64[n], the
@@ -83,9 +83,9 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """The words of the query, bool[words, notes] whether a note has them, and all passages of the notes.
+    """Which notes have which query words, as bool[words, notes], and all passages of the notes.
 
-    Those of note ``i`` are from ``firsts[i]`` up to ``firsts[i + 1]``. firsts: int64[n + 1]. chunks:
+    Note ``i`` has the passages from ``firsts[i]`` up to ``firsts[i + 1]``. firsts: int64[n + 1]. chunks:
     int64[c], numbered over all segments. scores: float64[c].
     """
 
@@ -102,7 +102,7 @@ class Details:
         return tuple(dict.fromkeys([word for word, found in zip(self.words, has, strict=True) if found]))
 
     def best_scores(self) -> Floats:
-        """Return the score of each note's best passage, float64[n]; 0 for a note without one."""
+        """Return the best passage score of each note, float64[n]; 0 for a note without passages."""
         best = np.zeros(len(self.firsts) - 1)
         present = self.firsts[1:] > self.firsts[:-1]
         if len(self.scores):
@@ -110,7 +110,7 @@ class Details:
         return best
 
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        """Return the best passages of the note in this row, best first, as far as they match."""
+        """Return the matching passages of the note in this row, best first."""
         first, last = self.firsts[row : row + 2].tolist()
         scores = self.scores[first:last]
         order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()
@@ -123,7 +123,7 @@ class Details:
 
 @dataclass(frozen=True, eq=False)
 class KeywordAnswer:
-    """The ``columns`` of the best notes, the terms, and how many allowed notes match at all (``total``)."""
+    """The ``columns`` of the best notes, the terms, and ``total``, the number of allowed notes that match."""
 
     columns: Columns
     terms: tuple[MatchedTerm, ...]
@@ -137,11 +137,11 @@ class KeywordAnswer:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """The row of each note in the columns, by its id."""
+        """The row of each note in the columns, by note id."""
         return {note: row for row, note in enumerate(self.columns.notes.tolist())}
 
     def containing(self, notes: Ints) -> dict[str, Bools]:
-        """Return by the query's words which of the notes contain them; none that is not in the columns."""
+        """Return, for each query word, the notes in the columns that contain it."""
         places = places_of(notes, self.columns.notes)
         known, having = places >= 0, dict[str, Bools]()
         for word, contains in zip(self.details.words, self.details.contains, strict=True):
@@ -150,11 +150,11 @@ class KeywordAnswer:
         return having
 
     def matched(self, note: int) -> tuple[str, ...]:
-        """Return the query's words that a note contains; none for a note that is not in the columns."""
+        """Return the query's words that a note contains; empty for a note outside the columns."""
         row = self.rows.get(note)
         return () if row is None else self.details.matched(row)
 
     def passages(self, notes: Iterable[int]) -> dict[int, tuple[ChunkHit, ...]]:
-        """Return the best passages, best first, of those of the notes that are in the columns, by note."""
+        """Return the best passages of each note in the columns, best first, by note id."""
         rows = self.rows
         return {note: self.details.passages(rows[note]) for note in notes if note in rows}

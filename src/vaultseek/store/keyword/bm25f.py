@@ -6,13 +6,12 @@ For a term and a note d, over the fields f (title, body, ...)::
     idf      = log(1 + (N - df + 0.5) / (df + 0.5))
     score(d) = sum over terms of  idf * tf(d) / (k1 + tf(d))
 
-Counts are added over the fields first and saturated once, and there is one idf: that is the difference to
-adding up a BM25 score per field. N and df count living notes. ``average_f`` is the mean over the notes that
-have the field at all: most have no alias and no code, and if they counted, a note with one would seem
-immensely long.
+Unlike a sum of BM25 scores per field, counts are added over the fields first and saturated once, and there is
+one idf. N and df count living notes. ``average_f`` is the mean over notes that have the field: most notes
+have no alias and no code, and counting those would make a note with one seem extremely long.
 
-Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df is that
-of their union.
+Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df counts
+the union of their notes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.snapshot import Floats, SegmentView, Snapshot, joined
 
 K1 = 1.2
-"""Saturation: the term frequency with half of the highest score."""
+"""Saturation: the term frequency that gives half of the maximum score."""
 FIELD_WEIGHTS = {
     "title": 2.5, "aliases": 2.5, "headings": 1.0, "tags": 1.0, "path": 0.5, "body": 1.0, "code": 0.8,
 }  # fmt: skip
@@ -50,12 +49,12 @@ FIELD_B = {
 
 
 TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
-"""For each segment the numbers of a term and its alternatives in the segment's vocabulary."""
+"""For each segment, the vocabulary numbers of a term and its alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldNorms:
-    """The weight of an occurrence by field and by the length of the field, each float64[8]."""
+    """Occurrence weights by field and by field length, each float64[8]."""
 
     weights: Floats
     b: Floats
@@ -63,12 +62,12 @@ class FieldNorms:
 
     @classmethod
     def of(cls, averages: Floats) -> FieldNorms:
-        """Return those of these average lengths."""
+        """Return the norms for these average lengths."""
         b = _by_slot(FIELD_B)
         return cls(_by_slot(FIELD_WEIGHTS), b, b / averages)
 
     def weigh(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
-        """Return the weighted frequency of rows, given the length of the field of each."""
+        """Return the weighted frequency of rows, given the field length of each."""
         field = keys & FIELD_MASK
         norms = 1 - self.b[field] + self.rate[field] * lengths
         weighted: Floats = self.weights[field] * counts / norms
@@ -77,7 +76,7 @@ class FieldNorms:
 
 @dataclass(frozen=True, slots=True)
 class TermScores:
-    """The scores of one term in the notes that have it; alternatives count as one term.
+    """Scores of one term in the notes that contain it; alternatives count as one term.
 
     notes: int32[df], numbered over all segments and ascending. scores: float64[df].
     """
@@ -89,11 +88,11 @@ class TermScores:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each of the notes (ascending or not), 0 without the term, and if it has it."""
+        """Return the score of each note (in any order), 0 without the term, and whether it has the term."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
@@ -103,19 +102,19 @@ class TermScores:
 
 @dataclass(frozen=True, slots=True)
 class ChunkScores:
-    """The scores of one term in chunks, without its idf. chunks: int32[m], numbered over all segments."""
+    """Scores of one term in chunks, without its idf. chunks: int32[m], numbered over all segments."""
 
     chunks: Ints
     scores: Floats
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return self.chunks.nbytes + self.scores.nbytes
 
 
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
-    """Score every note that has any of the terms, which count as one term."""
+    """Score every note that contains any of the terms, which count as one term."""
     norms = FieldNorms.of(snapshot.averages)
     notes: list[Ints] = []
     frequencies: list[Floats] = []
@@ -138,9 +137,9 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
 
 
 def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that have a term, given its places (see ``segment``); the idf is left out.
+    """Score the chunks that contain a term, without its idf, given its places (see ``segment``).
 
-    The same formula over two fields, prose and code.
+    Uses the same formula over two fields, prose and code.
     """
     chunks: list[Ints] = []
     scores: list[Floats] = []

@@ -3,8 +3,8 @@
 Whoosh keeps the list of segments and their deletions, publishes a commit by renaming its table of contents,
 locks the index, and removes the files that no commit needs. Two things are added:
 
-* a *storage* that creates files with mode 0600, flushes them to the disk before the table of contents can
-  name them, and appends a checksum to the table of contents, a pickle that is read only if it fits;
+* a *storage* that creates files with mode 0600, flushes them to disk before the table of contents
+  refers to them, and appends a checksum to the table of contents, a pickle read only if that matches;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
 
 Postings are in segments of our own format (``segment``): flat arrays, ready for arithmetic.
@@ -44,7 +44,7 @@ _FILE_MODE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A published state: its revision, the analyzer's version, and every segment with its deleted notes."""
+    """A published state: its revision, the analyzer's version, and all segments with their deleted notes."""
 
     generation: int
     revision: str | None
@@ -53,11 +53,11 @@ class Commit:
 
 
 class SegmentEntry(base.Segment):  # type: ignore[misc]
-    """An entry of Whoosh's table of contents: a segment file and the numbers of its deleted notes."""
+    """An entry of Whoosh's table of contents: a segment file with its deleted note numbers."""
 
     def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
         super().__init__(_NAME)
-        self.segid = uuid.uuid4().hex[:16]  # Whoosh's is of ``random``, and repeats where that is seeded
+        self.segid = uuid.uuid4().hex[:16]  # Whoosh's comes from ``random``, and repeats if that is seeded
         self._size = size
         self.deleted = set(deleted)
 
@@ -80,7 +80,7 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
 
 
 class Commits:
-    """The published states of an index in a directory. There is one writer at a time, of any process."""
+    """Published states of an index directory; only one process may write at a time."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -104,17 +104,18 @@ class Commits:
             return Commit(generation, contents.revision, contents.analyzer_version, tuple(contents))
 
     def open(self, entry: SegmentEntry, *, verify: bool) -> Segment:
-        """Open a published segment. Raises ``IndexDamaged`` if it is not as it was written."""
+        """Open a published segment. Raises ``IndexDamaged`` if its content has changed."""
         with translate_read_errors():
             segment = Segment(self.directory / entry.file_name, verify=verify)
             if len(segment) != entry.doc_count_all():
-                raise IndexDamaged(f"keyword index: {entry.file_name} has another size; it will be rebuilt")
+                raise IndexDamaged(f"keyword index: {entry.file_name} has the wrong size; it will be rebuilt")
             return segment
 
     def prepare(self, write: Callable[[IO[bytes]], int]) -> PreparedSegment:
-        """Write a segment that no commit has yet; ``write`` fills the file and returns its number of notes.
+        """Write a segment that is not part of a commit yet; ``write`` fills the file and returns its note
+        count.
 
-        It needs no lock and may be slow. On an error nothing is left behind.
+        Needs no lock and may be slow. An error leaves nothing behind.
         """
         path = self.directory / f"{uuid.uuid4().hex}{_UNFINISHED}"
         with _translate_write_errors():
@@ -129,7 +130,8 @@ class Commits:
 
     @contextmanager
     def writing(self, prepared: PreparedSegment | None) -> Iterator[Commit]:
-        """Lock the index and yield its last commit; drop the prepared segment unless it was published.
+        """Lock the index and yield its last commit; afterwards, drop a prepared segment that was not
+        published.
 
         Raises ``Busy`` if another process is writing.
         """
@@ -148,7 +150,7 @@ class Commits:
         prepared: PreparedSegment | None = None,
         deleted: Collection[int] = (),
     ) -> None:
-        """Publish these segments and the prepared one, without its notes ``deleted``; only while writing."""
+        """Publish these segments and the prepared one, except its ``deleted`` notes; only while writing."""
         contents = _Contents(entries)
         contents.revision, contents.analyzer_version = revision, last.analyzer_version
         if prepared is not None and prepared.size:
@@ -171,7 +173,7 @@ class Commits:
             lock.release()
 
     def sweep(self) -> None:
-        """Remove the files of a process that was killed while it wrote."""
+        """Remove files left by a process that was killed while writing."""
         for path in self.directory.iterdir():
             if path.name.endswith(_UNFINISHED) or ".toc." in path.name:
                 path.unlink(missing_ok=True)
@@ -179,28 +181,28 @@ class Commits:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSegment:
-    """A segment file that is written but not published; ``size`` is its number of notes."""
+    """A segment file that is written but not published; ``size`` is its note count."""
 
     path: Path
     size: int
 
 
 class _Contents(list[SegmentEntry]):
-    """The list of segments as Whoosh pickles it, with the values that are published together with it."""
+    """Whoosh's pickled list of segments, with the values published along with it."""
 
     revision: str | None = None
     analyzer_version: str = ""
 
 
 class _Storage(FileStorage):  # type: ignore[misc]
-    """Files that only their owner can read, and a table of contents that is either complete or missing."""
+    """Storage with mode 0600 files and a table of contents that is either complete or missing."""
 
     def create_file(self, name: str, excl: bool = False, mode: str = "wb", **kwargs: Any) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
         return super().create_file(name, excl=False, mode=mode, **kwargs)
 
     def open_file(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Open a file; a table of contents is copied, because Whoosh leaves it open if it cannot read it."""
+        """Open a file; copy a table of contents first, because Whoosh leaves an unreadable one open."""
         if name.endswith(".toc"):
             return StructFile(BytesIO(Path(self._fpath(name)).read_bytes()), name=name)
         return super().open_file(name, *args, **kwargs)
@@ -243,7 +245,7 @@ class _Storage(FileStorage):  # type: ignore[misc]
 def translate_read_errors() -> Iterator[None]:
     """Raise ``IndexDamaged`` for the body's exceptions, except for a full disk or a lack of memory.
 
-    Damage can show as any exception; Whoosh raises five kinds.
+    Damage can surface as any exception; Whoosh raises five kinds.
     """
     try:
         yield
@@ -259,7 +261,7 @@ def translate_read_errors() -> Iterator[None]:
 
 @contextmanager
 def _translate_write_errors() -> Iterator[None]:
-    """Do the same for writing, where an error of the operating system passes unless a file is missing."""
+    """Do the same for writing, but pass on errors of the operating system unless a file is missing."""
     try:
         with translate_read_errors():
             yield

@@ -3,9 +3,9 @@
 A cache beside the ledger. A commit carries a revision that is published by the same rename as its content.
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
-One thread at a time changes the index. Meanwhile any thread may search; it sees what was published when it
-began. The cost of a change depends on the change only. Changes leave small segments and deleted notes behind,
-which ``merge_step`` cleans up without blocking searches or changes.
+One thread at a time changes the index. Any thread may search concurrently; a search sees the state that was
+published when it began. The cost of a change depends on the change only. Changes leave small segments and
+deleted notes behind, which ``merge_step`` cleans up without blocking searches or changes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 
 MERGE_INLINE_NOTES = 512
-"""Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
+"""Maximum notes of a merge done along with the change that made it due; it takes milliseconds."""
 
 __all__ = [
     "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordIndex",
@@ -74,28 +74,28 @@ class KeywordIndex(KeywordLane):
     def open(cls, directory: Path, rules: LanguageRules = _ENGLISH) -> KeywordIndex:
         """Open the index in the directory and verify every byte.
 
-        Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made with other rules.
+        Raises ``IndexDamaged`` if it is missing, damaged or built with other rules.
         """
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
         if state.commit.analyzer_version != _version(rules):
-            raise IndexDamaged("keyword index: made with other rules of analysis; it will be rebuilt")
+            raise IndexDamaged("keyword index: built with other analysis rules; it will be rebuilt")
         with translate_read_errors():
             commits.sweep()
         return cls(commits, rules, state)
 
     @property
     def snapshot(self) -> Snapshot:
-        """The words of all notes as they were published last."""
+        """The words of all notes in the last published state."""
         return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to apply again, because the rules now give them another language."""
+        """Return the ids of notes to apply again because the rules now assign them another language."""
         return self._state.snapshot.given_other_language(self.rules)
 
     @property
     def revision(self) -> str | None:
-        """The revision given to the last ``apply``; None before the first."""
+        """The revision of the last ``apply``; None before the first."""
         return self._state.commit.revision
 
     @property
@@ -104,19 +104,19 @@ class KeywordIndex(KeywordLane):
         return len(self._state.segments)
 
     def stored(self) -> tuple[int, int]:
-        """Return the numbers of notes and of passages; names and properties do not count as passages."""
+        """Return the numbers of notes and of passages; names and properties are not counted as passages."""
         snapshot = self._state.snapshot
         return snapshot.count, snapshot.passage_count()
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
-        """Delete notes, then add or replace others, as one commit with this revision. It is idempotent.
+        """Delete notes, then add or replace others, in one idempotent commit with this revision.
 
-        Raises ``ValueError`` if a note is twice among the upserts, ``OSError`` if the disk is full and
-        ``Busy`` if another process is writing: the index is then as before and can be used.
+        Raises ``ValueError`` if a note occurs twice in the upserts, ``OSError`` if the disk is full and
+        ``Busy`` if another process is writing; the index then stays unchanged and usable.
         """
         replaced = {document.note for document in upserts}
         if len(replaced) < len(upserts):
-            raise ValueError("a note is twice in one batch")
+            raise ValueError("a note occurs twice in one batch")
         with self._changing:
             prepared = self._preparer.documents(upserts, self.rules) if upserts else None
             self._publish(prepared, [*replaced, *deletes], revision)
@@ -126,9 +126,9 @@ class KeywordIndex(KeywordLane):
     def apply_prepared(
         self, segment: PreparedSegment, notes: Collection[int], deletes: Collection[int], revision: str
     ) -> None:
-        """Do the same with a prepared segment of these ``notes``; small segments are not merged.
+        """Apply a prepared segment of these ``notes``; small segments are not merged.
 
-        The prepared file is removed, also after an error.
+        The prepared file is always removed, even after an error.
         """
         with self._changing:
             self._publish(segment, [*notes, *deletes], revision)
@@ -137,21 +137,21 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        """Return one word and the note count of each term found in at least ``least`` notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
         return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
 
     def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
-        """Merge some segments if there are too many or too much is deleted; False if there is no need.
+        """Merge segments if there are too many or too many deleted notes; return False if not needed.
 
-        Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
-        changes wait only for its commit. ``merge`` writes the segment in another process; ``purge`` takes all
-        segments with deleted notes, so that no file holds their text any longer.
+        Call it in idle time until it returns False. It may take seconds in a large vault; searches continue,
+        and changes wait only for the commit. ``merge`` writes the segment in another process; ``purge`` takes
+        all segments with deleted notes, so that no file holds their text any longer.
         """
         with self._merging:
             state = self._state
@@ -161,7 +161,7 @@ class KeywordIndex(KeywordLane):
         return bool(merged)
 
     def close(self) -> None:
-        """Release the files, as soon as running searches are done with them."""
+        """Release the files once running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
 
     def _reload(self) -> None:
@@ -217,9 +217,9 @@ class _State:
         self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
 
     def segments_to_merge(self, largest: int | None = None, *, purge: bool = False) -> list[SegmentEntry]:
-        """Return the segments to merge next, if any; ``largest`` is the most notes of a merge.
+        """Return the segments to merge next; ``largest`` is the maximum number of notes in a merge.
 
-        With ``purge`` these are all that have deleted notes.
+        With ``purge``, these are all segments with deleted notes.
         """
         if purge:
             return [entry for entry in self.commit.segments if entry.deleted_count()]
@@ -230,7 +230,7 @@ class _State:
 def examine(directory: Path) -> int:
     """Verify every byte of the index in the directory and return its number of notes. Changes nothing.
 
-    Raises ``IndexDamaged`` if there is none or if it is damaged.
+    Raises ``IndexDamaged`` if it is missing or damaged.
     """
     return _load(Commits(directory), {}, verify=True).snapshot.count
 
@@ -261,7 +261,7 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
-    """Return the numbers, in the merged segment, of notes that were deleted since its sources were read."""
+    """Return the numbers, in the merged segment, of notes deleted since its sources were read."""
     alive = [
         np.zeros(len(source.segment), np.bool_) if entry is None else entry.alive()
         for source, entry in zip(sources, now, strict=True)
@@ -271,7 +271,7 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
 
 
 def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
-    """Return the shortest word of each term and the term's number of living notes, if ``least`` or more.
+    """Return the shortest word and living note count of each term found in at least ``least`` notes.
 
     Terms of several languages with the same shortest word are one.
     """

@@ -1,4 +1,4 @@
-"""Inversion: documents to one segment; each occurrence of a term is one number in an array, sorted once.
+"""Inversion of documents into one segment: each term occurrence is a number in an array, sorted once.
 
 The work per occurrence is one dictionary lookup: a ``Lexicon`` caches the terms of each distinct token, and
 the rest is arithmetic over whole arrays.
@@ -31,16 +31,16 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.strings import Strings, word_tables
 
 LEXICON_TOKENS = 100_000
-"""Distinct tokens in a lexicon before it is cleared."""
+"""Number of distinct tokens at which a lexicon is cleared."""
 PROPERTIES = "properties"
 NAMES = "names"
-"""Ids of the two passages that hold a note's properties: its names and tags, and all others. No chunk of a
-note's text has such an id."""
+"""Ids of the two passages with a note's properties: its names and tags, and all others. Chunks of text never
+have such an id."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordChunk:
-    """A passage: its prose and its code, which are fields of their own."""
+    """A passage with prose and code in separate fields."""
 
     id: str
     prose: str
@@ -49,10 +49,10 @@ class KeywordChunk:
 
 @dataclass(frozen=True, slots=True)
 class KeywordDocument:
-    """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced.
+    """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
 
     A file name that differs from the title counts as one more alias. ``language`` is the note's own, or ""
-    for that of the vault.
+    for the vault's.
     """
 
     note: int
@@ -65,7 +65,7 @@ class KeywordDocument:
     language: str = NO_LANGUAGE
 
     def values(self) -> tuple[Sequence[str], ...]:
-        """Return the texts of each field, in the order of ``FIELDS``."""
+        """Return the texts of each field, in ``FIELDS`` order."""
         prose = [chunk.prose for chunk in self.chunks]
         code = [chunk.code for chunk in self.chunks]
         path = self.path.removesuffix(".md").split("/")
@@ -75,7 +75,7 @@ class KeywordDocument:
 
 
 class Lexicon:
-    """Numbers for tokens and terms, and for each token number its terms: a cache of the analysis.
+    """A cache of the analysis: numbers for tokens and terms, and the terms of each token number.
 
     A token has one number in each language.
 
@@ -87,7 +87,7 @@ class Lexicon:
         self._clear()
 
     def of_language(self, language: str | None) -> TokenNumbers:
-        """Return the numbers of tokens as words of this language."""
+        """Return the numbers of tokens analysed as words of this language."""
         numbers = self._numbers.get(language)
         if numbers is None:
             numbers = self._numbers[language] = TokenNumbers(self, analyzer_of(language))
@@ -131,7 +131,7 @@ class Lexicon:
 
 
 class TokenNumbers(dict[str, int]):
-    """Numbers by token, in one language; an unknown token is added to the lexicon."""
+    """Token numbers in one language; looking up an unknown token adds it to the lexicon."""
 
     def __init__(self, lexicon: Lexicon, analyzer: Analyzer) -> None:
         super().__init__()
@@ -150,9 +150,9 @@ class TokenNumbers(dict[str, int]):
 def invert(
     documents: Sequence[KeywordDocument], lexicon: Lexicon, rules: LanguageRules
 ) -> tuple[Tables, Block]:
-    """Return the segment of these documents, numbered in their order. Takes about 50 bytes per token.
+    """Return a segment of these documents, numbered in order; needs about 50 bytes per token.
 
-    ``rules`` give the language in which each is analysed.
+    ``rules`` choose the analysis language of each document.
     """
     tokens, texts = _tokenize(documents, lexicon, rules)
     advances = _array(lexicon.advances)[tokens].astype(np.int64)
@@ -187,7 +187,7 @@ def invert(
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """All texts of all fields, in order: the key (note and field) and the number of tokens of each."""
+    """All texts of all fields in order, with the key (note and field) and token count of each."""
 
     keys: Ints
     sizes: Ints
@@ -235,7 +235,7 @@ def _occurrences(
 
 
 def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Block, Ints, Ints]:
-    """Group occurrences into rows; they come in the order of key and position, so a stable sort is enough.
+    """Group occurrences into rows; they arrive sorted by key and position, so a stable sort suffices.
 
     Returns the rows, and the first row and the first position of each term.
     """

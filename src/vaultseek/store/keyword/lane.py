@@ -1,4 +1,4 @@
-"""Notes by their words, as an open vault asks for them, whatever keeps the words."""
+"""Keyword search over an open vault, independent of where its words are stored."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from vaultseek.store.keyword.term_index import TermIndex
 
 
 class KeywordLane(ABC):
-    """Notes by their words, in a snapshot that each search takes."""
+    """Keyword search that takes a snapshot for each search."""
 
     def __init__(self, rules: LanguageRules) -> None:
         self.rules = rules
-        """The choice of a note's language; may change as long as its ``version`` stays the same."""
+        """Chooses a note's language; may change as long as its ``version`` stays the same."""
 
     @property
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """The words of all notes now."""
+        """Return the current words of all notes."""
 
     @abstractmethod
     def stored(self) -> tuple[int, int]:
-        """Return the numbers of notes and of passages; names and properties do not count as passages."""
+        """Return the numbers of notes and of passages; names and properties are not counted as passages."""
 
     @abstractmethod
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to apply again, because the rules now give them another language."""
+        """Return the ids of notes to apply again because the rules now assign them another language."""
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        """Return one word and the note count of each term found in at least ``least`` notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -45,12 +45,12 @@ class KeywordLane(ABC):
 
     @property
     def language(self) -> str | None:
-        """The main language: that of notes which do not show one clearly."""
+        """The main language, used for notes whose own language is unclear."""
         return self.rules.given
 
     @property
     def span_finder(self) -> SpanFinder:
-        """Finds the terms of the notes in a text."""
+        """Finds the index terms of notes in a text."""
         return span_finder(self.rules, self.snapshot.languages)
 
     def search(
@@ -63,14 +63,13 @@ class KeywordLane(ABC):
         ties: int = 0,
         visible: Ints | None = None,
     ) -> KeywordAnswer:
-        """Return the ``k`` best notes for the words of the text, none of which is required.
+        """Return the ``k`` best notes for the words of the text; no word is required.
 
-        ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
-        df stay those of the vault, or of what is ``visible``. ``unfinished``: the last word is still being
-        typed, and longer words match as well.
-        ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
-        ``visible``: int64 ids of the notes that the user may see; the others count nowhere, as if they did
-        not exist.
+        ``allowed``: int64 ids of the notes to search; the cut to ``k`` comes after this filter, while N and
+        df stay those of the whole vault, or of the ``visible`` notes. ``unfinished``: the last word is still
+        being typed, so longer words also match. ``ties``: maximum number of notes returned beyond ``k``
+        because they score the same as the ``k``-th. ``visible``: int64 ids of the notes that the user may
+        see; all others count nowhere, as if they did not exist.
         """
         started = time.perf_counter()
         snapshot = self.snapshot
@@ -91,9 +90,9 @@ class KeywordLane(ABC):
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 
     def _index_of(self, snapshot: Snapshot) -> TermIndex:
-        """Return the terms of a snapshot, for one search."""
+        """Return the term index of a snapshot, for one search."""
         return TermIndex(snapshot)
 
     def _searching(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Return the context of a search, which may say more of its errors."""
+        """Return the context of a search, in which errors may be translated."""
         return nullcontext()

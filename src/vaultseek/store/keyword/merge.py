@@ -1,4 +1,4 @@
-"""Writing segments, and merging them into one without their deleted notes, in bounded memory."""
+"""Writing segments and merging them without their deleted notes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.strings import Strings, word_tables
 
 MERGE_POSITIONS = 250_000
-"""Positions that are in memory at once during a merge."""
+"""Maximum number of positions in memory during a merge."""
 MERGE_FACTOR = 8
-"""Segments of similar size that are merged into one."""
+"""Number of segments of similar size that are merged into one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class MergeSource:
 
 
 def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None) -> list[int]:
-    """Return the indexes of the segments to merge next, if any, given (notes, deleted notes) of each.
+    """Return the indexes of the segments to merge next, given (notes, deleted notes) of each.
 
     ``MERGE_FACTOR`` segments of similar size become one, the smallest first, so that their number grows with
-    the logarithm of the vault; a segment with most notes deleted is rewritten. ``largest`` is the most notes
-    that such a merge may read.
+    the logarithm of the vault; a segment with most notes deleted is rewritten. ``largest`` is the maximum
+    number of notes that such a merge may read.
     """
     tiers: dict[int, list[int]] = {}
     for index, (size, deleted) in enumerate(sizes):
@@ -62,7 +62,7 @@ def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None
 
 
 def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
-    """Write the living notes of the sources as one segment, in their order; return their number."""
+    """Write the living notes of the sources in order as one segment; return their number."""
     parts = _parts(sources)
     vocabulary = sorted(set().union(*(part.living_terms() for part in parts)))
     ranks = {term: number for number, term in enumerate(vocabulary)}
@@ -75,7 +75,7 @@ def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
 
 
 class _Part:
-    """A source, with the numbers of its notes and terms in the result."""
+    """A source segment with the numbers of its notes and terms in the result."""
 
     def __init__(self, source: MergeSource, first_note: int) -> None:
         self.segment = source.segment
@@ -90,7 +90,8 @@ class _Part:
         return [terms[number] for number in np.flatnonzero(self.rows).tolist()]
 
     def set_term_numbers(self, ranks: dict[bytes, int]) -> None:
-        """Number the terms as in the result; a dead one gets the number before it, to keep them sorted."""
+        """Number the terms as in the result; a term without notes gets its predecessor's number, to stay
+        sorted."""
         numbers = [ranks.get(term, -1) for term in self.tables.vocabulary[:]]
         self.terms = np.maximum.accumulate(np.array(numbers, np.int64)) if numbers else self.terms
 
@@ -119,7 +120,7 @@ class _Part:
 
 
 def _tier(notes: int) -> int:
-    """Return the tier of a size; sizes of one tier differ by less than ``MERGE_FACTOR`` times."""
+    """Return the tier of a size; sizes within a tier differ by less than a factor of ``MERGE_FACTOR``."""
     tier = 0
     while notes >= MERGE_FACTOR:
         notes //= MERGE_FACTOR
@@ -215,7 +216,7 @@ __all__ = ["PreparedSegment", "SegmentPreparer"]
 
 
 class SegmentPreparer:
-    """Writes segments into an index's directory; it publishes nothing and needs no lock."""
+    """Writes segments into an index directory; publishes nothing and needs no lock."""
 
     def __init__(self, commits: Commits) -> None:
         self._commits = commits
@@ -223,7 +224,7 @@ class SegmentPreparer:
 
     @classmethod
     def of(cls, directory: Path) -> SegmentPreparer:
-        """Prepare segments for the index in ``directory``, from outside of its process."""
+        """Return a preparer for the index in ``directory``, for use in another process."""
         return cls(Commits(directory))
 
     def documents(self, documents: Sequence[KeywordDocument], rules: LanguageRules) -> PreparedSegment:
@@ -243,7 +244,7 @@ class SegmentPreparer:
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Do the same for segment files, each with the numbers of its deleted notes."""
+        """Write one segment of the living notes of segment files, each given with its deleted notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:

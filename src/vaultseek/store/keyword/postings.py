@@ -1,7 +1,7 @@
-"""The postings of single notes: all that is needed to look for some terms in a note, without its text.
+"""Postings of single notes, which allow searching a note for terms without its text.
 
-A segment is made of the postings of some notes and some terms in no time. Terms have the numbers of the
-vocabulary that keeps the postings.
+Building a segment from the postings of some notes and terms takes almost no time. Terms have the numbers of
+the vocabulary that keeps the postings.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from vaultseek.store.keyword.strings import Strings, word_tables
 
 _SEPARATOR = b"\0"
 _WIDTHS = ("u1", "<u2", "<u4")
-"""Types of counts and positions, of which each note takes the narrowest that holds its own."""
+"""Integer types for counts and positions; each note uses the narrowest that fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NotePostings:
     """The postings of one note. terms: uint32[r], ascending. fields: uint8[r]. counts: uint[r].
 
-    positions: uint[sum of counts], of row after row. lengths: uint32[8], positions in each field.
-    chunk_lengths: uint32[2c], positions of prose and code of each passage. chunk_ids: c ids.
+    positions: uint[sum of counts], row after row. lengths: uint32[8], positions in each field. chunk_lengths:
+    uint32[2c], positions of prose and code of each passage. chunk_ids: c ids.
     """
 
     terms: Ints
@@ -47,14 +47,14 @@ class NotePostings:
     chunk_ids: Sequence[bytes]
 
     def columns(self) -> tuple[bytes, ...]:
-        """Return the postings as bytes, a value for each of the fields."""
+        """Return the postings as one bytes value per field."""
         arrays: list[Ints] = [self.terms.astype("<u4"), self.fields.astype("u1"), _narrow(self.counts)]
         arrays += [_narrow(self.positions), self.lengths.astype("<u4"), self.chunk_lengths.astype("<u4")]
         return (*(array.tobytes() for array in arrays), _SEPARATOR.join(self.chunk_ids))
 
     @classmethod
     def of_columns(cls, *columns: bytes) -> NotePostings:
-        """Return the postings of such values."""
+        """Return the postings stored in such values."""
         terms, fields = np.frombuffer(columns[0], "<u4"), np.frombuffer(columns[1], "u1")
         counts = _widened(columns[2], len(terms))
         positions = _widened(columns[3], int(counts.sum(dtype=np.int64)))
@@ -64,7 +64,7 @@ class NotePostings:
 
 
 def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]:
-    """Yield the postings of each note of a segment; ``numbers`` are those of its vocabulary's terms."""
+    """Yield the postings of each note of a segment; ``numbers`` are its terms' vocabulary numbers."""
     tables = segment.tables
     block = segment.block(0, len(tables.vocabulary))
     keys = block.keys.astype(np.int64)
@@ -92,7 +92,7 @@ def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]
 def segment_of_postings(
     notes: Sequence[int], languages: Sequence[int], postings: Sequence[NotePostings], terms: Mapping[int, str]
 ) -> MemorySegment:
-    """Return a segment of some notes that has only some terms, given as text by number."""
+    """Return a segment of some notes with only some terms, given as text by number."""
     own = sorted((text.encode(), number) for number, text in terms.items())
     vocabulary, numbers = [text for text, _ in own], np.array([number for _, number in own], np.int64)
     sizes = [len(each.terms) for each in postings]
@@ -100,7 +100,7 @@ def segment_of_postings(
     all_terms = _joined([each.terms for each in postings])
     all_counts = _joined([each.counts for each in postings])
     starts = run_starts(all_counts)[:-1]
-    # Of the rows only those of the terms: ``ranks`` are their places in the vocabulary.
+    # Keep only the rows of these terms; ``ranks`` are the terms' places in the vocabulary.
     by_number = np.argsort(numbers)
     at = np.searchsorted(numbers, all_terms, sorter=by_number)
     at = by_number[np.minimum(at, len(numbers) - 1)] if len(numbers) else at
@@ -140,5 +140,5 @@ def _widened(data: bytes, count: int) -> Ints:
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:
-    """Concatenate arrays of different widths; none give an empty one."""
+    """Concatenate arrays of different widths; return an empty array if there are none."""
     return np.concatenate(arrays).astype(np.int64) if arrays else np.zeros(0, np.int64)

@@ -1,13 +1,13 @@
-"""Proximity: notes with the query's words near each other, by one more BM25 term for each pair of words.
+"""Proximity score: one more BM25 term for each pair of query words that occur near each other.
 
-Two adjacent words of a query mean more where they stand together (sequential dependence model, Metzler and
-Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word is at most
-``WINDOW`` positions before or after the first, within one field::
+Two adjacent words of a query mean more where they occur together (sequential dependence model, Metzler and
+Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word is at most ``WINDOW``
+positions before or after the first, within one field::
 
     score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))
 
-``idf(pair)`` is that of the notes with both words, near each other or not: an upper bound of the notes with
-the pair that is known without reading positions.
+``idf(pair)`` counts the notes with both words, near each other or not: an upper bound on the notes with the
+pair that is known without reading positions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from vaultseek.store.keyword.segment import BODY, FIELD_SLOTS, NOTE_SHIFT, Ints
 from vaultseek.store.keyword.snapshot import Floats, Snapshot, joined
 
 WINDOW = 8
-"""Distance in positions up to which two words are near each other."""
+"""Maximum distance in positions at which two words count as near each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two adjacent words of a query, each as the number of its term, and the idf of the pair."""
+    """Two adjacent words of a query, as term numbers, with the pair's idf."""
 
     first: int
     second: int
@@ -40,8 +40,8 @@ def proximity(
 ) -> Floats:
     """Return the proximity score of each note, float64[len(notes)].
 
-    ``notes`` are numbered over all segments and ascending. ``places`` has by term its places in them, in
-    which a note is its row in ``notes``; ascending.
+    ``notes`` are numbered over all segments and ascending. ``places`` holds each term's ascending places in
+    these notes, with a note's row in ``notes`` in place of its number.
     """
     scores = np.zeros(len(notes))
     if not pairs or not len(notes):
@@ -55,7 +55,7 @@ def proximity(
 
 
 def _count_near(pairs: Sequence[Pair], places: Mapping[int, Ints], size: int) -> Ints:
-    """Return by pair and note how many places of the first word have the second around them: int64[P, n]."""
+    """Return, by pair and note, how many places of the first word have the second nearby: int64[P, n]."""
     note_bits = size.bit_length()
     first, second = (
         np.concatenate([places[term] | at << NOTE_SHIFT + note_bits for at, term in enumerate(terms)])

@@ -1,4 +1,4 @@
-"""The terms that a query asks for, with their weights: words, identifiers and their parts, prefixes."""
+"""The weighted terms of a query: words, identifiers and their parts, prefixes."""
 
 import re
 import unicodedata
@@ -15,30 +15,30 @@ from vaultseek.content.query.normal_forms import MARK, THOUSANDS_DIGITS, identif
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
-"""Prefixes (``word*``) in one query, each of which expands to many terms."""
+"""Maximum number of prefixes (``word*``) in one query; each expands to many terms."""
 
 TermKind = Literal["word", "whole", "part", "character", "prefix"]
 
 COMPOUND_WEIGHT = 0.5
-"""Weight of ``long-term`` itself, beside its words, which count in full."""
+"""Weight of a compound such as ``long-term`` relative to its parts, which count in full."""
 PART_WEIGHT = 0.3
-"""Weight of ``user`` and ``id`` for a query of ``user_id`` in a vault that has ``user_id`` itself."""
+"""Weight of ``user`` and ``id`` in the query ``user_id`` if the vault contains ``user_id`` itself."""
 CHARACTER_WEIGHT = 0.3
-"""Weight of a single character beside the pairs that it is part of, in unspaced scripts."""
+"""Weight of a single character next to the pairs that contain it, in unspaced scripts."""
 STOP_WEIGHT = 0.3
-"""Weight of stop words like ``the`` and ``which``, if there are other words."""
+"""Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Letters of two words that are also looked up as one, at least."""
+"""Minimum total letters of two words that are also looked up joined."""
 K3 = 2.0
-"""Saturation of repeated words: one that the query has n times counts n (K3 + 1) / (n + K3)."""
+"""Saturation of repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """One term to look up. ``token`` is the number of the query's token that it came from.
+    """A term to look up. ``token`` is the number of its token in the query.
 
-    ``also``: the word's terms in notes of other languages, which count as the same term.
-    ``weight`` applies if the vault has the token as a whole, ``weight_unknown`` if it does not.
+    ``also``: the word's terms in notes of other languages, which count as the same term. ``weight`` applies
+    if the vault has the token as a whole, ``weight_unknown`` if it does not.
     """
 
     word: str
@@ -51,7 +51,7 @@ class QueryTerm:
 
 
 class QueryAnalyzer:
-    """The analysis of queries by the rules of all languages of an index, its main one first."""
+    """Analyses queries by the rules of all languages of an index, the main language first."""
 
     def __init__(self, main: str | None, others: Collection[str | None] = ()) -> None:
         rest = sorted((language for language in others if language != main), key=str)
@@ -59,7 +59,7 @@ class QueryAnalyzer:
         self.main = self.analyzers[0]
 
     def stop_words(self, text: str) -> frozenset[str]:
-        """Return the stop words of the language that the text has most of; of the main one among equals."""
+        """Return the stop words of the text's main language; of the index's main language on a tie."""
         if len(self.analyzers) == 1:
             return self.main.stop_words
         words = {term.word for _, term in self.main.terms(text)}
@@ -69,19 +69,19 @@ class QueryAnalyzer:
 def parse_query_terms(
     text: str, analyzer: QueryAnalyzer, stop_words: frozenset[str] | None = None
 ) -> list[QueryTerm]:
-    """Return the terms that the text asks for, each once, in order; at most ``KEYWORD_TERMS``."""
+    """Return the distinct terms of the text in order, at most ``KEYWORD_TERMS``."""
     stops = analyzer.stop_words(text) if stop_words is None else stop_words
     text, prefixes = extract_prefixes(text)
     terms = {
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
-    # No ending of English has an accent, so a word's form without them is that of the word as it is written.
+    # No English suffix has an accent, so the accentless form of a word comes from the word as written.
     is_english = [each.language for each in analyzer.analyzers] == ["en"]
     has_accents = not (is_english or text.isascii())
     last_pair = ""
     for number, token in enumerate(analyzer.main.tokenize(text)):
-        if not any(map(str.isalnum, token)):  # as the sign that makes a picture of the one before it
+        if not any(map(str.isalnum, token)):  # such as the sign that makes the character before it an emoji
             continue
         analyzed = [each.token_terms(token) for each in analyzer.analyzers]
         first = analyzed[0].terms
@@ -96,10 +96,10 @@ def parse_query_terms(
 
 
 def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
-    """Add the normal forms of what several tokens of the text say together.
+    """Add the normal forms of expressions that span several tokens.
 
-    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are terms of their own. Two words
-    next to each other also match what they are together: ``WM 14`` matches ``WM14``, *set up* ``set-up``.
+    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are terms of their own. Two
+    adjacent words also match their joined form: ``WM 14`` matches ``WM14``, *set up* ``set-up``.
     """
     joined = list(terms)
     for at, (first, second) in enumerate(pairwise(terms)):
@@ -120,8 +120,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return the terms that other spellings of a word or an identifier have: its normal form, the days that
-    it is, a version without its ``v``."""
+    """Return the terms of a word's other spellings: its normal form, its days, a version without ``v``."""
     plain = "".join(filter(str.isalnum, word))
     form = identifier_form(word) or (MARK + word if word == plain and not word.isdecimal() else "")
     if word.isdecimal() and len(word) >= THOUSANDS_DIGITS:
@@ -135,7 +134,7 @@ _VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)+")
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
-    """Join what a token is in each language: the same words with other stems."""
+    """Merge a token's terms in all languages: the same words with different stems."""
     if len(terms) == 1:
         return terms[0]
     joined: dict[tuple[str, str], QueryTerm] = {}
@@ -149,7 +148,7 @@ def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
 def _weight_by_count(
     terms: list[QueryTerm], counts: Counter[str], stop_words: frozenset[str]
 ) -> list[QueryTerm]:
-    """Lower the weight of stop words unless there is nothing else, and raise that of repeated words."""
+    """Lower the weight of stop words unless there are no others, and raise that of repeated words."""
     only_stops = all(term.word in stop_words for term in terms)
     factors = [
         STOP_WEIGHT
@@ -211,7 +210,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Leave one form of each word: as it is written, or the last one if accents do not count.
+    """Keep one form of each word: as written, or the last one if accents do not count.
 
     The index stores the second form for queries that are typed without accents.
     """

@@ -26,33 +26,33 @@ from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
 
 PREFIX_TERMS = 64
-"""Terms that a prefix (``word*``) expands to at most."""
+"""Maximum number of terms that a prefix (``word*``) expands to."""
 PREFIX_WEIGHT = 0.8
 """Weight of a prefix."""
 UNFINISHED_SHARE = 0.5
-"""Share of the last word's weight, while it is being typed, that words which begin with it have as well."""
+"""Relative weight of longer words that begin with the last word, while it is being typed."""
 UNFINISHED_CHARS = 2
-"""Shortest last word that longer words match."""
+"""Minimum length of an unfinished last word that longer words match."""
 FUZZY_WORDS = 8
-"""Words of a query that similar words may stand in for."""
+"""Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
-"""Terms with the same prefix, and terms within one edit, that stand in for a word at most."""
+"""Maximum number of similar terms that replace a word, by prefix and by edit distance each."""
 FUZZY_CHARS = 4
-"""Shortest word that similar words may stand in for."""
+"""Minimum length of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
-"""Weight of the terms that stand in for a word, relative to that of the word."""
+"""Weight of a replacing term relative to the word's own weight."""
 FUZZY_COVERAGE = 0.75
-"""Share of a word's importance that counts as covered where a similar word stands in for it."""
+"""Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
 """Terms that are looked at for each one that is wanted, where not all notes may be seen."""
 HALF_CHARS = 3
 """Shortest half of a missing word that is looked for as two words."""
 PAIR_DISTANCE = 3
-"""Tokens of the query up to which two words are a pair, if there are only stop words in between."""
+"""Maximum distance, in query tokens, of two words that form a pair with only stop words in between."""
 
 
 class Searcher:
-    """One query against one snapshot: ``terms`` are what was looked up, ``search`` ranks the notes."""
+    """One query against one snapshot; ``terms`` are its looked-up terms, ``search`` ranks the notes."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ class Searcher:
         index: TermIndex | None = None,
         visible: Bools | None = None,
     ) -> None:
-        """Look the words up.
+        """Look up the words.
 
-        ``visible``: bool[size], the notes that the user may see; similar words are taken from these alone.
+        ``visible``: bool[size], the notes that the user may see; similar words come only from these.
         """
         self._snapshot = snapshot
         self._analyzer = analyzer
@@ -77,7 +77,7 @@ class Searcher:
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
-        # A day or a number in words of its own is looked for only if a note has it.
+        # A day, or a number written in several words, is looked up only if a note has it.
         exact = [
             each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
         ]
@@ -90,7 +90,7 @@ class Searcher:
 
     @property
     def terms(self) -> tuple[MatchedTerm, ...]:
-        """The terms that were looked up, in the order of the query."""
+        """The looked-up terms, in the order of the query."""
         return tuple(
             MatchedTerm(s.term.word, s.terms, s.term.kind, s.fuzzy, s.weight, s.scores.df, s.scores.idf)
             for s in self._scored
@@ -99,7 +99,7 @@ class Searcher:
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
 
-        Up to ``ties`` more are ranked that are as good as the ``k``-th.
+        Ranks up to ``ties`` more that score the same as the ``k``-th.
         """
         weighted = [(each.scores, each.weight) for each in self._scored]
         top, count = best_notes(weighted, self._snapshot, allowed, k, ties)
@@ -122,9 +122,9 @@ class Searcher:
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
-        """Return a term, and if it is the last word that is typed, that word with all that begin with it.
+        """Return a term; for the unfinished last word, also a term of all words that begin with it.
 
-        These count as the word; the word itself counts in addition.
+        These count as the word; the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -144,7 +144,7 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
-        if term.word in all_stop_words():  # of a question in another language
+        if term.word in all_stop_words():  # from a question in another language
             return False
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
@@ -192,8 +192,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace ``E-4199`` by ``E-4107``: by the identifiers with the longest beginning in common, which
-        includes a digit of the last number."""
+        """Replace ``E-4199`` by ``E-4107``: by the identifiers that share the longest beginning, including a
+        digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
@@ -209,7 +209,7 @@ class Searcher:
         return scored
 
     def _seen(self, find: Callable[[int], tuple[str, ...]], limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent of the terms that ``find`` finds and a visible note has."""
+        """Return the ``limit`` most frequent terms found by ``find`` that occur in a visible note."""
         if self._visible is None:
             return find(limit)
         found = find(UNSEEN_SHARE * limit)
@@ -283,10 +283,10 @@ class Searcher:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredTerm:
-    """A query term, the index terms that it matches, their scores and their weight.
+    """A query term with its matching index terms, their scores and their weight.
 
-    ``share`` is its share of the word's weight. A term ``in_addition`` has the rest: it is the exact form of
-    a word that is in the query already.
+    ``share`` is its share of the word's weight. A term ``in_addition`` has the rest: the exact form of a word
+    that the query already contains.
     """
 
     term: QueryTerm
@@ -310,7 +310,7 @@ class _ScoredTerm:
 
 
 def _is_code(term: QueryTerm) -> bool:
-    """True for an identifier with letters that ends with a number, so that others may begin as it does."""
+    """True for an identifier with letters that ends in a number, so that others may share its beginning."""
     return (
         term.kind in ("word", "whole") and term.word[-1].isdecimal() and _LETTER.search(term.word) is not None
     )
@@ -320,7 +320,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
-    """True for the last token of the query as a whole, and for the last of its parts."""
+    """True for the last token of the query, and for the last part of that token."""
     if term.token < 0 or term.token != max(each.token for each in terms):
         return False
     last = [each for each in terms if each.token == term.token]
@@ -330,7 +330,7 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the places in notes with a rank, 1 or more, with the rank - 1 in place of the note."""
+    """Return the places in notes with rank 1 or more, with rank - 1 in place of the note."""
     of_places = ranks[places >> NOTE_SHIFT]
     inside = np.flatnonzero(of_places)
     within_note = places[inside] & (1 << NOTE_SHIFT) - 1
@@ -345,10 +345,11 @@ def best_notes(
     k: int,
     ties: int = 0,
 ) -> tuple[Ints, int]:
-    """Return the ``k`` best notes, best first and ties by the ledger's id, and how many match at all.
+    """Return the ``k`` best notes, best first and ties by the ledger's id, and the total number of matching
+    notes.
 
-    Up to ``ties`` more are returned that are as good as the ``k``-th. ``allowed``: bool[size], the notes to
-    look at; None for all. A note matches if its score is above 0.
+    Returns up to ``ties`` more that score the same as the ``k``-th. ``allowed``: bool[size], the notes to
+    consider; None for all. A note matches if its score is above 0.
     """
     totals = np.zeros(snapshot.size)
     for term, weight in weighted:

@@ -1,14 +1,14 @@
-"""A segment of the keyword index on disk: the notes of each term, where and how often, as flat arrays.
+"""An on-disk segment of the keyword index: notes, counts and positions of each term as flat arrays.
 
 A segment holds D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
 postings: one for each note and field that contains it, ascending by ``key = note * 8 + field``. So one slice
 of ``keys`` and ``counts`` is a whole posting list, ready for arithmetic. The array ``positions`` has the
 positions of row after row; those of a row start at the sum of the counts before it.
 
-The file is a sequence of such arrays, then a directory in JSON with the type, offset, size and checksum of
-each, then a footer. It is written once and never changed. Arrays whose size depends on the number of terms or
-notes are kept in memory (``Tables``); rows and positions are read on demand and cached by the operating
-system. Nothing is mapped: a file that is truncated while it is open gives an error, not a dead process.
+The file is a sequence of such arrays, then a JSON directory with the type, offset, size and checksum of each,
+then a footer. It is written once and never changed. Arrays whose size depends on the number of terms or notes
+are kept in memory (``Tables``); rows and positions are read on demand and cached by the operating system.
+Nothing is memory-mapped, so a file truncated while open gives an error instead of killing the process.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from vaultseek.store.keyword.strings import Strings
 FIELDS = ("title", "aliases", "headings", "tags", "path", "body", "code")
 """The fields of a note, by number."""
 FIELD_BITS = 3
-"""Low bits of a key that hold the field."""
+"""The fields of a note; a field's number is its index."""
 FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
 POSITION_BITS = 32
-"""Low bits of a *place* that hold the position: ``key << 32 | position`` says note, field and position."""
+"""Low bits of a *place* that hold the position: ``key << 32 | position`` encodes note, field and position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
-"""Low bits of a place below the note."""
+"""Low bits of a place below the note number."""
 GAP = 1
 """Positions left free between two texts of a field."""
 
@@ -58,13 +58,12 @@ _EMPTY: Ints = np.zeros(0, np.uint32)
 class Tables:
     """The part of a segment that is kept in memory.
 
-    notes: int64[D], ids in the ledger. languages: uint8[D], see ``analysis.LanguageRules``.
-    lengths: uint32[D * 8], positions per note and field, by key.
-    first_chunks: uint32[D + 1], a note's chunks are those from its entry up to that of the next note.
-    chunk_lengths: uint32[C * 2], positions of body and of code per chunk. chunk_ids: C ids.
-    vocabulary: V terms, sorted. first_rows, first_positions: uint32[V + 1], like first_chunks.
-    words: W written forms, without accents but not stemmed, sorted; word_terms: uint32[W], the term of each.
-    A word with a term in each of several languages is there as often.
+    notes: int64[D], ids in the ledger. languages: uint8[D], see ``analysis.LanguageRules``. lengths: uint32[D
+    * 8], positions per note and field, by key. first_chunks: uint32[D + 1], a note's chunks run from its
+    entry to the next note's. chunk_lengths: uint32[C * 2], positions of body and of code per chunk.
+    chunk_ids: C ids. vocabulary: V terms, sorted. first_rows, first_positions: uint32[V + 1], like
+    first_chunks. words: W written forms, without accents but not stemmed, sorted; word_terms: uint32[W], the
+    term of each. A word with terms in several languages occurs once per language.
     """
 
     notes: Ints
@@ -104,14 +103,14 @@ class RowStarts:
         return self.keys.nbytes + self.starts.nbytes
 
     def of_notes(self, notes: Ints) -> tuple[Ints, Ints]:
-        """Return the first row of each note, and how many it has."""
+        """Return the first row of each note, and its number of rows."""
         firsts = self.keys.searchsorted((notes << FIELD_BITS).astype(np.uint32))
         return firsts, self.keys.searchsorted((notes + 1 << FIELD_BITS).astype(np.uint32)) - firsts
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The rows of some consecutive terms, with their positions."""
+    """Rows and positions of consecutive terms."""
 
     keys: Ints
     counts: Ints
@@ -119,7 +118,7 @@ class Block:
 
 
 def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
-    """Write a segment; the blocks have its rows in the order of the vocabulary.
+    """Write a segment; the blocks contain its rows in vocabulary order.
 
     ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
     """
@@ -142,7 +141,7 @@ def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], type
 
 
 class Segment:
-    """An open segment. Any thread may read; the file is closed with the last reference.
+    """An open segment, readable from any thread; the file is closed with the last reference.
 
     Opening compares every byte with its checksum, unless ``verify`` is false. Reading raises ``IndexDamaged``
     if the file is truncated.
@@ -163,13 +162,13 @@ class Segment:
         return len(self.tables.notes)
 
     def verify(self) -> None:
-        """Raise ``IndexDamaged`` unless all bytes fit their checksums."""
+        """Raise ``IndexDamaged`` unless all bytes match their checksums."""
         for section in self._sections.values():
             if self._checksum(section) != section.checksum:
                 raise self._damaged("its content has changed")
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the numbers of those of the terms that are here; ``heads`` are their `first_bytes`."""
+        """Return the numbers of the given terms that occur here; ``heads`` are their `first_bytes`."""
         return self.tables.vocabulary.find_all(texts, heads)
 
     def rows(self, term: int) -> tuple[Ints, Ints]:
@@ -187,14 +186,14 @@ class Segment:
         return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
 
     def row_starts(self, term: int) -> RowStarts:
-        """Return the keys of a term's rows and where their positions begin, to look single notes up."""
+        """Return the keys of a term's rows and the start of their positions, for looking up single notes."""
         keys, counts = self.rows(term)
         starts = np.zeros(len(keys) + 1, np.uint32)
         np.cumsum(counts, out=starts[1:])
         return RowStarts(keys, starts)
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
-        """Return the places of a term in the notes (ascending), ascending; ``rows`` are all of its rows."""
+        """Return the ascending places of a term in the notes (ascending); ``rows`` has all its rows."""
         firsts, counts = rows.of_notes(notes)
         inside = run_indexes(firsts, counts)
         sizes = rows.starts[inside + 1] - rows.starts[inside]
@@ -203,7 +202,7 @@ class Segment:
         return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
 
     def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
-        """Return some runs of a term's positions, each by a read of its own."""
+        """Return some runs of a term's positions, reading each separately."""
         first, _ = self._span(self.tables.first_positions, term, term + 1)
         section = self._sections["positions"]
         offsets = (section.offset + (starts + first) * section.itemsize).tolist()
@@ -215,12 +214,12 @@ class Segment:
 
     @cached_property
     def length_sums(self) -> Ints:
-        """Sum and number of the lengths above 0 of each field, int64[2, 8]."""
+        """Sum and number of the non-zero lengths of each field, int64[2, 8]."""
         return sum_lengths(self.tables.lengths.reshape(-1, FIELD_SLOTS))
 
     @cached_property
     def chunk_length_sums(self) -> Ints:
-        """Sum and number of the lengths above 0 of prose and code of the chunks, int64[2, 2]."""
+        """Sum and number of the non-zero lengths of prose and code of the chunks, int64[2, 2]."""
         return sum_lengths(self.tables.chunk_lengths.reshape(-1, 2))
 
     @cached_property
@@ -235,7 +234,7 @@ class Segment:
             steps = self.tables.chunk_lengths[column::2].astype(np.int64) + GAP
             starts = np.cumsum(steps) - steps
             positions = starts - starts[first[:-1][notes]]
-            # The chunks of a note stand together, all their prose before all their code.
+            # The chunks of a note are adjacent: all their prose comes before all their code.
             rows = first[:-1][notes] + chunks + column * sizes[notes]
             firsts[rows] = notes << NOTE_SHIFT | field << POSITION_BITS | positions
             slots[rows] = 2 * chunks + column
@@ -246,7 +245,7 @@ class Segment:
         return self._whole("keys")
 
     def block(self, first_term: int, last_term: int) -> Block:
-        """Return rows and positions of the terms from ``first_term`` up to, not including, ``last_term``."""
+        """Return rows and positions of the terms from ``first_term`` up to, but excluding, ``last_term``."""
         rows = self._span(self.tables.first_rows, first_term, last_term)
         positions = self._span(self.tables.first_positions, first_term, last_term)
         keys, counts = self._read("keys", *rows), self._read("counts", *rows)
@@ -272,7 +271,7 @@ class Segment:
     def _directory(self) -> dict[str, _Section]:
         size = os.fstat(self._fd).st_size
         if size < len(_MAGIC) + _FOOTER.size or self._bytes(0, len(_MAGIC)) != _MAGIC:
-            raise self._damaged("it is no segment of this version")
+            raise self._damaged("it is not a segment of this version")
         offset, length, checksum = _FOOTER.unpack(self._bytes(size - _FOOTER.size, _FOOTER.size))
         if offset + length + _FOOTER.size != size:
             raise self._damaged("it is truncated")
@@ -323,7 +322,7 @@ class _Section:
 
 
 class _Writer:
-    """Writes sections side by side: each has its place from the start, so that several can grow at once."""
+    """Writes several sections at once; each has a fixed place from the start."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -358,13 +357,13 @@ class _Writer:
 
 
 def sum_lengths(lengths: Ints) -> Ints:
-    """Return by column the sum of the lengths, and how many are above 0: int64[2, columns]."""
+    """Return, by column, the sum of the lengths and the number above 0: int64[2, columns]."""
     present = [np.count_nonzero(column) for column in lengths.T]
     return np.array([lengths.sum(axis=0, dtype=np.int64), present], np.int64)
 
 
 def run_starts(lengths: Ints) -> Ints:
-    """Return the start of each of several consecutive runs, and the end of the last: int64[len + 1]."""
+    """Return the starts of consecutive runs, and the end of the last run: int64[len + 1]."""
     starts = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
@@ -378,14 +377,14 @@ def run_lengths(starts: Ints) -> Ints:
 
 
 def run_indexes(starts: Ints, lengths: Ints) -> Ints:
-    """Return the indexes of several runs, one after the other; for [5, 0] and [2, 1] this is [5, 6, 0]."""
+    """Return the indexes of several runs in sequence; for [5, 0] and [2, 1] this is [5, 6, 0]."""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
 
 
 class MemorySegment(Segment):
-    """The segment of a few documents in memory, as ``inverter.invert`` returns it."""
+    """An in-memory segment of a few documents, as returned by ``inverter.invert``."""
 
     def __init__(self, tables: Tables, block: Block) -> None:
         self.tables = tables
@@ -397,7 +396,7 @@ class MemorySegment(Segment):
         }
 
     def verify(self) -> None:
-        """Do nothing: what is in memory has no checksum."""
+        """Do nothing; data in memory has no checksum."""
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""

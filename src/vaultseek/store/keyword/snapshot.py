@@ -1,4 +1,4 @@
-"""All segments of a keyword index at one moment, with the statistics of the vault that ranking needs."""
+"""All segments of a keyword index at one moment, with the vault-wide statistics for ranking."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from vaultseek.store.keyword.strings import Strings
 Floats = NDArray[np.float64]
 _NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
-"""Ids of notes for each note up to which a table by id is worth its memory."""
+"""Maximum ids per note at which a lookup table by id is worth its memory."""
 KEPT_PARTS = 4
-"""Snapshots of some of the notes that are kept for the next search."""
+"""Number of snapshots of note subsets that are kept for the next search."""
 ENTRY_BYTES = 500
-"""Bytes that a cached value takes beside its arrays, about."""
+"""Approximate bytes of a cached value besides its arrays."""
 
 
 class Sized(Protocol):
-    """A value with the size of its arrays in bytes."""
+    """A value that reports the size of its arrays in bytes."""
 
     @property
     def nbytes(self) -> int: ...
@@ -52,7 +52,8 @@ T = TypeVar("T", bound=Sized)
 class SegmentView:
     """A segment as a search sees it.
 
-    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the number of its first note and chunk among all.
+    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the numbers of its first note and chunk over all
+    segments.
     """
 
     segment: Segment
@@ -64,19 +65,19 @@ class SegmentView:
 
 @dataclass(frozen=True, slots=True)
 class ChunkIds:
-    """The ids of the chunks of several segments, and the number of the first chunk of each."""
+    """The chunk ids of several segments, and the number of each segment's first chunk."""
 
     bases: tuple[int, ...]
     ids: tuple[Strings, ...]
 
     def __getitem__(self, number: int) -> str:
-        """Return the id of a chunk, which is numbered over all segments."""
+        """Return the id of a chunk by its number over all segments."""
         segment = bisect_right(self.bases, number) - 1
         return self.ids[segment][number - self.bases[segment]].decode()
 
 
 class ByteCache:
-    """Values by key, for any thread: those used last, as long as they take at most ``budget`` bytes."""
+    """Thread-safe cache of the most recently used values, up to ``budget`` bytes."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -86,14 +87,14 @@ class ByteCache:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the values take."""
+        """Size of the values in bytes."""
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of the key, made if there is none; two threads may both make one."""
+        """Return the value of the key, creating it if missing; two threads may both create one."""
         value = self._values.get(key)
         if value is not None:
-            with suppress(KeyError):  # another thread may have dropped it just now
+            with suppress(KeyError):  # another thread may just have dropped it
                 self._values.move_to_end(key)
             return cast(T, value)
         made = make()
@@ -114,9 +115,9 @@ class ByteCache:
 
 
 class Snapshot:
-    """All segments at one moment. It never changes and may be used from any thread.
+    """All segments at one moment; immutable and thread-safe.
 
-    ``cache_share``: the part of the usual memory that its cache may take.
+    ``cache_share``: share of the usual cache size that this snapshot may use.
     """
 
     def __init__(self, parts: Sequence[tuple[Segment, Bools]], cache_share: float = 1.0) -> None:
@@ -128,18 +129,18 @@ class Snapshot:
             chunk_base += len(segment.tables.chunk_ids)
         self.views = tuple(views)
         self.size = base
-        """Number of notes in all segments, deleted ones included."""
+        """Number of notes in all segments, including deleted ones."""
         self.chunk_count = chunk_base
-        """Number of chunks in all segments, those of deleted notes included."""
+        """Number of chunks in all segments, including those of deleted notes."""
         cache_bytes = max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES)
         self.cache = ByteCache(round(cache_share * cache_bytes))
-        """Scores and places of terms, as searches of this snapshot computed them."""
+        """Scores and places of terms computed by searches of this snapshot."""
         self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
 
     def within(self, ids: Ints) -> Snapshot:
-        """Return the snapshot of the notes with these ids alone, as if there were no others.
+        """Return the snapshot of only the notes with these ids, as if no others existed.
 
-        It is kept for as long as this array of ids is asked for again.
+        It is kept for the next request with the same array of ids.
         """
         for known, part in self._parts:
             if known is ids:
@@ -154,11 +155,11 @@ class Snapshot:
 
     @cached_property
     def notes(self) -> Ints:
-        """Ids in the ledger, int64[size]."""
+        """Ledger ids of the notes, int64[size]."""
         return joined([view.segment.tables.notes for view in self.views], np.int64)
 
     def mask(self, ids: Ints) -> Bools:
-        """Return which of all notes have one of these ids in the ledger, bool[size]."""
+        """Return which notes have one of these ledger ids, bool[size]."""
         numbers = self._numbers
         if numbers is None:
             return np.isin(self.notes, ids)
@@ -189,11 +190,11 @@ class Snapshot:
 
     @cached_property
     def languages(self) -> frozenset[str | None]:
-        """The languages that its living notes are analysed in."""
+        """The analysis languages of its living notes."""
         return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of living notes that the vault gave another language than these rules do."""
+        """Return the ids of living notes to which these rules assign another language than the vault did."""
         ids: list[int] = []
         for view in self.views:
             outdated = rules.outdated(_language_marks(view))
@@ -204,7 +205,7 @@ class Snapshot:
 
     @cached_property
     def first_chunks(self) -> Ints:
-        """The chunks of a note are those from its entry up to that of the next note, int64[size + 1]."""
+        """The first chunk of each note, int64[size + 1]; a note's chunks run up to the next note's first."""
         firsts = [view.segment.tables.first_chunks[:-1] + np.int64(view.chunk_base) for view in self.views]
         return joined([*firsts, np.array([self.chunk_count])], np.int64)
 
@@ -215,7 +216,7 @@ class Snapshot:
         return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
 
     def passage_count(self) -> int:
-        """Return the number of passages of living notes, which takes a look at the id of each chunk."""
+        """Return the number of passages of living notes; reads the id of each chunk."""
         count = 0
         for view in self.views:
             ids = view.segment.tables.chunk_ids[:]
@@ -226,7 +227,7 @@ class Snapshot:
 
     @cached_property
     def averages(self) -> Floats:
-        """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
+        """Mean length of each field over the living notes that have it, float64[8]; 1 if no note has it."""
         return means([_length_sums(view) for view in self.views], FIELD_SLOTS)
 
     @cached_property
@@ -235,12 +236,12 @@ class Snapshot:
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the places inside each segment, with its own numbers of notes, if there are any."""
+        """Yield the places within each segment that has any, with the segment's own note numbers."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the notes (ascending) of each segment, by its own numbers, if there are any."""
+        """Yield the ascending notes of each segment that has any, with the segment's own numbers."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 
@@ -256,7 +257,7 @@ class Snapshot:
 
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
-    """Concatenate arrays; none give an empty array of ``dtype``."""
+    """Concatenate arrays; return an empty array of ``dtype`` if there are none."""
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
@@ -274,7 +275,7 @@ def _length_sums(view: SegmentView) -> Ints:
 
 
 def _chunk_length_sums(view: SegmentView) -> Ints:
-    """Return the same of the living chunks: int64[2, 2]."""
+    """Return the sum and number of the non-zero lengths of living chunks: int64[2, 2]."""
     sums, tables = view.segment.chunk_length_sums, view.segment.tables
     if view.all_alive:
         return sums
@@ -283,6 +284,6 @@ def _chunk_length_sums(view: SegmentView) -> Ints:
 
 
 def means(sums: Sequence[Ints], width: int) -> Floats:
-    """Return the mean by column of lengths, given as their sums and how many are above 0."""
+    """Return the column means of lengths, given their sums and the numbers above 0."""
     totals, present = sum(sums, np.zeros((2, width), np.int64))
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)

@@ -1,4 +1,4 @@
-"""The places in a text of the terms that the index has for it: the ranges to highlight."""
+"""The places of index terms in a text: the ranges to highlight."""
 
 import re
 import unicodedata
@@ -20,25 +20,25 @@ from vaultseek.store.keyword.analysis import (
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
 
 CACHED_TOKENS = 20_000
-"""Tokens whose spans are kept, of the notes in one language."""
+"""Number of tokens per language whose spans are kept."""
 
 CACHED_TEXTS = 2048
-"""Texts, most of them passages, whose tokens are kept."""
+"""Number of texts, mostly passages, whose tokens are kept."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
-"""Characters that may compose with the one before although they are not combining: Hangul vowels and final
-consonants, and the voicing marks of half-width kana."""
+"""Characters that may compose with the preceding character although they are not combining: Hangul vowels and
+final consonants, and the voicing marks of half-width kana."""
 Analyzers = tuple[Analyzer, ...]
 
 
 Span = tuple[int, int, str]
-"""A range of characters and the term that it stands for."""
+"""A range of characters and its term."""
 
 
 class _Tokens:
-    """The tokens that were met, each with the spans of its terms, and by term the tokens that have it.
+    """Known tokens with the spans of their terms, and the tokens of each term.
 
-    Most tokens of a text have no term of the query. To look these up by term takes a fraction of the time of
-    looking at the terms of each.
+    Most tokens of a text contain no query term, so looking tokens up by term takes a fraction of the time of
+    checking the terms of each token.
     """
 
     def __init__(self, analyzers: Analyzers) -> None:
@@ -66,9 +66,9 @@ class _Tokens:
 
 
 class SpanFinder:
-    """Finds the terms of a text, by the rules of the language that its note is analysed in.
+    """Finds the terms of a text by the analysis rules of its note's language.
 
-    ``rules`` say which language that is. Of an unknown note, those of all languages of the query are tried.
+    ``rules`` choose that language. For an unknown note, all languages of the query are tried.
     """
 
     def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
@@ -77,9 +77,9 @@ class SpanFinder:
         self._tokens: dict[Analyzers, _Tokens] = {}
 
     def spans(self, text: str, terms: Collection[str], own: str | None = None) -> list[Span]:
-        """Return where these ``terms`` stand in ``text``; those of a compound and its parts overlap.
+        """Return the spans of these ``terms`` in ``text``; spans of a compound and its parts overlap.
 
-        ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
+        ``own`` is the language of the text's note, "" if unclear, None if the note is unknown.
         """
         normalized, origins, places, tokens = _tokenized(text)
         matching = self._tokens_of(own).with_terms(terms, tokens)
@@ -129,10 +129,10 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 
 @lru_cache(maxsize=CACHED_TEXTS)
 def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], frozenset[str]]:
-    """Return a text as it is read, where its characters were if that changed them, its tokens by place, and
-    these tokens.
+    """Return a text as analysed, its original character positions if they differ, its tokens by place, and
+    its distinct tokens.
 
-    The passages of a vault that answers show come again: while a query is typed, and with the next one.
+    Passages shown in answers recur: while a query is typed, and with the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     if not unicodedata.is_normalized("NFKC", text):
@@ -148,7 +148,7 @@ def _normal_forms(text: str) -> Sequence[NormalForm]:
 
 @lru_cache(maxsize=16)
 def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanFinder:
-    """Return the finder for notes in these languages; it is kept, with its caches, for the next search."""
+    """Return the finder for notes in these languages; it keeps its caches for the next search."""
     return SpanFinder(QueryAnalyzer(rules.given, languages), rules)
 
 
@@ -176,7 +176,7 @@ def _normalize(text: str) -> tuple[str, list[tuple[int, int]]]:
     start = 0
     for end in range(1, len(text) + 1):
         if end < len(text) and (unicodedata.category(text[end])[0] == "M" or _COMPOSES.match(text[end])):
-            continue  # normalizing can join the character with the one before it
+            continue  # normalizing can merge the character with the one before it
         normalized = unicodedata.normalize("NFKC", text[start:end])
         parts.append(normalized)
         origins += [(start, end)] * len(normalized)

@@ -1,4 +1,4 @@
-"""Many byte strings in one buffer: the vocabulary, the words and the ids of chunks of a segment."""
+"""Many byte strings in one buffer: the vocabulary, words and chunk ids of a segment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.integer[Any]]
 
 HEAD_BYTES = 8
-"""Bytes at the start of a string that are compared at once."""
+"""Leading bytes of a string that are compared at once."""
 
 
 class Strings(Sequence[bytes]):
-    """Byte strings in one buffer; ``find_all`` and ``with_prefix`` need them sorted and distinct."""
+    """Byte strings in one buffer; must be sorted and distinct for ``find_all`` and ``with_prefix``."""
 
     __slots__ = ("_heads", "_offsets", "blob", "offsets")
 
@@ -36,7 +36,7 @@ class Strings(Sequence[bytes]):
         return cls(b"".join(values), offsets)
 
     def __reduce__(self) -> tuple[type[Strings], tuple[bytes, Ints]]:
-        """Copy it by its content: a view of memory cannot be copied."""
+        """Copy by content, because a view of memory cannot be pickled."""
         return Strings, (self.blob, self.offsets)
 
     def __len__(self) -> int:
@@ -54,7 +54,7 @@ class Strings(Sequence[bytes]):
         return self.blob[self._offsets[index] : self._offsets[index + 1]]
 
     def find_all(self, values: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the indexes of those of the values that are here; ``heads`` are their `first_bytes`."""
+        """Return the indexes of the given values that occur here; ``heads`` are their `first_bytes`."""
         own = self._first_bytes()
         lows, highs = own.searchsorted(heads), own.searchsorted(heads, side="right")
         indexes: list[int] = []
@@ -76,7 +76,7 @@ class Strings(Sequence[bytes]):
         return bisect_left(self, value, low, high)
 
     def _first_bytes(self) -> Ints:
-        """Return the first bytes of each string as a number, ascending: most comparisons end there."""
+        """Return the first bytes of each string as a number, ascending; they decide most comparisons."""
         if self._heads is None:
             starts = self.offsets[:-1].astype(np.int64)
             sizes = self.offsets[1:] - starts
@@ -89,12 +89,12 @@ class Strings(Sequence[bytes]):
 
 
 def first_bytes(values: Iterable[bytes]) -> Ints:
-    """Return the beginning of each value as a number that compares as it does, uint64[values]."""
+    """Return the beginning of each value as a number with the same order, uint64[values]."""
     heads = [int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")) for value in values]
     return np.array(heads, np.uint64)
 
 
 def word_tables(pairs: Iterable[tuple[bytes, int]]) -> tuple[Strings, Ints]:
-    """Return ``words`` and ``word_terms`` of a segment from its different pairs of a word and a term."""
+    """Return ``words`` and ``word_terms`` of a segment from its distinct pairs of word and term."""
     ordered = sorted(pairs)
     return Strings.of(word for word, _ in ordered), np.array([term for _, term in ordered], np.uint32)

@@ -1,7 +1,7 @@
-"""Single terms of a snapshot: their scores in notes and passages, and their places.
+"""Scores and places of single terms in a snapshot.
 
-Both are computed on demand and cached in the snapshot, so that the next search with the word only adds up.
-The places of a common word are read again for each search, but only in the notes that it needs.
+Both are computed on demand and cached in the snapshot, so the next search with the same word only has to add
+them up. The places of a common word are read for each search, but only for the notes that it needs.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Notes with a term up to which its places and the scores of its passages are kept for the next search."""
+"""Maximum number of notes with a term whose places and passage scores are kept for the next search."""
 ALTERNATIVES = 16
-"""Most alternatives that each raise this bound, because every one is looked up separately."""
+"""Number of alternatives that each raise this limit, because every one is looked up separately."""
 
 
 class TermIndex:
-    """The terms of one snapshot for one search. Alternatives count as one term."""
+    """The terms of one snapshot during one search; alternatives count as one term."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
@@ -37,11 +37,11 @@ class TermIndex:
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read at once what ``scores`` needs of these terms, where that saves time."""
+        """Read the data that ``scores`` needs for these terms at once, where that saves time."""
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return the index with the places of terms in these notes, those of the notes that are in it, and
-        their numbers there."""
+        """Return an index with the places of terms in these notes, the notes that it contains, and their
+        numbers in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -69,7 +69,7 @@ class TermIndex:
         return int(np.count_nonzero(present[second.notes]))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
+        """Return the ``limit`` most frequent terms of words that begin with ``prefix``."""
         found = []
         for view in self.snapshot.views:
             words = view.segment.tables.words.with_prefix(prefix.encode())
@@ -77,7 +77,7 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
+        """Return the ``limit`` most frequent terms of words one edit away from ``word``."""
         found = []
         for view in self.snapshot.views:
             words = view.segment.tables.words
@@ -87,7 +87,7 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
-        """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
+        """Return passage scores for ``notes`` (ascending), and perhaps for others."""
         if _is_common(terms, df):
             return score_chunks(self.snapshot, self.places(terms, df, notes))
         return self.snapshot.cache.get(
@@ -95,7 +95,7 @@ class TermIndex:
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
-        """Return where any of the terms is, ascending: in ``notes`` (ascending), and perhaps in others."""
+        """Return the ascending places of any of the terms in ``notes`` (ascending), and perhaps in others."""
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
@@ -135,9 +135,9 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
 
 
 _COUNTED = 256
-"""Terms of each segment, the most frequent ones, that are counted at least."""
+"""Minimum number of terms counted per segment, the most frequent ones."""
 _SLACK_BYTES = 4
-"""Difference in bytes that one letter more or less can make."""
+"""Maximum byte difference caused by one letter more or less."""
 
 
 def is_one_edit(first: str, second: str) -> bool:
@@ -154,9 +154,9 @@ def is_one_edit(first: str, second: str) -> bool:
 
 
 def _candidates(words: Strings, word: bytes) -> Ints:
-    """Return words of similar length that have nearly all of ``word`` at their beginning and end.
+    """Return words of similar length that share nearly all of ``word`` at their beginning and end.
 
-    An edit leaves one half of the word intact, which leaves few words to compare further.
+    One edit leaves one half of the word intact, so few words remain to be compared.
     """
     half = len(word) // 2
     slack = 1 if word.isascii() else _SLACK_BYTES
@@ -179,21 +179,21 @@ def _ending(words: Strings, numbers: Ints, tail: bytes) -> Ints:
 
 
 def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints:
-    """Return how many bytes each word has in common with ``word`` from its start, or (step -1) its end."""
+    """Return how many bytes each word shares with ``word`` from its start or, for step -1, its end."""
     blob = np.frombuffer(words.blob, np.uint8)
     places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
     common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
     for at, byte in enumerate(word[::step]):
-        # What stands beyond the word is another one's: a few bytes too many do no harm here.
+        # Bytes beyond the word belong to another one; a few too many do no harm here.
         going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
         common += going
     return common
 
 
 def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
-    """Return the terms of words found in some segments, the ``limit`` with most rows, most first.
+    """Return the ``limit`` terms with most rows among words found in some segments, most rows first.
 
-    Only the most frequent terms of each segment are counted; others are hardly ever among the first overall.
+    Only the most frequent terms of each segment are counted; others are hardly ever among the first.
     """
     counts: Counter[bytes] = Counter()
     for tables, words in found:

@@ -1,4 +1,4 @@
-"""The ledger: all facts about one vault's notes, in one SQLite file; import its public names from here."""
+"""The ledger: everything known about one vault's notes, in one SQLite file. Import public names from here."""
 
 from vaultseek.store.ledger.examine import examine, examine_stored
 from vaultseek.store.ledger.ledger import Ledger

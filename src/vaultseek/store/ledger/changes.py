@@ -1,8 +1,8 @@
-"""The changes of a ledger since a position, by which every index follows it.
+"""The changes of a ledger since a position; every index follows the ledger through them.
 
 An index stores its position, applies the pages that ``changes`` yields, and stores the position of each page
-with it. The names are the same everywhere: ``sync`` applies the changes, ``synced_revision`` is the revision
-whose notes are all there, and ``pending_count`` the number of notes that changed since.
+with it. All indexes use the same names: ``sync`` applies the changes, ``synced_revision`` is the revision
+that is fully applied, and ``pending_count`` the number of notes changed since.
 """
 
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ from vaultseek.store.ledger.notes import LAST_NOTE
 
 
 class RemovalsPruned(Exception):
-    """Removals after the position were pruned from the ledger: the index has to be filled anew."""
+    """Raised when removals after a position were pruned from the ledger; the index must be rebuilt."""
 
 
 class Position(NamedTuple):
-    """A place in the order of changes, by revision, then by note; the default is the beginning."""
+    """A position in the order of changes, by revision, then by note; the default is the beginning."""
 
     revision: int = 0
     note: int = LAST_NOTE
 
     @property
     def synced_revision(self) -> int:
-        """The last revision of which nothing is missing."""
+        """The last revision that is fully applied."""
         return self.revision if self.note == LAST_NOTE else self.revision - 1
 
 
 class Changes(NamedTuple):
-    """A page of changes: notes to write, in order of change, notes to delete, and the position after both."""
+    """A page of changes: notes to write in order of change, notes to delete, and the position after them."""
 
     notes: list[int]
     removed: list[int]
@@ -39,11 +39,11 @@ class Changes(NamedTuple):
 def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
     """Yield what changed after ``since``, at most ``size`` notes at a time, until nothing is left.
 
-    Raises RemovalsPruned, at first or when notes are removed while pages are read.
+    Raises RemovalsPruned, at the start or when notes are removed while pages are read.
     """
     looked = since.revision
     while True:
-        current = ledger.revision  # read first: what is committed from here on comes later
+        current = ledger.revision  # read first, because commits from here on belong to the next run
         removed = _removed_since(ledger, looked)
         rows = ledger.notes.changed_since(since.revision, size + 1, since.note)
         if not rows and not removed:
@@ -61,7 +61,7 @@ def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
 
 
 def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
-    """Return how many notes changed after ``since``; it counts no further than ``most``."""
+    """Return how many notes changed after ``since``, counting up to ``most``."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM notes WHERE (revision, id) > (?, ?) LIMIT ?)"
     return int(ledger.select(sql, *since, most)[0][0])
 
@@ -69,10 +69,10 @@ def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
 def changed_rows(
     ledger: Ledger, since: int, columns: str, condition: str = "1 = 1"
 ) -> tuple[list[Any], list[int] | None]:
-    """Return these columns of the notes that changed after the revision ``since``, and the removed notes.
+    """Return these columns of notes changed after the revision ``since``, and the ids of removed notes.
 
-    It is for what is kept in memory. At the beginning, 0, or if the removals were pruned, these are None: the
-    rows are those of all notes with the ``condition`` then.
+    For data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None and the
+    rows are those of all notes that satisfy ``condition``.
     """
     removed = ledger.notes.removed_since(since) if since else None
     where, since = (f"{condition} AND revision > ?", 0) if removed is None else ("revision > ?", since)

@@ -1,4 +1,4 @@
-"""The chunks of notes, with the numbers under which their vectors are stored."""
+"""The chunks of notes, with the numbers that identify their vectors."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -9,11 +9,11 @@ from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
 
 CACHED_NOTES = 2000
-"""Notes whose chunks' numbers and ids are kept between two commits."""
+"""Number of notes whose chunk numbers and ids are cached between two commits."""
 CACHED_CHUNKS = 2000
-"""Chunks that are kept between two commits, some 2 kB each."""
+"""Number of chunks cached between two commits, about 2 kB each."""
 ChunkValues = Sequence[Sequence[Any]]
-"""The chunks of a note as ``NoteRows`` has them."""
+"""A note's chunks, in the form of ``NoteRows``."""
 _INSERT = (
     "INSERT INTO chunks (note, ordinal, id, heading_path, start_line, end_line, text, code, place, edits)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -36,10 +36,11 @@ class ChunkTable:
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write the chunks that differ; ``dirty`` means that the vectors of the others are outdated, too.
+        """Write the chunks that differ; ``dirty`` means that the vectors of all other chunks are outdated as
+        well.
 
-        A chunk of the same text under the same headings keeps its row, and its vector. So a note that moves
-        gets other chunk ids (they depend on its path) but keeps its vectors.
+        A chunk with the same text and headings keeps its row and its vector. So a note that moves gets other
+        chunk ids (they depend on its path) but keeps its vectors.
         """
         sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
         old: dict[tuple[str, str], deque[int]] = defaultdict(deque)
@@ -63,7 +64,7 @@ class ChunkTable:
             self.outdate_vectors(note)
 
     def outdate_vectors(self, note: int) -> None:
-        """Mark the vectors of a note's chunks to be stored again, in every space."""
+        """Mark the vectors of a note's chunks for recomputing in every space."""
         self._database.run(
             "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 0, c.number, c.note FROM spaces s, chunks c"
             " WHERE c.note = ?",
@@ -75,7 +76,7 @@ class ChunkTable:
         self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
 
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
-        """Return the chunks of each note id, in the order of the note."""
+        """Return the chunks of each note by note id, in document order."""
         chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
         for row in self._database.all_in(sql, notes):
@@ -83,20 +84,20 @@ class ChunkTable:
         return chunks
 
     def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
-        """Return the chunks of these notes with their numbers, a note's in its order."""
+        """Return the chunks of these notes with their numbers, in document order per note."""
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.note, c.ordinal"
         return [chunk_row(row) for row in self._database.all_in(sql, notes)]
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
-        """Return number and id of each chunk, in the order of the note, of the notes that have any."""
+        """Return the number and id of each chunk of these notes, in document order."""
         return self._outlines.get_or_read(notes, self._read_outlines)
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
-        """Return chunks by number; numbers that no longer exist are left out."""
+        """Return chunks by number, without numbers that no longer exist."""
         return self._chunks.get_or_read(numbers, self._read_chunks)
 
     def opening(self, note: int, limit: int) -> str:
-        """Return the first ``limit`` characters of a note's text, approximately."""
+        """Return roughly the first ``limit`` characters of a note's text."""
         texts: list[str] = []
         length = 0
         sql = "SELECT text FROM chunks WHERE note = ? ORDER BY ordinal LIMIT 20"
@@ -114,7 +115,7 @@ class ChunkTable:
         return list(dict(rows).values())
 
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return chunk ids by number; numbers that no longer exist are left out."""
+        """Return chunk ids by number, without numbers that no longer exist."""
         return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
 
     def _read_outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:

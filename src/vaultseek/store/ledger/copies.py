@@ -1,7 +1,7 @@
-"""The rows that the ledger has of notes, for an engine that keeps the same tables.
+"""Exact copies of the ledger's rows about notes, for an engine with the same tables.
 
-They are exact: ids, numbers, links with the lines they are in, and what they resolve to. So the same search
-gives the same answer from the engine.
+Ids, numbers, links with their lines and resolved targets are all identical, so a search gives the same answer
+from the engine.
 """
 
 from collections.abc import Sequence
@@ -25,18 +25,18 @@ _OF_NOTE = {
     "tags": ("note, tag", "note"),
     "names": ("note, name", "note"),
 }
-"""The tables with rows of notes, their columns, and the one that says of which note a row is."""
+"""The tables with rows about notes, their columns, and the column that holds the note's id."""
 _PROBLEMS = "path, code, message, line, of_scan"
 
 
 class NoteCopies:
-    """The notes of a ledger, to be copied."""
+    """Reads the ledger's notes for copying."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def of_notes(self, ids: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
-        """Return the rows of these notes, by table and columns; ids that no longer exist are left out."""
+        """Return the rows of these notes by table and columns, without ids that no longer exist."""
         read = self._database.all_in
         copies: dict[str, list[Sequence[Any]]] = {
             f"{table} ({columns})": list(read(f"SELECT {columns} FROM {table} WHERE {key} IN ({{}})", ids))
@@ -48,10 +48,10 @@ class NoteCopies:
         return copies
 
     def mark_changed(self, ids: Sequence[int], revision: int) -> None:
-        """Have notes count as changed at ``revision``, so that what follows the ledger reads them again."""
+        """Mark notes as changed at ``revision``, so that indexes that follow the ledger read them again."""
         self._database.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
 
     def times(self, paths: Sequence[str]) -> dict[str, tuple[int, float]]:
-        """Return id and time of the last modification of each of these notes, by path."""
+        """Return the id and modification time of each of these notes, by path."""
         sql = "SELECT path, id, modified FROM notes WHERE path IN ({})"
         return {path: (id, time) for path, id, time in self._database.all_in(sql, paths)}

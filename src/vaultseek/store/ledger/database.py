@@ -1,4 +1,4 @@
-"""SQLite connections, one per thread, and the few forms of statement that the tables use."""
+"""SQLite connections, one per thread, and the few statement forms that the tables use."""
 
 import contextlib
 import shutil
@@ -16,10 +16,10 @@ V = TypeVar("V")
 
 
 class RowCache(Generic[V]):
-    """At most ``capacity`` values by integer key, for any thread.
+    """Thread-safe cache of up to ``capacity`` values by integer key.
 
-    A commit clears it. A value that was read before a commit and arrives after it is not kept, so that no
-    reader sees an outdated row.
+    Each commit clears it. A value read before a commit but arriving after it is not stored, so that no reader
+    sees an outdated row.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -31,9 +31,9 @@ class RowCache(Generic[V]):
     def get_or_read(
         self, keys: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, V]]
     ) -> dict[int, V]:
-        """Return the values of the keys in their order; ``read`` returns those that are not here.
+        """Return the values of the keys in order; ``read`` returns the missing ones.
 
-        Keys that it does not return are left out.
+        Keys that ``read`` does not return are left out.
         """
         with self._lock:
             generation = self._generation
@@ -46,7 +46,7 @@ class RowCache(Generic[V]):
         return {key: values[key] for key in keys if key in values}
 
     def clear(self) -> None:
-        """Forget everything; called after each commit."""
+        """Remove everything; called after each commit."""
         with self._lock:
             self._generation += 1
             self._values.clear()
@@ -68,7 +68,7 @@ class Database:
         self.file = file
         self._connections = Connections(lambda: connect(file))
         self.is_suspect = False
-        """True once an error hinted at damage of the file."""
+        """True once an error suggests that the file is damaged."""
         self._caches: list[RowCache[Any]] = []
         self._identities: list[tuple[int, int] | None] = []
         self._sizes = threading.Lock()
@@ -79,25 +79,25 @@ class Database:
         self._connections.close()
 
     def cache(self, capacity: int) -> RowCache[Any]:
-        """Return a new cache of decoded rows, which every commit clears."""
+        """Return a new cache of decoded rows that every commit clears."""
         cache: RowCache[Any] = RowCache(capacity)
         self._caches.append(cache)
         return cache
 
     def clear_caches(self) -> None:
-        """Drop the rows that a commit has outdated."""
+        """Drop cached rows outdated by a commit."""
         for cache in self._caches:
             cache.clear()
 
     def record_files(self) -> None:
-        """Record the identity of the files, once they all exist."""
+        """Record the identity of the files once all of them exist."""
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
-        """False if an error hinted at damage, or if the files are gone, others, or cut off.
+        """False if an error suggested damage, or if the files are missing, replaced or truncated.
 
-        SQLite goes on with files that were removed, and notices damage only where it reads. Only their status
-        is looked at: to open and close the file here would drop SQLite's own locks on it.
+        SQLite keeps using files that were removed, and notices damage only where it reads. This checks only
+        their status: opening and closing the file here would drop SQLite's own locks on it.
         """
         if self._sizes.acquire(blocking=False):  # or it is being cut off by ``shrink``
             try:
@@ -121,9 +121,9 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the body in one transaction; roll it back on any error, also one of the commit itself."""
+        """Run the body in one transaction; roll it back on any error, including one of the commit itself."""
         with self._statement() as connection:
-            if connection.in_transaction:  # an error of the disk can keep even a rollback from being made
+            if connection.in_transaction:  # a disk error can prevent even a rollback
                 connection.execute("ROLLBACK")
             connection.execute("BEGIN IMMEDIATE")
         try:
@@ -157,7 +157,7 @@ class Database:
             return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a bounded number per statement."""
+        """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a limited number per statement."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
@@ -188,12 +188,12 @@ class Database:
         return not is_read
 
     def meta(self, name: str) -> str:
-        """Return a single stored value; "" if it was never set."""
+        """Return a stored value by name; "" if it was never set."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)
         return "" if row is None else str(row[0])
 
     def set_meta(self, name: str, value: str) -> None:
-        """Store a single value by name."""
+        """Store a value by name."""
         self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
 
     @contextmanager
@@ -211,9 +211,9 @@ class Database:
 
 
 def is_no_damage(error: sqlite3.DatabaseError, file: Path) -> bool:
-    """True if the error has other causes than damage of the ``file``: a lock, or no space."""
+    """True if the error has a cause other than damage of the ``file``: a lock or a full disk."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
-    # On a full disk SQLite reports broken input and output, too, and what is there can be read.
+    # On a full disk SQLite also reports I/O errors, and the existing content is still readable.
     return code in _HARMLESS or (code == sqlite3.SQLITE_IOERR and _disk_is_full(file))
 
 
@@ -244,9 +244,9 @@ _HARMLESS = (
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT,
     sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
 )  # fmt: skip
-"""Error codes that are no sign of damage."""
+"""Error codes that do not indicate damage."""
 _VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
-"""Errors of calls with values that SQLite does not accept."""
+"""Errors caused by values that SQLite does not accept."""
 
 
 def connect(file: Path) -> sqlite3.Connection:
@@ -266,7 +266,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 class Connections:
-    """The connections of all threads to one file; ``open`` opens one."""
+    """The connections of all threads to one file; ``open`` opens a connection."""
 
     def __init__(self, open: Callable[[], sqlite3.Connection]) -> None:
         self._open = open
@@ -276,7 +276,7 @@ class Connections:
         self._closed = False
 
     def own(self) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, opened on first use, and the lock to hold while it works.
+        """Return the calling thread's connection, opened on first use, and the lock to hold while using it.
 
         Raises sqlite3.ProgrammingError once they are closed.
         """
@@ -292,9 +292,9 @@ class Connections:
         return own
 
     def close(self) -> None:
-        """Interrupt what they do, and close them.
+        """Interrupt and close all connections.
 
-        A connection that is closed under a statement ends the process. One that is not interrupted in time
+        Closing a connection during a statement crashes the process, so one that is not interrupted in time
         stays open.
         """
         with self._lock:
@@ -309,10 +309,10 @@ class Connections:
 
 
 def _interrupt(connection: sqlite3.Connection, lock: threading.RLock) -> bool:
-    """Interrupt a statement and take the lock; false if it does not end in time."""
+    """Interrupt a statement and take the lock; return False if it does not end in time."""
     connection.interrupt()
     if not lock.acquire(timeout=LEDGER_CLOSE_SECONDS):
         return False
     with contextlib.suppress(sqlite3.Error):
-        connection.execute("SELECT 1")  # or the mark would keep SQLite from emptying its log
+        connection.execute("SELECT 1")  # otherwise the open snapshot would keep SQLite from emptying its log
     return True

@@ -1,4 +1,4 @@
-"""The days and months that notes have for a date, or name in their properties and text."""
+"""Days and months of notes: their dates, and dates mentioned in their properties and text."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ class DayTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Write the days of notes without any: pairs of note id and days."""
+        """Add the days of notes that have none yet: pairs of note id and days."""
         rows = ((note, day) for note, days in notes for day in days)
         self._database.run_many("INSERT INTO days (note, day) VALUES (?, ?)", rows)
 
@@ -21,19 +21,19 @@ class DayTable:
         self._database.run("DELETE FROM days WHERE note = ?", note)
 
     def within(self, first: str, last: str, limit: int) -> list[int]:
-        """Return the ids of up to ``limit`` notes with a day from ``first`` to ``last``, or such a month."""
+        """Return the ids of up to ``limit`` notes with a day, or a whole month, from ``first`` to ``last``."""
         sql = "SELECT DISTINCT note FROM days WHERE day BETWEEN ? AND ? LIMIT ?"
         return [
             row[0] for row in self._database.all(sql, first[:7] if _is_whole(first) else first, last, limit)
         ]
 
     def naming(self, notes: Sequence[int], first: str, last: str) -> set[int]:
-        """Return those of these notes that have a day from ``first`` to ``last``, or a month of these."""
+        """Return which of these notes have a day from ``first`` to ``last``, or one of these months."""
         low = first[:7] if _is_whole(first) else first
         sql = "SELECT note, day FROM days WHERE note IN ({})"
         return {note for note, day in self._database.all_in(sql, notes) if low <= day <= last}
 
 
 def _is_whole(first: str) -> bool:
-    """Return true if a time begins with a month, so that the month without a day lies in it."""
+    """Return True if a period begins with a whole month, so that a month without a day lies within it."""
     return first.endswith("-01")

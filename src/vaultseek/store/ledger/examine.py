@@ -1,4 +1,4 @@
-"""Reading a ledger file without writing to it, safe while the daemon uses it."""
+"""Read-only checks of a ledger file, safe while the daemon uses it."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ _REFUSED = f"FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = '{NO
 def examine(file: Path) -> Counts:
     """Check the ledger at ``file`` and return its counts.
 
-    Raises IndexDamaged if it cannot be read or was made by another version.
+    Raises IndexDamaged if it is unreadable or was written by another version.
     """
     try:
         with contextlib.closing(_connect_read_only(file)) as connection:
@@ -37,14 +37,14 @@ def examine(file: Path) -> Counts:
 
 
 def examine_stored(file: Path) -> tuple[str, int, int]:
-    """Return the name of the ledger's vector store, the least number of passages it has to hold, and the
-    number of notes with a text that could not be embedded.
+    """Return the name of the ledger's vector store, the minimum number of passages that it must hold, and the
+    number of notes with text that could not be embedded.
 
-    The name is empty if there is none yet. Raises sqlite3.DatabaseError.
+    The name is empty if there is no store yet. Raises sqlite3.DatabaseError.
     """
     with contextlib.closing(_connect_read_only(file)) as connection:
         name = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
-        # Passages that could not be embedded count as stored, or they would be tried for ever.
+        # Passages that could not be embedded count as stored; otherwise they would be retried forever.
         least = connection.execute(
             "SELECT count(*) FROM chunks WHERE note NOT IN"
             f" (SELECT n.id {_REFUSED})"
@@ -55,7 +55,7 @@ def examine_stored(file: Path) -> tuple[str, int, int]:
 
 
 def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors of these keys in the ledger at ``file``; none if another version made it.
+    """Return the vectors of these keys in the ledger at ``file``; empty if another version wrote it.
 
     Raises sqlite3.DatabaseError.
     """

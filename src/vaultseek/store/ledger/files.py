@@ -1,4 +1,4 @@
-"""The vault's other files, which links may point to, and the problems of files and folders."""
+"""The vault's other files, as possible link targets, and the problems of files and folders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +10,12 @@ from vaultseek.store.ledger.rows import to_json
 
 
 class AttachmentTable:
-    """The table ``attachments``: paths of the files that are not notes."""
+    """The table ``attachments``: paths of files that are not notes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.version = object()
-        """Another object after every change."""
+        """A new object after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Add and delete paths."""
@@ -36,56 +36,56 @@ class AttachmentTable:
 
 
 class ProblemTable:
-    """The table ``problems``: of a note's content, or met by a scan of files and folders (``of_scan``)."""
+    """The table ``problems``: problems in a note's content, or found by a scan (``of_scan``)."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def all(self) -> list[tuple[str, Problem]]:
-        """Return every problem with its path, in the order of paths and lines."""
+        """Return every problem with its path, sorted by path and line."""
         return self._read("ORDER BY path, line")
 
     def of(self, path: str) -> list[tuple[str, Problem]]:
-        """Return the problems of one path, in the order of lines."""
+        """Return the problems of one path, sorted by line."""
         return self._read("WHERE path = ? ORDER BY line", path)
 
     def paths(self, code: str) -> list[str]:
-        """Return the paths that have a problem of this kind."""
+        """Return the paths that have a problem with this code."""
         rows = self._database.all("SELECT DISTINCT path FROM problems WHERE code = ? ORDER BY path", code)
         return [row[0] for row in rows]
 
     def has(self, path: str, code: str) -> bool:
-        """True if this path has a problem of this kind."""
+        """True if this path has a problem with this code."""
         sql = "SELECT 1 FROM problems WHERE path = ? AND code = ?"
         return self._database.one(sql, path, code) is not None
 
     def add(self, path: str, problem: Problem) -> None:
-        """Add one more problem of a note."""
+        """Add a problem of a note."""
         self._insert([(path, problem.code, problem.message, problem.line, 0)])
 
     def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Replace all problems of notes: pairs of path and problems, as ``NoteRows`` has them."""
+        """Replace all problems of notes: pairs of path and problems in the form of ``NoteRows``."""
         notes = list(notes)
         self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
         self._insert((path, *problem, 0) for path, problems in notes for problem in problems)
 
     def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
-        """Replace the problems that earlier scans met in the files and folders ``scanned``."""
+        """Replace the problems that earlier scans found in the files and folders ``scanned``."""
         for path in scanned:
             inside = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
             self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)
         self._insert((path, p.code, p.message, p.line, 1) for path, p in problems)
 
     def remove(self, path: str, code: str | None = None) -> None:
-        """Delete all problems of one path, or those of one kind."""
+        """Delete all problems of one path, or all with one code."""
         self._database.run("DELETE FROM problems WHERE path = ?1 AND coalesce(?2, code) = code", path, code)
 
     def tries(self) -> dict[str, int]:
-        """Return how often the texts of each note that the model refused were tried again, by its path."""
+        """Return, by path, how often texts refused by the model were retried."""
         return dict(json.loads(self._database.meta("tries") or "{}"))
 
     def set_tries(self, tries: Mapping[str, int]) -> None:
-        """Set how often the texts of notes were tried again."""
+        """Set how often the texts of notes were retried."""
         self._database.set_meta("tries", to_json(dict(tries)))
 
     def _read(self, selection: str, *values: str) -> list[tuple[str, Problem]]:

@@ -1,7 +1,8 @@
-"""Filter notes by the ledger alone, exactly, before any lane makes its cut.
+"""Exact filters on notes, evaluated in the ledger before any search cuts its results.
 
-Each kind of condition finds the notes that could satisfy it through an index or a pattern that misses none;
-only those are read, and the condition's own ``matches`` has the last word."""
+Each condition first finds all possible matches through an index or a pattern. Only these notes are read, and
+the condition's own ``matches`` decides.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +56,13 @@ Ids = set[int]
 _Row = TypeVar("_Row")
 
 CACHED_FILTERS = 16
-"""Filters whose notes are kept until the next commit: a filter stays while the words beside it are typed."""
+"""Number of filters whose results are kept until the next commit: a filter stays the same while words are
+typed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Ids of the notes that satisfy a filter, sorted, and the number of notes left after each condition."""
+    """Sorted ids of the notes that satisfy a filter, and the number of notes left after each condition."""
 
     ids: NoteIds
     steps: tuple[tuple[str, int], ...]
@@ -88,11 +90,11 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], FilterResult]]] = (
     WeakKeyDictionary()
 )
-"""The revision of each ledger, and the results of the last filters at it, each in the reader's zone."""
+"""The last filter results of each ledger at its current revision, each in the reader's time zone."""
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property that a condition names, or a file with the extension."""
+    """True if the vault has the property that a condition names, or a file with its extension."""
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
@@ -164,7 +166,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
 
 
 def outdated(rules: Rules, ledger: Ledger) -> set[int]:
-    """Return the ids of the notes that may not be current by these rules: all that say anything about it."""
+    """Return the ids of notes that may not be current by these rules: all with any sign of it."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
     for tag in rules.tags:
@@ -195,7 +197,7 @@ def _linked_from(part: Linked, ledger: Ledger) -> Ids:
 
 
 def _link_stem(name: str) -> str:
-    """Return the part of a note's name that every link to it contains; the extension may be left out."""
+    """Return the part of a note's name contained in every link to it; the extension is optional in links."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
@@ -208,7 +210,8 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     read = READ[column]
 
     def has_fact(value: str) -> bool:
-        facts: Any = SimpleNamespace(**{column: read(value)})  # a condition on one column reads nothing else
+        # a condition on one column reads only that column
+        facts: Any = SimpleNamespace(**{column: read(value)})
         return part.matches(facts)
 
     return {note for note, value in rows if has_fact(value)}
@@ -237,7 +240,7 @@ def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids |
 
 
 def _in_time(notes: Iterable[_Row], pattern: str) -> Iterator[_Row]:
-    """Yield the notes. Raise BadQuery when matching them has taken too long."""
+    """Yield the notes, and raise BadQuery when matching takes too long."""
     deadline = time.monotonic() + EXPRESSIONS_SECONDS
     for note in notes:
         if time.monotonic() > deadline or is_spent():
@@ -255,7 +258,7 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return a superset of the notes whose text satisfies a test; None if it may be any of them."""
+    """Return a superset of the notes whose text passes a test; None if any note might."""
     match part:
         case Within(test=test):
             return text_candidates(test, ledger)
@@ -286,7 +289,7 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
 
 
 _WORDED = ("path", "title", "aliases", "properties")
-"""Columns with text that words and phrases match, beside that of the chunks."""
+"""Text columns that words and phrases match, in addition to the text of chunks."""
 
 
 # -- facts about notes, read from the ledger
@@ -294,7 +297,7 @@ _WORDED = ("path", "title", "aliases", "properties")
 COLUMNS = (
     "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency"
 )
-"""The columns of a row that ``LedgerFacts`` are made of."""
+"""The columns that ``LedgerFacts`` are read from."""
 
 
 def _headings(value: str) -> list[str]:
@@ -317,7 +320,7 @@ READ: Mapping[str, Any] = {
 
 
 class LedgerFacts:
-    """Facts about one note for its filters, read from the ledger on demand."""
+    """Facts about one note for filters, read from the ledger on demand."""
 
     def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
         self._ledger = ledger

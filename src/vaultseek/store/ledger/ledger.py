@@ -1,8 +1,8 @@
-"""The ledger of one vault: everything that is known about its notes.
+"""The ledger of one vault: everything known about its notes.
 
-One transaction is the commit point. The keyword index, the vector store and the graph are caches that record
-the revision they are at; each can be rebuilt from here. The vault itself is the truth: a ledger that cannot
-be read, or that has another schema, is moved aside and rebuilt.
+A transaction is the commit point. The keyword index, the vector store and the graph are caches with a
+revision of their own, and can be rebuilt from the ledger. The source of truth is the vault: a ledger that is
+unreadable or has another schema is moved aside and rebuilt.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTabl
 
 
 class Ledger:
-    """One vault's ledger, by its tables. One thread writes; any thread reads."""
+    """One vault's ledger, grouped by table. One thread writes; any thread reads."""
 
     keeps_opens = True
     """False for a ledger without the tables ``opens`` and ``given``."""
     is_read_only = False
-    """True for that of a searcher, whose stores are begun and filled where the vault is indexed."""
+    """True for a searcher's ledger, whose stores are created and filled where the vault is indexed."""
 
     def __init__(self, file: Path) -> None:
-        """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
+        """Open or create the ledger at ``file``; replace a damaged one or one with another schema."""
         self._begin(open_database(file))
 
     def _begin(self, database: Database) -> None:
@@ -47,7 +47,7 @@ class Ledger:
         self._scoped = ScopedConnections(database.file)
         self._counts: Counts | None = None
         self.relinked: tuple[tuple[int, int, str], ...] = ()
-        """In a part of a ledger, the links that lead elsewhere than in the whole: note id, ordinal, path."""
+        """For part of a ledger, links that resolve differently than in the whole: note id, ordinal, path."""
         self.chunks = ChunkTable(self._database)
         self.links = LinkTable(self._database)
         self.attachments = AttachmentTable(self._database)
@@ -64,20 +64,19 @@ class Ledger:
         self.second_space = SpaceTable(self._database, SECOND)
         self.copies = NoteCopies(self._database)
         self.generation: str = self._database.meta("generation")
-        """A name that no other ledger has ever had."""
+        """Name that is unique to this ledger."""
         self._revision = int(self._database.meta("revision"))
 
     def close(self) -> None:
-        """Close every connection; the ledger cannot be used any more."""
+        """Close all connections; the ledger cannot be used afterwards."""
         self._scoped.close()
         close_database(self._database)
 
     def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
-        """Return the part of the ledger about the notes in ``folders``, at the present revision.
+        """Return the part of the ledger about the notes in ``folders``, at the current revision.
 
-        The files at the paths ``hidden`` are left out.
-
-        It shows nothing of other notes, is read-only, and is valid until the next commit.
+        Files at the paths ``hidden`` are left out. The part shows nothing about other notes, is read-only,
+        and is valid until the next commit.
         """
         part = object.__new__(Ledger)
         database = self._visible(Scope(folders, hidden))
@@ -90,7 +89,7 @@ class Ledger:
         return part
 
     def _pending_in(self, part: Ledger) -> tuple[int, int]:
-        """Return how many chunks and notes of a part have to be stored."""
+        """Return how many chunks and notes of a part are waiting to be stored."""
         sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
         return chunks, notes
@@ -99,17 +98,17 @@ class Ledger:
         return ScopedDatabase(self._database, self._scoped, scope)
 
     def is_sound(self) -> bool:
-        """False if the file shows damage; opening it again replaces it."""
+        """False if the file shows damage; reopening it replaces it."""
         return self._database.is_sound()
 
     @contextmanager
     def commit(self) -> Iterator[int]:
-        """Run the body in one transaction and yield the revision that it makes; an error rolls it back."""
+        """Run the body in one transaction and yield its new revision; roll back on an error."""
         revision = self._revision + 1
         with self._database.transaction():
             self._database.set_meta("revision", str(revision))
             yield revision
-        self._database.clear_caches()  # first: who reads the new revision must read the new rows
+        self._database.clear_caches()  # first, so that readers of the new revision see the new rows
         self._revision = revision
 
     def compact(self, now: float) -> bool:
@@ -133,7 +132,7 @@ class Ledger:
         return self._revision
 
     def counts(self) -> Counts:
-        """Return the counts, which triggers keep up to date: the time does not depend on the vault's size."""
+        """Return the counts, which triggers maintain; takes constant time."""
         if self._counts is not None:
             return self._counts
         sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts, spaces WHERE space = ?"
@@ -141,26 +140,26 @@ class Ledger:
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
     def languages(self) -> dict[str, int]:
-        """Return the number of notes by language, "" for those that show none; triggers keep it, too."""
+        """Return the number of notes by language, "" for unclear; maintained by triggers."""
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield what links may point to: path and aliases of each note, then each attachment without any."""
+        """Yield possible link targets: path and aliases of each note, then each attachment without aliases."""
         yield from self.notes.aliases()
         for path in self.attachments.paths():
             yield path, ()
 
     def latest_notes(self, ids: Sequence[int], most: int) -> list[int]:
-        """Return the ids of at most ``most`` of these notes: the last modified first, then by path."""
+        """Return the ids of up to ``most`` of these notes, last modified first, then by path."""
         rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
         return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
     def paths_of(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the paths of notes by id; ids that no longer exist are left out."""
+        """Return the paths of notes by id, without ids that no longer exist."""
         return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
 
     def set_chunking_version(self, version: str) -> bool:
-        """Record how notes are parsed and chunked; if that changed, mark every note to be read again.
+        """Record how notes are parsed and chunked; if that changed, mark every note for reading again.
 
         Returns True if it changed, False if it is the same or was never recorded.
         """
@@ -173,12 +172,12 @@ class Ledger:
         return bool(old)
 
     def select(self, sql: str, *values: Any) -> list[Any]:
-        """Return the rows of a query; ``sql`` must never hold text from outside."""
+        """Return the rows of a query; ``sql`` must never contain untrusted text."""
         return self._database.all(sql, *values)
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Return where links to notes that are not seen lead in a part, of which the others are no names."""
+    """Return where links to hidden notes resolve within a part, where hidden notes do not exist."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

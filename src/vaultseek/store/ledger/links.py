@@ -1,4 +1,4 @@
-"""Links between notes: the key that each listens to, and the path that it resolves to."""
+"""Links between notes, with the key that each depends on and its resolved path."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
 
 CACHED_CONTEXTS = 2000
-"""Notes whose link contexts are kept between two commits."""
+"""Number of notes whose link contexts are cached between two commits."""
 MISSING_READ = 5000
-"""Links that are read for those without a file."""
+"""Maximum number of links read to find targets without a file."""
 CONTEXTS_TO_NOTE = 1000
-"""Links to one note whose contexts are read: a note may be linked to any number of times."""
+"""Maximum number of links to one note whose contexts are read; a note may have any number of backlinks."""
 
 _RESOLVED = ("links", "successions")
-"""The tables with targets that resolve as links do. Ordinals are negative in the second."""
+"""The tables whose targets resolve like links. Ordinals in the second are negative."""
 _TARGETS = (
     "SELECT l.note, l.ordinal, n.path, l.target FROM {} l JOIN notes n ON n.id = l.note WHERE l.{} IN ({{}})"
 )
@@ -34,14 +34,14 @@ _ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
 
 
 class LinkContext(NamedTuple):
-    """The path that a link resolves to, and the folded text of its line and of those beside it."""
+    """The resolved path of a link, and the folded text of its line and the adjacent lines."""
 
     resolved: str
     text: str
 
 
 class Mention(NamedTuple):
-    """The id of a note with a link, and the folded text of the link's line and of those beside it."""
+    """The id of a note with a link, and the folded text of the link's line and the adjacent lines."""
 
     note: int
     text: str
@@ -56,7 +56,7 @@ class LinkTable:
         self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write links, as ``NoteRows`` has them, of notes without any: pairs of note id and links.
+        """Write the links, in the form of ``NoteRows``, of notes without any: pairs of note id and links.
 
         They are unresolved until ``resolve``.
         """
@@ -68,14 +68,14 @@ class LinkTable:
         self._database.run("DELETE FROM links WHERE note = ?", note)
 
     def resolve(self, links: Iterable[tuple[int, int, str | None]]) -> None:
-        """Set what links resolve to: (note id, ordinal, path or None)."""
+        """Set the resolved targets of links: (note id, ordinal, path or None)."""
         found = list(links)
         for table in _RESOLVED:
             sql = f"UPDATE {table} SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
             self._database.run_many(sql, (each for each in found if (each[1] < 0) == (table != "links")))
 
     def resolved(self, notes: Sequence[int]) -> dict[tuple[int, int], str | None]:
-        """Return what the links of these notes resolve to, by note id and ordinal."""
+        """Return the resolved targets of these notes' links, by note id and ordinal."""
         sql = "SELECT note, ordinal, resolved FROM {} WHERE note IN ({{}})"
         read = (self._database.all_in(sql.format(table), notes) for table in _RESOLVED)
         return {(note, ordinal): path for rows in read for note, ordinal, path in rows}
@@ -108,24 +108,25 @@ class LinkTable:
         return [link_row(row) for row in self._database.all_in(sql, keys)]
 
     def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
-        """Return the resolved links in the text of each of these notes, with the words around them."""
+        """Return the resolved links in the text of each of these notes, with their context."""
         return self._contexts.get_or_read(notes, self._read_contexts)
 
     def contexts_to(self, paths: Mapping[int, str]) -> dict[int, Sequence[Mention]]:
-        """Return the links that resolve to each of these notes, given by id, with the words around them."""
+        """Return the links that resolve to each of these notes, given by id, with their context."""
         return self._mentions.get_or_read(
             list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
         )
 
     def missing(self, prefix: str, limit: int) -> list[tuple[str, int]]:
-        """Return the targets without a file whose key begins with ``prefix``, each with its number of notes.
+        """Return missing link targets whose key begins with ``prefix``, with the number of linking notes.
 
-        Of many links with such keys the first ones are read.
+        Reads only the first ``MISSING_READ`` links with such keys.
         """
         return self._database.all(_MISSING, prefix, prefix + chr(sys.maxunicode), MISSING_READ, limit)
 
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
-        """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""
+        """Yield (source id, target id) of links between different notes, for all notes or only from
+        ``notes``."""
         sql = "SELECT DISTINCT l.note, t.id FROM links l JOIN notes t ON t.path = l.resolved"
         sql += " WHERE t.id != l.note"
         if notes is None:

@@ -1,4 +1,4 @@
-"""Notes, with the names and tags that they are found by, and what changed since a revision."""
+"""Notes with their names and tags, and the notes changed since a revision."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,11 +28,11 @@ from vaultseek.store.ledger.rows import (
 from vaultseek.store.ledger.successions import SuccessionTable
 
 CACHED_NOTES = 4000
-"""Notes whose decoded rows are kept between two commits, some 2 kB each."""
+"""Number of notes whose decoded rows are cached between two commits, about 2 kB each."""
 LAST_NOTE = 2**62
-"""A number above those of all notes."""
+"""A number above every note id."""
 REMOVED_NOTES = 1000
-"""Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
+"""Number of removals kept before any are pruned, so that an index slightly behind need not be rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
@@ -40,11 +40,11 @@ _UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({_MARKS}) WHERE id = ?"
 _OUTDATE = (
     "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 1, n.id, n.id FROM spaces s, notes n WHERE n.id = ?"
 )
-"""Has the vector of a note be stored again, in every space."""
+"""Marks the vector of a note for recomputing in every space."""
 
 
 class NoteTable:
-    """The tables ``notes``, ``names``, ``tags`` and ``removed``; writes a note's rows in the others, too."""
+    """The tables ``notes``, ``names``, ``tags`` and ``removed``; also writes a note's rows in other tables."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class NoteTable:
     # -- writing, inside a commit ----------------------------------------------------------------------
 
     def put(self, indexed: IndexedNote, revision: int) -> int:
-        """Add or replace a note; only the chunks that differ are written. Returns the note's id."""
+        """Add or replace a note, writing only chunks that differ; return the note's id."""
         rows = note_rows(indexed)
         number = self.numbers([rows.path])[rows.path]
         self.put_all([(number, rows)], revision)
         return number
 
     def put_all(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
-        """Add or replace notes; only the chunks that differ are written. The ids are those of ``numbers``."""
+        """Add or replace notes, writing only chunks that differ. ``numbers`` gives the ids."""
         sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE id IN ({})"
         stored = {row[0]: row for row in self._database.all_in(sql, [number for number, _ in notes])}
         self._add([(number, rows) for number, rows in notes if number not in stored], revision)
@@ -84,29 +84,29 @@ class NoteTable:
         self._problems.replace((rows.path, rows.problems) for _, rows in notes)
 
     def numbers(self, paths: Sequence[str]) -> dict[str, int]:
-        """Return the id of each path: its own, or for a new note the next one that is free."""
+        """Return the id of each path: the existing one, or the next free one for a new note."""
         stored = dict(self._database.all_in("SELECT path, id FROM notes WHERE path IN ({})", paths))
         row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = 'notes'")
         free = count(row[0] + 1 if row else 1)
         return {path: stored[path] if path in stored else next(free) for path in paths}
 
     def hashes(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return the hash of the bytes that each of these notes was read from; new notes are left out."""
+        """Return the content hash of each of these notes, without new notes."""
         return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
 
     def move(self, source: str, target: str) -> None:
-        """Change the path of the note at ``source``; ``put`` of its content has to follow."""
+        """Change the path of the note at ``source``; must be followed by ``put`` with its content."""
         self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
         is_renamed = file_stem(source) != file_stem(target)
         for (number,) in self._database.all("SELECT id FROM notes WHERE path = ?", target):
             if is_renamed:
                 self._database.run(_OUTDATE, number)
             if is_renamed or self._problems.has(source, NOT_EMBEDDED):
-                self._chunks.outdate_vectors(number)  # the keys decide which are computed
+                self._chunks.outdate_vectors(number)  # the keys decide which vectors are computed
         self._problems.remove(source)
 
     def remove(self, path: str, revision: int) -> int | None:
-        """Delete the note at ``path`` and all that belongs to it; returns the id that it had."""
+        """Remove the note at ``path`` with all its rows; return its former id."""
         row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
         self._problems.remove(path)
         if row is None:
@@ -122,7 +122,7 @@ class NoteTable:
         return number
 
     def touch(self, unchanged: Iterable[UnchangedNote]) -> None:
-        """Store the new ``stat`` values of notes with the same content as before."""
+        """Store new ``stat`` values of notes whose content is unchanged."""
         self._database.run_many(
             "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
             " WHERE path = ?",
@@ -130,7 +130,7 @@ class NoteTable:
         )
 
     def prune_removed(self, revision: int) -> None:
-        """Forget removals up to ``revision`` if there are many; every index must be there or further."""
+        """Forget removals up to ``revision`` if there are many; every index must be at least there."""
         if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
             return
         revision = max(revision, int(self._database.meta("removals_pruned") or 0))
@@ -145,18 +145,18 @@ class NoteTable:
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
 
     def spread(self, count: int) -> list[int]:
-        """Return the ids of at most ``count`` notes, old and new ones, without reading the others."""
+        """Return up to ``count`` note ids, spread over old and new notes, without reading the others."""
         low, high = self._database.one("SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM notes")
         sql = "SELECT id FROM notes WHERE id >= ? ORDER BY id LIMIT 1"
         starts = (low + (high - low) * step // max(count - 1, 1) for step in range(count))
         return sorted({row[0] for start in starts for row in self._database.all(sql, start)})
 
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
-        """Return notes by id; ids that no longer exist are left out."""
+        """Return notes by id, without ids that no longer exist."""
         return self._rows.get_or_read(ids, self._read_rows)
 
     def revisions(self, ids: Sequence[int]) -> dict[int, int]:
-        """Return the revision at which each of these notes was written last."""
+        """Return the revision at which each of these notes was last written."""
         return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
 
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
@@ -180,15 +180,15 @@ class NoteTable:
     def changed_since(self, revision: int, limit: int, note: int = LAST_NOTE) -> list[tuple[int, int]]:
         """Return (note id, revision) of notes that changed after ``revision``, in order of change.
 
-        With ``note`` also of those at ``revision`` that come after that one.
+        With ``note``, also return notes at ``revision`` that come after it.
         """
         sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, note, limit)
 
     def removed_since(self, revision: int) -> list[int] | None:
-        """Return the ids of notes that were removed after ``revision``.
+        """Return the ids of notes removed after ``revision``.
 
-        None if some of these removals were pruned: an index at ``revision`` has to be rebuilt.
+        None if some of these removals were pruned; an index at ``revision`` must then be rebuilt.
         """
         rows = self._database.all("SELECT note FROM removed WHERE revision > ?", revision)
         # Read after the rows, because another thread may prune in between.
@@ -196,7 +196,7 @@ class NoteTable:
         return None if revision < pruned else [row[0] for row in rows]
 
     def file_states(self, folder: str = "") -> dict[str, FileState]:
-        """Return the file state of each path, of all notes or of those inside ``folder``."""
+        """Return the file state of each path, for all notes or those in ``folder``."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, racy FROM notes"
         rows = self._database.all_below(sql, folder)
         return {row[0]: FileState(FileStat(*row[1:5]), bool(row[5])) for row in rows}
@@ -228,8 +228,8 @@ class NoteTable:
         self._database.run(_UPDATE, *rows.columns(revision), number)
         if stored[1] != rows.hash:
             self._database.run(_OUTDATE, number)
-        # A passage that the model refused once is tried again; the vectors of the others are kept.
-        # Title and aliases may be embedded with every chunk.
+        # Retry a passage that the model refused once; the vectors of the others are kept.
+        # Title and aliases may be part of every chunk's embedded text.
         is_renamed = tuple(stored[2:]) != (rows.title, rows.title_source, rows.aliases)
         is_refused = self._problems.has(rows.path, NOT_EMBEDDED)
         self._chunks.replace(number, rows.chunks, dirty=is_refused or is_renamed)

@@ -9,13 +9,13 @@ import numpy as np
 from vaultseek.store.ledger.database import Database
 
 KEPT_OPENS = 5000
-"""Rows kept; the oldest go."""
+"""Maximum number of rows; the oldest are deleted."""
 READ_OPENS = 500
-"""Rows, the latest, that are read for one search."""
+"""Number of latest rows read for one search."""
 
 
 class Open(NamedTuple):
-    """A note opened from a query: its path, its place among the results from 1, the time and the client."""
+    """A note opened from a query: its path, its rank (from 1), the time and the client."""
 
     query: str
     path: str
@@ -25,17 +25,17 @@ class Open(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """The unit vector of a query, and the model that made it: cosines of two models cannot be compared."""
+    """The unit vector of a query and its model; cosines of different models are not comparable."""
 
     model: str
     vector: Any
 
 
 class OpenTable:
-    """The table ``opens``. Notes are named by their paths, so that rows follow a rename and outlive an index.
+    """The table ``opens``. Notes are identified by path, so that rows follow a rename and survive a rebuild.
 
-    Writing makes no revision: nothing that follows the ledger depends on these rows. ``words`` are those of a
-    query in the order of the alphabet.
+    Writing creates no revision, because no index depends on these rows. ``words`` are a query's words in
+    alphabetical order.
     """
 
     def __init__(self, database: Database) -> None:
@@ -43,7 +43,7 @@ class OpenTable:
         self._vectors: dict[tuple[str, int], tuple[list[str], Any]] = {}
 
     def add(self, words: str, opened: Open, meaning: Meaning | None = None) -> None:
-        """Add a row; the oldest goes where there are too many."""
+        """Add a row, deleting the oldest if there are too many."""
         model = meaning.model if meaning else ""
         vector = np.asarray(meaning.vector, "<f2").tobytes() if meaning else b""
         with self._database.transaction():
@@ -57,7 +57,7 @@ class OpenTable:
         self._vectors.clear()
 
     def matching(self, words: Collection[str], beginning: str = "") -> list[Open]:
-        """Return the latest rows of queries with these words, or that begin with a text if there is one."""
+        """Return the latest rows of queries with these words, or that begin with a given text."""
         marks = ", ".join("?" * len(words))
         selected = f"SELECT number, {_COLUMNS} FROM opens WHERE words IN ({marks})"
         values: list[object] = [*words]
@@ -68,7 +68,7 @@ class OpenTable:
         return self._read(f"({selected})", READ_OPENS, *values)
 
     def near(self, meaning: Meaning, least: float) -> list[str]:
-        """Return the words of the queries whose vectors have at least this cosine with one."""
+        """Return the words of queries whose vectors have at least this cosine with the given one."""
         key = meaning.model, len(meaning.vector)
         known = self._vectors.get(key)
         if known is None:
@@ -81,16 +81,16 @@ class OpenTable:
         return [words[place] for place in np.flatnonzero(matrix @ meaning.vector >= least)]
 
     def counts(self, notes: Sequence[int]) -> dict[int, int]:
-        """Return how often each of these notes, by id, was opened from any query; only counts above 0."""
+        """Return how often each of these notes, by id, was opened from any query; counts above 0 only."""
         sql = "SELECT notes.id, count(*) FROM opens JOIN notes USING (path) WHERE notes.id IN ({}) GROUP BY 1"
         return dict(self._database.all_in(sql, notes))
 
     def latest(self, most: int) -> list[Open]:
-        """Return the last rows, the latest first."""
+        """Return the latest rows, newest first."""
         return self._read("opens", most)
 
     def forget(self, words: str = "", path: str = "") -> int:
-        """Delete the rows of a query or of a note, or without either all; return their number."""
+        """Delete the rows of a query or of a note, or all rows; return their number."""
         with self._database.transaction():
             sql = "DELETE FROM opens WHERE (?1 = '' OR words = ?1) AND (?2 = '' OR path = ?2)"
             deleted = self._database.run(sql, words, path).rowcount
@@ -99,7 +99,7 @@ class OpenTable:
         return deleted
 
     def forget_deleted(self) -> None:
-        """Delete the rows of notes that are no more."""
+        """Delete the rows of notes that no longer exist."""
         with self._database.transaction():
             self._database.run("DELETE FROM opens WHERE path NOT IN (SELECT path FROM notes)")
         self._vectors.clear()

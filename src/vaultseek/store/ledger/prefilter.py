@@ -1,9 +1,9 @@
-"""Prefilter: SQLite patterns that match every text that could contain a word, and few others.
+"""SQLite patterns that match every text that could contain a word, and few others.
 
 Texts are compared folded but stored as written, and SQLite folds ASCII only. ``Straße`` folds to ``strasse``,
 the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters become composed ones. So a pattern
-looks for a run of letters that are known to fold to the word's, or for one of the rare characters that may
-stand for part of it. The rows that match have to be compared exactly afterwards.
+searches for a run of letters known to fold to the word's, or for one of the rare characters that may replace
+part of it. Matching rows must be compared exactly afterwards.
 """
 
 import re
@@ -17,21 +17,22 @@ from vaultseek.base.text import fold, is_unspaced
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
 """Ranges beyond ASCII with characters that fold to others."""
 _LEAST = 2
-"""Shortest run of letters worth a pattern, except in unspaced scripts."""
+"""Minimum run of letters worth a pattern, except in unspaced scripts."""
 _FOREIGN = 4
-"""Letters beyond ASCII in one pattern; each may need further patterns for its other forms."""
+"""Maximum number of letters beyond ASCII in one pattern; each may need further patterns for its other forms.
+"""
 _CERTAIN = 3
-"""Certain letters from which on the others in the run may be replaced by wildcards."""
+"""Number of certain letters at which the other letters in the run become wildcards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """A condition on an SQL expression that every text with the word satisfies."""
+    """A condition on an SQL expression that every text containing the word satisfies."""
 
     patterns: tuple[tuple[str, str], ...]
 
     def sql(self, expression: str) -> str:
-        """Return the condition on ``expression``, which must never hold text from outside."""
+        """Return the condition on ``expression``, which must never contain untrusted text."""
         return "(" + " OR ".join(f"{expression} {operator} ?" for operator, _ in self.patterns) + ")"
 
     @property
@@ -42,9 +43,9 @@ class Prefilter:
 
 @lru_cache(maxsize=256)
 def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
-    """Return the condition for texts that contain ``text``, both folded; None if there is none.
+    """Return the condition for texts that contain ``text``, both folded; None if no pattern exists.
 
-    ``is_path``: they are paths, which have no markup between words, and ``text`` part of one.
+    ``is_path``: the texts are paths, which have no markup between words.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
     runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
@@ -55,7 +56,8 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     beginnings: list[str] = []
     if any(map(_is_certain, run)):
         first, hidden = _like(run)
-        if is_unspaced(run):  # the text may be one passage of several, and the next one begin inside the run
+        # the text may be one of several passages, and the next one may begin inside the run
+        if is_unspaced(run):
             beginnings = [_like(run[:size])[0][1].removesuffix("%") for size in range(1, len(run))]
     else:
         letters = "".join(f"[{letter}{_origins().get(letter, '')}]" for letter in run)
@@ -65,18 +67,18 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     return Prefilter((first, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
 
 
-# A Greek iota may have been written as a mark under another letter.
+# A Greek iota may have been written as a mark below another letter.
 _LETTERS = re.compile(r"[^\W_ι]+")
 _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 
 def _is_settled(run: str) -> bool:
-    """True if nothing before the run can have been composed with its first letter."""
+    """True if nothing before the run can compose with its first letter."""
     return not any(map(unicodedata.combining, run))
 
 
 def _is_certain(letter: str) -> bool:
-    """True if LIKE, which ignores case in ASCII only, finds the letter however it is written."""
+    """True if LIKE, which ignores case only in ASCII, finds the letter however it is written."""
     if letter.isascii():
         return len(_origins().get(letter, "")) < 2
     return letter.upper() == letter
@@ -89,7 +91,7 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
     pattern = ""
     for letter in run:
         origins = _origins().get(letter, "")
-        if letter == " ":  # as many white spaces as there are, of any kind
+        if letter == " ":  # any number of white spaces of any kind
             pattern += "%"
         elif _is_certain(letter) or (letter.isascii() and not blank):
             pattern += letter
@@ -100,7 +102,7 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
 
 
 def _marks(run: str) -> Iterator[str]:
-    """Yield the marks that stand after the base letter where a letter of the run is decomposed."""
+    """Yield the marks after the base letter where a letter of the run may be decomposed."""
     for letter in run:
         for mark in unicodedata.normalize("NFD", letter)[1:]:
             yield mark
@@ -109,7 +111,7 @@ def _marks(run: str) -> Iterator[str]:
 
 
 def _parts(run: str) -> Iterator[str]:
-    """Yield characters that fold to several letters which contain the run, are part of it or overlap it."""
+    """Yield characters that fold to several letters overlapping the run."""
     for character, folded in _expanding():
         if run in folded or folded in run or _overlap(run, folded) or _overlap(folded, run):
             yield character
@@ -121,7 +123,7 @@ def _overlap(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _origins() -> dict[str, str]:
-    """Return for each folded letter the other characters that fold to it; for ASCII also its capital."""
+    """Return, for each folded letter, the other characters that fold to it; for ASCII also its capital."""
     origins = {letter: letter.upper() for letter in map(chr, range(ord("a"), ord("z") + 1))}
     for character, folded in _folding():
         if len(folded) == 1:
@@ -145,7 +147,7 @@ def _folding() -> Iterable[tuple[str, str]]:
 
 
 def _is_settled_alone(character: str) -> bool:
-    """True for most characters that fold to themselves; quicker than to fold all there are."""
+    """True for most characters that fold to themselves; faster than folding every character."""
     return (
         character.casefold() == character
         and not character.isspace()

@@ -1,4 +1,4 @@
-"""The values that the ledger takes and returns, and their conversion to and from rows."""
+"""Values stored in and returned by the ledger, and their conversion to and from rows."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
 
 NOTE_DAYS = 200
-"""Maximum number of days that are stored of one note."""
+"""Maximum number of days stored per note."""
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
     " language, blocks, currency"
@@ -36,15 +36,15 @@ LINK_COLUMNS = (
 )
 
 LinkTarget = tuple[int, int, str, str]
-"""A link to be resolved: note id, ordinal in the note, path of the note, target."""
+"""A link to resolve: note id, ordinal in the note, path of the note, target."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedNote:
-    """A parsed note to be stored. ``modified`` is in seconds since the epoch.
+    """A parsed note to store. ``modified`` is in seconds since the epoch.
 
     ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
-    "" if it is not clear.
+    "" if unclear.
     """
 
     note: Note
@@ -60,7 +60,7 @@ class IndexedNote:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedNote:
-    """A note with the same content as before, and the new ``stat`` of its file."""
+    """A note with unchanged content, and the new ``stat`` values of its file."""
 
     path: str
     stat: FileStat
@@ -88,17 +88,17 @@ class NoteRow:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the file."""
+        """Kind of the file."""
         return kind_of(self.path) or "note"
 
     @property
     def other_name(self) -> str | None:
-        """The name of the file, if it differs in words from the title."""
+        """The file name, if its words differ from the title."""
         return None if self.title_is_name else other_name(self.title, self.path)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the note: title, name of the file if it differs, aliases."""
+        """The names of the note: title, file name if it differs, aliases."""
         name = self.other_name
         return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
 
@@ -117,7 +117,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """A link, the id and path of its note, and the path that it resolves to now."""
+    """A link with the id and path of its note, and the path that it currently resolves to."""
 
     note: int
     source: str
@@ -127,7 +127,7 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of notes, of chunks, of chunks with a stored vector, and of vectors still to be stored."""
+    """The numbers of notes, chunks, chunks with a stored vector, and vectors waiting to be stored."""
 
     notes: int
     chunks: int
@@ -141,10 +141,9 @@ class NoteRows(NamedTuple):
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
     code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` says which vectors are computed first;
-    ``currency`` is what the note says of itself, and a succession (target, 1 for a successor, key).
-    ``days`` are the days and months that the note
-    names. ``folded_tags`` and ``names`` are what the note is found by.
+    problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is what the note
+    says about itself, and a succession (target, 1 for a successor, key). ``days`` are the days and months
+    that the note names. ``folded_tags`` and ``names`` are used to find the note.
     """
 
     path: str
@@ -218,7 +217,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
 
 
 def _shown_values(*values: Any) -> tuple[Any, ...]:
-    """Return the values without a last one of None: most headings and tasks are shown as they are written."""
+    """Return the values without a trailing None: most headings and tasks are shown as written."""
     return values[:-1] if values[-1] is None else values
 
 
@@ -228,7 +227,7 @@ def _link_values(link: Link) -> tuple[Any, ...]:
 
 
 def _days(indexed: IndexedNote) -> list[str]:
-    """Return the days and months, in ISO form, that a note has for its date or names in its text."""
+    """Return the days and months, in ISO form, of a note's date and of dates mentioned in its text."""
     found: dict[str, None] = {}
     if indexed.created.seconds != indexed.modified:
         found[indexed.created.text[:10]] = None
@@ -240,7 +239,7 @@ def _days(indexed: IndexedNote) -> list[str]:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, file name with and without extension, and what it means."""
+    """Return the names of a note: title, aliases, file name with and without extension, and its meaning."""
     file_name, path = note.path.rpartition("/")[2], note.path
     names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
     return ({fold(name) for name in names} | pinned_names(note.frontmatter)) - {""}

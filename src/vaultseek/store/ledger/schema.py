@@ -1,4 +1,4 @@
-"""The ledger's tables, and opening its file; a damaged one, or one of another version, is replaced."""
+"""The ledger's tables, and opening its file; a damaged file or another version's is replaced."""
 
 import contextlib
 import logging
@@ -84,8 +84,8 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""The table ``languages`` counts the notes of each language; "" stands for those that show none. Without row
-ids, a vector of 384 numbers would take a page of its own beside its row: three times its size."""
+"""The table ``languages`` counts the notes of each language, "" for unclear. ``vectors`` has row ids:
+without them, a vector of 384 numbers would take a page of its own, three times its size."""
 
 _COUNTED = """
 CREATE TABLE row_counts (notes INTEGER, chunks INTEGER);
@@ -115,13 +115,13 @@ _TRIGGERS = (
     + _FOLLOWED.format(table="chunks", of_note=0, number="number", note="note")
     + _FOLLOWED.format(table="notes", of_note=1, number="id", note="id")
 )
-"""Triggers that list in ``unsynced``, for each vector space, the texts whose vectors its store lacks and the
-numbers of those that it has no more use for, and that count the rows: every search and every save asks for
-these numbers, and counting would take longer the larger the vault is."""
+"""Triggers that list in ``unsynced``, for each vector space, the texts whose vectors the store lacks and the
+numbers that it no longer needs, and that count rows: every search and save needs these numbers, and counting
+them would take longer the larger the vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:
-    """Return the statements that create these tables and their indexes, without the triggers."""
+    """Return the statements that create these tables and their indexes, without triggers."""
     statements = (statement.strip() for statement in (_TABLES + _COUNTED).split(";"))
     wanted = re.compile(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(names)})\b")
     return [statement for statement in statements if wanted.match(statement)]
@@ -152,23 +152,23 @@ CREATE TRIGGER IF NOT EXISTS given_deleted AFTER DELETE ON given BEGIN
 CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN old.path != new.path BEGIN
   UPDATE given_notes SET path = new.path WHERE path = old.path; END;
 """
-"""Made in a ledger of the same version, too, so that no index is rebuilt for it."""
+"""Also created in an existing ledger of the same version, so that no index is rebuilt for it."""
 
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
-"""Ends of the names of the ledger's files."""
+"""Suffixes of the ledger's file names."""
 
 
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
-    A file that is damaged or has another schema version is replaced by a new one, which inherits its vectors.
-    All pages are checked, unless the file is as ``close_database`` left it. Raises sqlite3.OperationalError,
-    and leaves the file alone, if it is locked or the disk is full.
+    A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors.
+    All pages are checked, unless ``close_database`` sealed the file. Raises sqlite3.OperationalError, and
+    leaves the file alone, if it is locked or the disk is full.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))
     if not _is_usable(file, check_pages=not _break_seal(file)):
-        log.warning("%s is damaged or of another version; it is made again from the notes", file)
+        log.warning("%s is damaged or of another version; rebuilding it from the notes", file)
         _move_aside(file)
     database = Database(file)
     try:
@@ -182,7 +182,7 @@ def open_database(file: Path) -> Database:
 
 
 def close_database(database: Database) -> None:
-    """Close the database, and seal its file, so that the next start need not read it all."""
+    """Close the database and seal its file, so that the next start need not read all of it."""
     database.close()
     if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
@@ -190,7 +190,8 @@ def close_database(database: Database) -> None:
 
 
 def _break_seal(file: Path) -> bool:
-    """Remove the seal, which a crash must not leave; return true if the file is as it was closed."""
+    """Remove the seal, which must not survive a crash; return True if the file is unchanged since it was
+    closed."""
     seal = _seal(file)
     try:
         sealed = not _log(file).exists() and seal.read_text() == _state(file)
@@ -218,11 +219,11 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
         return True
     try:
         with contextlib.closing(connect(file)) as connection:
-            connection.execute("BEGIN IMMEDIATE")  # fails if it can only be read
+            connection.execute("BEGIN IMMEDIATE")  # fails on a read-only file
             connection.execute("ROLLBACK")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except UnicodeDecodeError:  # of a damaged name
+    except UnicodeDecodeError:  # of a damaged file
         return False
     except sqlite3.DatabaseError as error:
         check_files()

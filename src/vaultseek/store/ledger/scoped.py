@@ -1,8 +1,8 @@
-"""A part of the ledger: the notes in some folders without hidden ones, and nothing of other notes.
+"""A part of the ledger: the notes in some folders without hidden ones, and nothing about other notes.
 
-SQLite itself draws the line. Connections of their own have temporary views with the names of the tables, so
-that every statement of every part of the program sees only rows of those notes. A table that is not known
-here has no rows. A link to a note outside leads where it would if there were no notes outside.
+SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
+that every statement in the program sees only rows of these notes. Tables unknown here appear empty. A link to
+a note outside resolves as if the notes outside did not exist.
 """
 
 import sqlite3
@@ -16,14 +16,14 @@ from vaultseek.store.ledger.database import Connections, Database
 from vaultseek.store.ledger.rows import LinkTarget
 
 Folders = tuple[str, ...]
-"""Folders by their paths from the root of the vault, without a slash at the end; "" is all of it."""
+"""Folder paths relative to the vault's root, without trailing slashes; "" is the whole vault."""
 EVERYWHERE: Folders = ("",)
 
 
 class Scope(NamedTuple):
-    """The folders that are seen, and the links that lead elsewhere for it: note id, ordinal and path.
+    """The visible folders, and the links that resolve differently within them: note id, ordinal and path.
 
-    The files at the paths ``hidden`` are not seen, though they are in the folders.
+    Files at the paths ``hidden`` are invisible, even in these folders.
     """
 
     folders: Folders
@@ -43,9 +43,9 @@ class Scope(NamedTuple):
 
 
 _WITHOUT_NOTES = frozenset(["meta"])
-"""Tables without data of single notes, which are shared."""
+"""Shared tables, which have no data about single notes."""
 _LAST = "\U0010ffff"
-"""A text after every path."""
+"""A text that sorts after every path."""
 _OF_PATH = (
     "(EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
     " AND NOT EXISTS (SELECT 1 FROM temp.hidden AS h WHERE h.path = {column}))"
@@ -68,18 +68,18 @@ TABLES = (
     "CREATE TEMP TABLE relinked"
     " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
 )
-"""The tables that have a scope, for the views."""
+"""The tables that hold the scope, for the views."""
 
 
 class ScopedConnections:
-    """A connection for each thread with the views; the scope is set whenever it changes."""
+    """One connection per thread with the views; updates the scope whenever it changes."""
 
     def __init__(self, file: Path) -> None:
         self._connections = Connections(lambda: _connect(file))
         self._local = threading.local()
 
     def own(self, scope: Scope) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, which sees the notes of the scope only, and its lock."""
+        """Return the calling thread's connection, limited to the scope, and its lock."""
         connection, lock = self._connections.own()
         if getattr(self._local, "scope", None) != scope:
             self._local.scope = None
@@ -94,7 +94,7 @@ class ScopedConnections:
 
 
 class ScopedDatabase(Database):
-    """The database as far as it is about the notes of a scope; it cannot be written."""
+    """A read-only database limited to the notes of a scope."""
 
     def __init__(self, whole: Database, connections: ScopedConnections, scope: Scope) -> None:
         super().__init__(whole.file)
@@ -103,7 +103,7 @@ class ScopedDatabase(Database):
         self.scope = scope
 
     def links_outside(self) -> list[LinkTarget]:
-        """Return the links of visible notes to others."""
+        """Return the links from visible notes to other notes."""
         return list(self.all(LINKS_OUTSIDE))
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
@@ -134,7 +134,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def rows_of_visible(table: str, columns: Sequence[str]) -> str:
-    """Return the query for the rows of a table that are of visible notes."""
+    """Return the query for the rows of a table about visible notes."""
     if "note" in columns and "resolved" in columns:
         return _links(table, columns)
     condition = "0"
@@ -146,7 +146,7 @@ def rows_of_visible(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links: several, so that the index of targets can be used for the first."""
+    """Return the query for links as several parts, so that the first can use the index of targets."""
     seen = _OF_PATH.format(column="t.resolved")
 
     def leading(to: str) -> str:

@@ -1,7 +1,7 @@
-"""Which notes replace which: the targets that notes name, and the paths that these resolve to.
+"""Successions of notes: which notes replace which, with targets as written and as resolved.
 
-A note names its successor, or what it replaces itself. Targets resolve as those of links do
-(``LinkTable.resolve``); ordinals are negative, so that no link of the note has the same.
+A note names its successor or its predecessors. Targets resolve like link targets (``LinkTable.resolve``);
+ordinals are negative, to differ from those of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,16 +33,16 @@ class SuccessionTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write successions, as ``NoteRows`` has them, of notes without any: pairs of note id and rows."""
+        """Write successions, in the form of ``NoteRows``, of notes without any: pairs of note id and rows."""
         rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
         self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
 
     def remove(self, note: int) -> None:
-        """Delete what a note names."""
+        """Delete the successions that a note names."""
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return by path the successors of these notes, given by id: first those that they name."""
+        """Return, by path, the successors of these notes, given by id, those named by the note itself first."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))
@@ -54,7 +54,7 @@ class SuccessionTable:
         }
 
     def replaced(self) -> list[int]:
-        """Return the ids of all notes that have a successor, by their own word or another note's."""
+        """Return the ids of all notes with a successor, named by themselves or by another note."""
         sql = (
             "SELECT note FROM successions WHERE is_successor = 1 AND resolved IS NOT (SELECT path FROM notes"
             " WHERE id = note) UNION SELECT n.id FROM successions s JOIN notes n ON n.path = s.resolved"

@@ -1,4 +1,4 @@
-"""Titles that tell notes apart."""
+"""Titles that distinguish notes."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,13 +9,13 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Notes with the same first heading, from which on it is no title."""
+"""Number of notes with the same first heading at which it no longer counts as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
-    """Return the row; with its file's name as the title if many notes have the same first heading.
+    """Return the row, with its file name as the title if many notes share its first heading.
 
-    ``# Context`` in each of ten decisions is a section of a template, which tells none of them apart.
+    ``# Context`` in each of ten decisions is a template's section and does not distinguish them.
     """
     if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
         return row
@@ -25,6 +25,6 @@ def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
 
 
 def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
-    """Return by path the title of those of these notes whose first heading many notes have."""
+    """Return, by path, the titles of these notes whose first heading many notes share."""
     titled = (with_own_title(row, ledger) for row in rows if not row.title_is_name)
     return {row.path: row.title for row in titled if row.title_is_name}

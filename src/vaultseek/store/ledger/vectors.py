@@ -1,4 +1,4 @@
-"""Computed vectors, and what the stores of the vector spaces lack of them."""
+"""Computed vectors, and the vectors that the stores of the vector spaces lack."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row, to_json
 
 FIRST, SECOND = 1, 2
-"""The vector spaces: that of the vault's own model, and that of another one for other languages."""
+"""The vector spaces: one for the vault's own model, one for another model for other languages."""
 
 _PENDING = (
     "SELECT u.number FROM unsynced u {} JOIN notes n ON n.id = u.note"
@@ -19,25 +19,25 @@ _PENDING_NOTES = _PENDING.format("", "n.id")
 
 
 class VectorTable:
-    """The table ``vectors``: those that were computed, by the key of their text."""
+    """The table ``vectors``: computed vectors by the key of their text."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def put(self, vectors: Mapping[str, bytes]) -> None:
-        """Keep computed vectors, as float32 bytes, by the key of their text."""
+        """Store computed vectors, as float32 bytes, by the key of their text."""
         self._put(vectors, "embeddings_computed")
 
     def put_copied(self, vectors: Mapping[str, bytes]) -> None:
-        """Keep vectors of another ledger, by the key of their text."""
+        """Store vectors copied from another ledger, by the key of their text."""
         self._put(vectors, "embeddings_copied")
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors of these keys, as float32 bytes; unknown keys are left out."""
+        """Return the vectors of these keys, as float32 bytes, without unknown keys."""
         return dict(self._database.all_in("SELECT key, vector FROM vectors WHERE key IN ({})", keys))
 
     def embeddings_computed(self) -> int:
-        """Return how many texts were put through the model since this ledger was created."""
+        """Return how many texts the model has embedded since this ledger was created."""
         return int(self._database.meta("embeddings_computed") or 0)
 
     def embeddings_copied(self) -> int:
@@ -50,7 +50,7 @@ class VectorTable:
         return int(self._database.one(sql, f"{fingerprint}:", f"{fingerprint};")[0])
 
     def keys_after(self, key: str, limit: int) -> list[str]:
-        """Return the first keys after this one, in their order."""
+        """Return the first keys after this one, in order."""
         sql = "SELECT key FROM vectors WHERE key > ? ORDER BY key LIMIT ?"
         return [row[0] for row in self._database.all(sql, key, limit)]
 
@@ -67,10 +67,10 @@ class VectorTable:
 
 
 class SpaceTable:
-    """The entries of what the store of one vector space lacks, and that store's name; the table ``unsynced``.
+    """The table ``unsynced``: what the store of one vector space lacks, and the store's name.
 
-    Triggers enter what changes: the numbers of new chunks and notes, whose vectors are to be stored, and of
-    removed ones, whose vectors are to be deleted. An entry is removed when the store has done so.
+    Triggers enter changes: the numbers of new chunks and notes, whose vectors must be stored, and of removed
+    ones, whose vectors must be deleted. An entry is removed once the store has done it.
     """
 
     def __init__(self, database: Database, space: int) -> None:
@@ -80,26 +80,26 @@ class SpaceTable:
     # -- texts to be stored ----------------------------------------------------------------------------
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return how many chunks and notes have to be stored, in constant time."""
+        """Return how many chunks and notes are waiting to be stored, in constant time."""
         sql = "SELECT pending_chunks, pending_notes FROM spaces WHERE space = ?"
         row = self._database.one(sql, self._space)
         return (0, 0) if row is None else (row[0], row[1])
 
     def incomplete_notes(self) -> int:
-        """Return how many notes have something to be stored."""
+        """Return how many notes have anything waiting to be stored."""
         sql = "SELECT count(DISTINCT note) FROM unsynced WHERE space = ? AND gone = 0"
         return int(self._database.one(sql, self._space)[0])
 
     def chunk_numbers(self, limit: int) -> list[int]:
-        """Return the numbers of chunks to be stored, those of recently modified notes first."""
+        """Return the numbers of chunks waiting to be stored, those of recently modified notes first."""
         return [row[0] for row in self._database.all(_PENDING_CHUNKS, self._space, 0, limit)]
 
     def note_ids(self, limit: int) -> list[int]:
-        """Return the ids of notes whose own vectors are to be stored, recently modified ones first."""
+        """Return the ids of notes whose own vectors are waiting to be stored, recently modified ones first."""
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
     def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
-        """Return the next numbers to be stored, of chunks (0) or notes (1), in their order."""
+        """Return the next waiting numbers, of chunks (0) or notes (1), in order."""
         sql = (
             "SELECT number FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ? AND number > ?"
             " ORDER BY number LIMIT ?"
@@ -107,19 +107,19 @@ class SpaceTable:
         return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
 
     def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return those of the chunks with these numbers that are to be stored, in this order."""
+        """Return which of these chunk numbers are waiting to be stored, in this order."""
         pending = self._pending(0, numbers)
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
         rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}
         return [rows[number] for number in numbers if number in rows]
 
     def notes(self, ids: Sequence[int]) -> list[int]:
-        """Return those of these notes whose own vectors are to be stored, in this order."""
+        """Return which of these notes have vectors of their own waiting to be stored, in this order."""
         pending = self._pending(1, ids)
         return [id for id in ids if id in pending]
 
     def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Enter chunks and notes: the store does not have their present vectors."""
+        """Enter chunks and notes whose current vectors the store lacks."""
         enter = (
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 0, number, note FROM chunks WHERE number = ?2",
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 1, id, id FROM notes WHERE id = ?2",
@@ -127,21 +127,21 @@ class SpaceTable:
         self._enter(enter, chunks, notes)
 
     def remove_stored(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Remove the entries of chunks and notes whose vectors the store has now."""
+        """Remove the entries of chunks and notes whose vectors are now stored."""
         self._remove(0, chunks, notes)
 
     # -- vectors to be deleted -------------------------------------------------------------------------
 
     def orphans(self, limit: int) -> tuple[list[int], list[int]]:
-        """Return numbers of chunks and ids of notes that are gone, and may have vectors in the store."""
+        """Return chunk numbers and note ids that no longer exist and may still have vectors in the store."""
         sql = "SELECT of_note, number FROM unsynced WHERE space = ? AND gone = 1 LIMIT ?"
         rows = self._database.all(sql, self._space, limit)
         chunks, notes = ([number for of_note, number in rows if of_note == kind] for kind in (0, 1))
         return chunks, notes
 
     def enter_removed(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Enter those that were removed while their vectors were being stored, which may come after the
-        deletion of an earlier one."""
+        """Enter chunks and notes removed while their vectors were being stored, since the store may write
+        after an earlier deletion."""
         enter = (
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 1, 0, ?2, 0"
             " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
@@ -151,17 +151,17 @@ class SpaceTable:
         self._enter(enter, chunks, notes)
 
     def remove_orphans(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Remove the entries of chunks and notes whose vectors the store has no more."""
+        """Remove the entries of chunks and notes whose vectors were deleted from the store."""
         self._remove(1, chunks, notes)
 
     # -- stores ----------------------------------------------------------------------------------------
 
     def store(self) -> str:
-        """Return the name of the store that the entries are about; "" if there is none yet."""
+        """Return the name of the store described by the entries; "" if there is none yet."""
         return self._meta("store")
 
     def begin_store(self, store: str) -> None:
-        """Start with the new, empty store ``store``, which lacks everything."""
+        """Begin the new, empty store ``store``, which lacks everything."""
         run = self._database.run
         with self._database.transaction():
             run("DELETE FROM unsynced WHERE space = ?", self._space)
@@ -169,36 +169,36 @@ class SpaceTable:
             run("INSERT INTO unsynced SELECT ?, 0, 0, number, note FROM chunks", self._space)
             run("INSERT INTO unsynced SELECT ?, 0, 1, id, id FROM notes", self._space)
             if self._space == FIRST:
-                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are tried again
+                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are retried
             self._set_meta("store", store)
 
     @property
     def is_followed(self) -> bool:
-        """True if changes are entered for this space."""
+        """True if changes are recorded for this space."""
         return self._database.one("SELECT 1 FROM spaces WHERE space = ?", self._space) is not None
 
     def end(self) -> None:
-        """Enter no changes for this space any more."""
+        """Stop recording changes for this space."""
         with self._database.transaction():
             self._database.run("DELETE FROM unsynced WHERE space = ?", self._space)
             self._database.run("DELETE FROM spaces WHERE space = ?", self._space)
             self._set_meta("store", "")
 
     def store_model(self) -> str:
-        """Return the name, as in the settings, of the model that the present store is made with."""
+        """Return the name, as in the settings, of the current store's model."""
         return self._meta("store_model")
 
     def set_store_model(self, model: str) -> None:
-        """Set the name, as in the settings, of the model that the present store is made with."""
+        """Set the name, as in the settings, of the current store's model."""
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:
-        """Return the store that answers queries until the present one is full."""
+        """Return the store that answers queries until the current one is full."""
         text = self._meta("previous_store")
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the store that answers queries until the present one is full; None once it is full."""
+        """Set the store that answers queries until the current one is full; None once it is."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

@@ -17,7 +17,7 @@ _SINGULAR = {
     "vectors of passages": "vector of passages",
     "vectors of notes": "vector of notes",
 }
-_FILL = "`vaultseek backend migrate` to where the notes are fills it from the ledger"
+_FILL = "`vaultseek backend migrate` to the current engine refills it"
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
     except ConfigError as error:
         yield Finding("engine", BROKEN, str(error), _ADVICE, "it cannot be used")
     except Unavailable as error:
-        advice = "see that it runs and can be reached; what changed meanwhile is not lost"
+        advice = "make sure it is running and reachable; no changes are lost"
         yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
     else:
         message = f"{options.title} at {options.place}, version {version}; the text of notes is sent there"
@@ -46,12 +46,12 @@ def check_numbers(name: str, root: str) -> Iterator[Finding]:
         with Client(timeout=VERIFY_SECONDS, name="vaultseek.doctor") as client:
             answer: JSON = client.call("index/verify", {"vault": root})
     except VaultseekError as error:
-        advice = "see `vaultseek status`; what changed meanwhile is not lost"
+        advice = "see `vaultseek status`; no changes are lost"
         yield Finding(check, WARNING, f"it cannot be compared: {error}", advice, "it cannot be compared")
         return
     numbers = in_words(answer)
     if answer["same"]:
-        yield Finding(check, OK, f"{numbers}, as in the ledger")
+        yield Finding(check, OK, f"{numbers}, as in the index")
     elif answer["pending"] or answer["reason"]:
         waits = answer["reason"] or f"{answer['pending']:,} changes are still on their way"
         yield Finding(check, WARNING, f"{numbers}; {waits}", "see `vaultseek status`", numbers)

@@ -99,7 +99,7 @@ def daemon_status() -> JSON | VaultseekError | None:
 def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
     """Check the daemon's version and the states of its worker and its vaults."""
     if status is None:
-        yield Finding("daemon", OK, "none is running; the first command that needs it starts it")
+        yield Finding("daemon", OK, "not running; the first command that needs it starts it")
         return
     if isinstance(status, VaultseekError):
         yield Finding("daemon", BROKEN, str(status), "see `vaultseek config check` and daemon.log")
@@ -138,6 +138,6 @@ def _models(vault: JSON) -> Iterator[Finding]:
             f"model of {vault['name']} for other languages",
             WARNING,
             f"{models['second']} fails: {models['second_problem']}",
-            "it is tried again; see the log folder, or set model.other_languages",
+            "it is retried; see the log folder, or set model.other_languages",
             f"{models['second']} fails",
         )

@@ -47,7 +47,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
             "it cannot be used",
         )
     elif choice.advice:
-        yield Finding(_OTHER_LANGUAGES, OK, f"there is none; {choice.advice}")
+        yield Finding(_OTHER_LANGUAGES, OK, f"no such model is installed; {choice.advice}")
     if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
         yield _model("reranker", settings.search.rerank_model)
 
@@ -77,7 +77,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
     """Report which text goes to which server, and check the settings for it."""
     for check, service, what in (
         ("model", settings.model.service, "the text of notes and questions is sent to"),
-        ("reranker", settings.reranker.service, "what is reranked is sent to"),
+        ("reranker", settings.reranker.service, "passages to rerank are sent to"),
     ):
         if service is None:
             continue

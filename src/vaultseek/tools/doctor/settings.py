@@ -90,6 +90,6 @@ def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) ->
         elif root is not None and folder and not paths.is_folder(root / folder):
             fault = f"there is no folder {quote(folder)} in {quote(vault)}"
         if fault is not None:
-            message = f"the token {quote(token.name)} sees nothing by {quote(each)}: {fault}"
-            public = "a token sees a vault or folder that is not there"
+            message = f"the token {quote(token.name)} gets nothing from {quote(each)}: {fault}"
+            public = "a token refers to a vault or folder that does not exist"
             yield Finding("team", WARNING, message, "correct sees in [[team.tokens]]", public)

@@ -36,7 +36,7 @@ _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
 _RENAME = "rename those whose names are too long or no UTF-8"
 _REMEDIES = {
-    "not_a_file": "put a copy of the note in place of a link, which is not followed",
+    "not_a_file": "replace the link by a copy of the note; links are not followed",
     "unreadable_folder": _READABLE,
     "unreadable_note": _READABLE,
 }
@@ -116,7 +116,7 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
     check = f"index of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     if not (directory / "ledger.sqlite").exists():
-        yield Finding(check, OK, "there is none yet; it is created when the vault is first opened")
+        yield Finding(check, OK, "not created yet; it is created when the vault is first opened")
         return
     try:
         ledger = examine_ledger(directory / "ledger.sqlite")
@@ -142,11 +142,11 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     except sqlite3.DatabaseError:
         return  # there is no ledger, or it has been reported as damaged
     if not name:
-        yield Finding(check, OK, "there are none yet; they are created when the model is loaded")
+        yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
     advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is rebuilt without the model"
-    public = "the vector store does not match the ledger"
+    public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
@@ -157,10 +157,10 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, str(error), advice)
         return
     if version != name:
-        message = "the vector store is not the one that the ledger names"
+        message = "the vector store does not belong to this index"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
     elif stored < passages and examine_stored(ledger) == examined:
-        message = f"the vector store holds {count(stored, 'passage')}, {passages:,} were put into it"
+        message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"
         yield Finding(check, BROKEN, message, advice)
     else:
         message = f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning"
@@ -190,14 +190,14 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
     finally:
         ledger.close()
     if found.outdated:
-        message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with vectors of other texts"
+        message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with outdated vectors"
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
         message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process ended"
-        advice = "`touch` has a file read again"
+        advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
     if not found.outdated and not found.unread:
-        yield Finding(check, OK, f"{count(found.notes, 'note')} with vectors of the present texts")
+        yield Finding(check, OK, f"{count(found.notes, 'note')} with up-to-date vectors")
 
 
 def _first(names: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
         return SUCCESS
     if not invocation.json:
         print_error(
-            f"the numbers of {place} differ from the ledger's, or searches find other notes than before"
+            f"the counts in {place} differ from the index, or searches find different notes than before"
         )
     return DIFFERENT
 

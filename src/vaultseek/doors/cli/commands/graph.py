@@ -204,7 +204,7 @@ def _routes(answer: JSON, terminal: Terminal) -> str:
 def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]:
     for step in route:
         if step["by"] == "meaning":
-            remark = f"~ no link, near in meaning ({step['cosine']:.2f})"
+            remark = f"~ no link, similar in meaning ({step['cosine']:.2f})"
             yield f"    {terminal.paint(remark, 'yellow')}"
         elif step["by"] == "link":
             text = terminal.fit(clean(step["text"] or ""), LINE_CHARS)

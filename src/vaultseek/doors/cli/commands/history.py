@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("what", required=False, metavar="[QUERY|NOTE]")
-@click.option("--forget", is_flag=True, help="Forget a query or a note; without one, everything.")
+@click.option("--forget", is_flag=True, help="Forget one query or note, or everything.")
 @click.option("--off/--on", "off", default=None, help="Stop or resume recording.")
 @limit_option("Show at most N.", default=20)
 @json_option()
@@ -32,8 +32,8 @@ def history(
 ) -> int:
     """Show the notes you opened, and from which searches.
 
-    The latest come first. Notes that you open come higher when you ask the same again. All of this stays in
-    the index of the vault.
+    The latest come first. Notes you open rank higher when you repeat the search. All of this stays in the
+    index of the vault.
 
     \b
     vaultseek history

@@ -132,7 +132,7 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
     for link in answer["backlinks"]:
         yield place_and_text(link, link.get("text"), terminal, answer)
     if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
-        yield "No links: it has none, and no other note links to it."
+        yield "No links: the note has none, and no other note links to it."
 
 
 def _neighbors(answer: JSON, terminal: Terminal) -> str:

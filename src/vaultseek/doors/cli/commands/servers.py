@@ -42,7 +42,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
     from vaultseek.doors.mcp.notes import Place
 
     if port is not None and not http:
-        raise UsageError("--port is for --http; add that, or leave out the port")
+        raise UsageError("--port needs --http; add it, or leave out --port")
     require_extra("mcp", "vaultseek mcp")
     collect_as_usual()
     params = invocation.params()
@@ -56,7 +56,9 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
 
         def announce(address: str, token_file: Path) -> None:
             click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
-            click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')
+            click.echo(
+                f'Clients send the header "Authorization: Bearer TOKEN", with the token in {token_file}'
+            )
 
         serve_http(start, place, number, announce, structured=structured)
     else:

@@ -39,7 +39,7 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Deny the daemon network and write access, with systemd. By default if users may do so.",
+    help="Have systemd deny the daemon network and write access. By default if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:

@@ -264,7 +264,7 @@ def _written(row: JSON, id: str) -> str:
     "--this",
     metavar="NOTE",
     shell_complete=completed_by(complete_note),
-    help="Note that the formulas of a base call this.",
+    help="The note that `this` means in the formulas of a base.",
 )
 @click.option(
     "--columns",
@@ -322,7 +322,7 @@ def table(
     from vaultseek.doors.addresses import is_table_file
 
     if summary and format_ == "csv":
-        raise UsageError("--summary needs a place that CSV does not have; use --format md or json")
+        raise UsageError("CSV has no place for --summary; use --format md or json")
     text = " ".join(unescaped(word) for word in source)
     params: JSON = {"limit": limit}
     if is_table_file(text):
@@ -372,5 +372,5 @@ def _refuse_columns(*given: object) -> None:
 def _assigned(text: str) -> tuple[str, str]:
     column, sign, name = text.rpartition("=")
     if not (sign and column.strip() and name.strip()):
-        raise UsageError(f"--summary {text} names no figure; write it as rating=Average")
+        raise UsageError(f"--summary {text}: unknown summary; write it as rating=Average")
     return column.strip(), name.strip()

@@ -54,6 +54,6 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
         "For config.toml of the server:\n",
         "[[team.tokens]]",
         *(f"{key} = {format_value(getattr(made, key))}" for key in ("name", "sha256", "sees")),
-        "\nFor whoever uses it, as daemon.tcp (mode 0600) beside the socket, with the port of the tunnel:\n",
+        "\nFor the token's user: save as daemon.tcp (mode 0600) beside the socket, with the tunnel's port:\n",
         json.dumps(of_client),
     )

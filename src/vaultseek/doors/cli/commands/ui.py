@@ -35,8 +35,8 @@ WINDOWED = (
 def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
 
-    Serves one page on a port of this computer and opens it. Only the browser that opens the address gets
-    in. The page ends with this command: with Ctrl-C, with the terminal, or after an hour without use.
+    Serves one page on a port of this computer and opens it. Only the browser that opens the address has
+    access. The page stops with this command: on Ctrl-C, when the terminal closes, or after an idle hour.
 
     \b
     vaultseek ui
@@ -49,8 +49,10 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
     def announce(address: str, lasts: bool) -> None:
         click.echo(f"Your notes are at {address}")
         place = address.partition("#")[0]
-        click.echo(f"It lets one browser in{f', for which then {place} is enough' if lasts else ''}.")
-        click.echo("Ctrl-C ends the page.")
+        click.echo(
+            f"This link works in one browser{f'; after that, {place} is enough there' if lasts else ''}."
+        )
+        click.echo("Press Ctrl-C to stop.")
         if not no_browser and not webbrowser.open(address):
             click.echo("No browser could be opened; copy the address into one.")
 

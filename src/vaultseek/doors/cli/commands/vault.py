@@ -70,7 +70,7 @@ def add(
 
 @vault.command()
 @_name_argument
-@click.option("--delete-index", is_flag=True, help="Delete its index, too. Notes are never deleted.")
+@click.option("--delete-index", is_flag=True, help="Also delete its index. Notes are never deleted.")
 @json_option()
 @local_options
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:

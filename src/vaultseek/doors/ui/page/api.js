@@ -22,7 +22,7 @@ async function post(name, body) {
       redirect: "error",
     });
   } catch {
-    throw new Refusal("This page has ended with its command. Run `vaultseek ui` again.", "ended", 0);
+    throw new Refusal("The command of this page has ended. Run `vaultseek ui` again.", "ended", 0);
   }
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({ error: { message: response.statusText, code: "internal" } }));

@@ -14,7 +14,7 @@ const OPERATORS = [
   ["is:", "current, superseded or stale"],
   ["ext:", "an ending of the file's name"],
   ["modified:", "a day, a month, or today, yesterday"],
-  ["created:", "the same, for when it was made"],
+  ["created:", "the same, for the creation date"],
   ["after:", "changed since a day"],
   ["before:", "changed before a day"],
 ];

@@ -56,7 +56,7 @@ async function walk(page) {
   try {
     const { routes, partial } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
     const reasons = partial.map((lane) => lane.reason).join("; ");
-    const meaning = reasons ? `meaning was not asked: ${reasons}` : "nothing there is near in meaning";
+    const meaning = reasons ? `search by meaning was left out: ${reasons}` : "nothing there is similar in meaning";
     return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links lead to ${page.path.to}, and ${meaning}.` };
   } catch (error) {
     return { route: [], trouble: error.message };
@@ -149,7 +149,7 @@ function ofVault(map, { route, trouble }, page, width, height) {
 function path(route, page) {
   const steps = route.map((step) => {
     const target = { note: step.path, of: page.mapped, line: 0, anchor: "" };
-    const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, near in meaning" : "";
+    const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, similar in meaning" : "";
     return el("li", {}, el("a", { href: page.address(target), onclick: page.follow(target) }, step.title), by ? el("p", {}, by) : null);
   });
   return el("div", { class: "route" },

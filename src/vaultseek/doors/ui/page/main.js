@@ -205,7 +205,7 @@ function showSaved() {
   byId("save").textContent = saved ? "★" : "☆";
   byId("save").setAttribute("aria-pressed", String(saved));
   byId("save").setAttribute("aria-label", "Save this search");
-  byId("save").title = saved ? "Saved: ↑ in the empty box offers it" : "Save this search";
+  byId("save").title = saved ? "Saved: press ↑ in the empty box to use it" : "Save this search";
 }
 
 /** Offer the saved queries, and those that led to a note lately. */

@@ -102,7 +102,7 @@ function measurement(vault) {
     if (!box.open) return;
     try {
       const { report, time } = await ask("report", { vault });
-      body.replaceChildren(...(report ? plots(report, time) : [el("p", {}, "Not measured yet: vaultseek evaluate needs queries and judgements of yours.")]));
+      body.replaceChildren(...(report ? plots(report, time) : [el("p", {}, "Not measured yet: vaultseek evaluate needs your own queries and judgements.")]));
     } catch (error) {
       body.replaceChildren(el("p", { class: "trouble" }, error.message));
     }
