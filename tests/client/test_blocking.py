@@ -261,7 +261,7 @@ def test_a_request_that_ends_the_daemon_is_repeated_once_only(listening):
     first = play(listening, GREETING, died)
     client = Client()
     second = play(listening, encode({"jsonrpc": "2.0", "id": 3, "result": {}}), died)
-    with pytest.raises(Unavailable, match='went away before it answered "search"'):
+    with pytest.raises(Unavailable, match='disconnected before it answered "search"'):
         client.search("x")
     client.close()
     first.join(10)

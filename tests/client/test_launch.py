@@ -146,7 +146,7 @@ def test_a_daemon_that_cannot_start_is_reported_with_its_last_line(log, monkeypa
 
 
 def test_a_daemon_that_dies_without_a_word_is_reported_with_its_status(log):
-    with pytest.raises(Unavailable, match=f"ended with status -{int(signal.SIGKILL)}; its log is"):
+    with pytest.raises(Unavailable, match=f"exited with status -{int(signal.SIGKILL)}; see its log"):
         start_daemon(failing("import os; os.kill(os.getpid(), 9)"), log, PATIENCE)
 
 

@@ -119,14 +119,14 @@ async def searcher(settings: Settings, indexers: dict[str, OpenVault]) -> AsyncI
 async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, server):
     assert await searcher.partial() == (set(NAMES), {})
     await asyncio.to_thread(indexers["boats"].engine.backend.empty)
-    being_read = Reason("being_read", "40 of 90 notes are still to be read")
+    being_read = Reason("being_read", "40 of 90 notes have not been read yet")
     await asyncio.to_thread(say, indexers["garden"], "indexing", being_read)
     await searcher.look()
     found, partial = await searcher.partial()
     assert {"garden", "wiki"} <= found
     assert partial.keys() == {"boats", "garden"}
     assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
-    assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes are still to be read")
+    assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes have not been read yet")
 
     await asyncio.to_thread(server.stop)
     try:

@@ -208,7 +208,7 @@ async def ask(tmp_path: Path) -> AsyncIterator[Ask]:
         team=TeamSettings(tokens=(allowed,), audit=False),
         searches={"salaries-of-all": "xylophone"},
     )
-    choice = replace(choose_models("hashing"), why="chosen by the notes, 37% of which are not in English")
+    choice = replace(choose_models("hashing"), why="chosen because 37% of the notes are not in English")
     models = ModelSource(choice, WorkerPool(lambda model: WorkerHere()))
     registry = VaultRegistry(settings, models, lambda follower, paths: None)
     handlers = Methods(SettingsFile(None), registry, "").handlers()

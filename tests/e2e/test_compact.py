@@ -51,7 +51,7 @@ def test_nothing_of_a_deleted_note_or_a_former_text_is_left(daemon, vault):
     assert done["freed_bytes"] >= 0
     found = json.loads(daemon.run("search", "--json", "key pot", "--vault", str(root)).stdout)
     assert found["results"][0]["path"] == "Keys.md"
-    assert "Nothing of deleted text is left" in daemon.run("compact", "--vault", str(root)).stdout
+    assert "No deleted text is left" in daemon.run("compact", "--vault", str(root)).stdout
 
 
 def test_the_daemon_compacts_by_itself_a_day_later(daemon, vault, eventually):

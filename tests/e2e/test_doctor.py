@@ -276,7 +276,7 @@ def test_the_remedy_fits_what_is_wrong_with_a_note(vault):
     root = vault(NOTES)
     (root / "a.md").symlink_to("nowhere.md")
     (finding,) = check_notes(KnownVault("vault", root))
-    assert "put a copy of the note in place of a link" in finding.advice
+    assert "replace the link by a copy of the note" in finding.advice
     assert "chmod" not in finding.advice
     (root / "a.md").rename(root / os.fsdecode(b"\xff.md"))
     (finding,) = check_notes(KnownVault("vault", root))
@@ -326,4 +326,4 @@ def test_an_audit_finds_a_vector_of_another_text(doctor, daemon, vault):
         ledger.execute("UPDATE notes SET title = 'Gneiss' WHERE path = '1.md'")
     code, findings = doctor("--audit", "--no-worker")
     assert code == 1
-    assert findings[check]["message"] == "1 note of 3 with vectors of other texts: 1.md"
+    assert findings[check]["message"] == "1 note of 3 with outdated vectors: 1.md"

@@ -286,7 +286,7 @@ async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
             assert len(shown["links"]) <= 200
             seen += [(link["direction"], link.get("resolved") or link["path"]) for link in shown["links"]]
             first = shown["next_first"]
-            assert (f"go on with first={first}" in answer.content[0].text) == (first is not None)
+            assert (f"continue with first={first}" in answer.content[0].text) == (first is not None)
         assert len(seen) == len(set(seen)) == 500
         assert {path for way, path in seen if way == "backlinks"} == many.keys()
         beyond = await client.call_tool("list_links", {"note": "Hub", "first": 501})

@@ -64,7 +64,7 @@ def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
     process = hang(daemon, root, "ledger.commit", eventually)
     os.kill(process.pid, signal.SIGTERM)
     ended(process)
-    assert "stopped in the middle of its work" in daemon.log()
+    assert "stopped before its work was done" in daemon.log()
     daemon.run("index", "--wait", "--vault", str(root))
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 
@@ -88,7 +88,7 @@ def test_a_frozen_daemon_is_named_and_stopped(daemon, vault):
     process.suspend()
     done = daemon.run("search", "granite", "--vault", str(root))
     assert done.returncode != 0
-    assert f"the daemon (pid {process.pid}) does not answer; end it with `vaultseek stop`" in done.stderr
+    assert f"the daemon (pid {process.pid}) does not answer; run `vaultseek stop`" in done.stderr
     done = daemon.run("stop")
     assert (done.returncode, done.stderr) == (0, "")
     assert f"the process {process.pid} was killed; nothing is lost" in done.stdout

@@ -182,11 +182,11 @@ BAD = {
     "name with a slash": (vault_entry("a/b"), "vaults[0].name: expected a plain name"),
     "two of one name": (
         vault_entry("a") + vault_entry("A"),
-        'vaults[1].name: expected a name of its own, found "A" again',
+        'vaults[1].name: expected a unique name, found "A" again',
     ),
     "two of one path": (
         vault_entry("a") + vault_entry("b", "./notes/"),
-        "vaults[1].path: expected a folder of its own",
+        "vaults[1].path: expected another folder than that of",
     ),
     "no name of a model": (
         '[model]\nname = "x\\u0000y"',
@@ -306,7 +306,7 @@ def test_the_file_is_blamed_where_the_variable_is_right(
 
 def test_a_key_that_is_set_by_both_of_its_names_is_reported(load_text: LoadText) -> None:
     text = "[search]\nsemantic_weight = 1.0\nrrf_vector_weight = 2.0\n"
-    expected = "search.semantic_weight: rrf_vector_weight is another name for it and is set, too"
+    expected = "search.semantic_weight: rrf_vector_weight is another name for it and is also set"
     assert expected in error_message(load_text, text)
     with pytest.raises(UsageError, match="keyword_weight: rrf_keyword_weight is another name for it"):
         with_overrides(SearchSettings(), {"keyword_weight": 1, "rrf_keyword_weight": 2})

@@ -91,7 +91,7 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
     ):
         pass
     assert len(started) == starts
-    line = f"Ray is not up after {seconds:.0f} s and starts again; the daemon embeds meanwhile"
+    line = f"Ray did not start within {seconds:.0f} s and is restarted; the daemon embeds until then"
     assert said == [line] * (starts - 1)
 
 

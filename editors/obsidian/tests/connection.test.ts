@@ -105,8 +105,8 @@ describe("the connection", () => {
 			"Other version",
 			"lacks search/why, note/get",
 		],
-		["something else", { capabilities: {} }, "No daemon", "is no vaultseek daemon"],
-		["one that answers nonsense", null, "No daemon", "is no vaultseek daemon"],
+		["something else", { capabilities: {} }, "No daemon", "is not a vaultseek daemon"],
+		["one that answers nonsense", null, "No daemon", "is not a vaultseek daemon"],
 		["one that never answers", undefined, "No answer", "does not answer"],
 	])("says so of %s, and closes what it opened", async (_, hello, label, reason) => {
 		const folder = await mkdtemp(join(tmpdir(), "vs-"));

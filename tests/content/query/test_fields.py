@@ -63,7 +63,7 @@ def test_dates_and_backlinks_that_the_language_has_no_word_for():
         ({"phrase": "\x00"}, "phrase"),
         ({"property": "status"}, "property"),
         ({"property": "=open"}, "property"),
-        ({"property": "n>abc"}, "'abc' cannot be ordered"),
+        ({"property": "n>abc"}, "'abc' cannot be compared"),
         ({"property": ""}, "property"),
         ({"created_after": "someday"}, "created_after"),
         ({"modified_before": "31 february 2026"}, "modified_before"),

@@ -131,7 +131,7 @@ def test_figures_of_a_part_of_the_rows_are_said_to_be_that(vault):
     text = "views: [{summaries: {rating: Sum}, limit: 3}]"
     assert table(vault, text)["problems"] == []
     answer = table(vault, text, most=2)
-    assert answer["problems"] == ["counts and summaries are of the first 2 of 7 rows alone"]
+    assert answer["problems"] == ["counts and summaries cover only the first 2 of 7 rows"]
 
 
 def test_an_expression_of_many_hyphens_ends_with_the_time_of_a_table(vault):

@@ -110,7 +110,7 @@ def test_where_nothing_opens_a_note_the_error_says_what_to_do(
     assert not started
     programs({"broken": "exit 3"})
     monkeypatch.setenv("EDITOR", "broken")
-    with pytest.raises(UsageError, match=r"^broken ended with exit code 3; set \$VISUAL"):
+    with pytest.raises(UsageError, match=r"^broken exited with code 3; set \$VISUAL"):
         open_notes(NOTE)
 
 

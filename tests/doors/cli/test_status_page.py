@@ -120,13 +120,13 @@ def test_no_vault_and_hardly_anything_known() -> None:
 def test_why_a_vault_has_its_model_and_what_fails_of_the_second() -> None:
     models = {
         "main": "bundled",
-        "why": "chosen by the notes, 4% of which are not in English",
+        "why": "chosen because 4% of the notes are not in English",
         "second": "multilingual-e5-small",
         "second_notes_left": 7,
         "second_problem": "the disk is\x1b full",
     }
     text = " ".join(page(status(vault(models=models)), Terminal(width=200), now=NOW).split())
-    assert "model: bundled (chosen by the notes, 4% of which are not in English)" in text
+    assert "model: bundled (chosen because 4% of the notes are not in English)" in text
     assert "multilingual-e5-small, 7 notes to go; trying again after a failure: the disk is\\x1b full" in text
 
 

@@ -1,6 +1,6 @@
-"""A comparison of an index of some notes with one that would be built now.
+"""Comparison of the index of some notes with a freshly built one.
 
-It reveals what a search does not: outdated vectors, and files that were not read.
+It reveals problems that a search does not show: outdated vectors, and files that were not read.
 """
 
 import random
@@ -13,17 +13,17 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""The problems of notes whose text was not read because of an end that may have had another cause."""
+"""Problems of notes whose text was not read because a process ended, perhaps for another reason."""
 NOTES_AT_ONCE = 100
-"""Notes that are compared before the time is looked at."""
+"""Number of notes compared between two checks of the time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The number of notes compared, and the paths of those that differ.
+    """The number of notes compared, and the paths of notes that differ.
 
-    The vectors of ``outdated`` ones are of other texts; ``unread`` ones are known by name only, since a
-    process ended while it read them.
+    The vectors of ``outdated`` notes belong to other texts; ``unread`` notes are indexed by name only,
+    because a process ended while reading them.
     """
 
     notes: int
@@ -49,7 +49,7 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the notes with a text that counts as stored, and whose vector was never computed."""
+    """Return the notes with a text that counts as stored but whose vector was never computed."""
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

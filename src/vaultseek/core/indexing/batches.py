@@ -1,4 +1,4 @@
-"""Reading many notes in reader processes, batch by batch, and publishing their segments."""
+"""Reading of many notes in batches by reader processes, publishing the segments they write."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from vaultseek.engines.port import Engine
 
 FIRST_NOTES = 64
-"""Notes in the first batches, so that searches find something at once."""
+"""Number of notes in the first batches, small so that searches soon find something."""
 MOST_NOTES = 1024
-"""Most notes in a batch."""
+"""Maximum number of notes in a batch."""
 BATCH_SECONDS = 1.0
-"""Processor time that reading a batch should take."""
+"""Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Attempts with one batch, some notes of which end their process, before it is read in this process."""
+"""Maximum attempts at a batch that crashes its process before it is read in this process."""
 LAST_NOTES = 16
-"""Notes in the last batches at least."""
+"""Minimum number of notes in the last batches."""
 _LOOK_SECONDS = 0.1
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class _Waiting:
 
 
 class BatchReader:
-    """The notes of a vault, read by a pool of processes; a context that ends them."""
+    """Reads the notes of a vault in a pool of processes; a context manager that ends them."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class BatchReader:
         self._pool.close()
 
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
-        """Yield the notes in batches, each to be committed before the next is asked for.
+        """Yield the notes in batches, each to be committed before the next is requested.
 
-        They come as they are read, so that no process waits for one that has longer notes.
+        Batches arrive in the order they finish, so that no process waits for one with longer notes.
         """
         rest = deque(self._numbered(paths))
         jobs: list[_Waiting] = []
@@ -95,7 +95,7 @@ class BatchReader:
                 else:
                     yield self._read_here(waiting.job)
                 continue
-            # The size of the next batches follows from the time of this one.
+            # The time of this batch determines the size of the next ones.
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
             yield result
@@ -118,13 +118,14 @@ class BatchReader:
             yield numbers[path], path, hashes.get(path)
 
     def _job(self, rest: deque[_Note]) -> ReadJob:
-        """Return a job with the first notes of ``rest``; the last jobs are smaller, to end at one time."""
+        """Return a job with the first notes of ``rest``; the last jobs are smaller, so that all end
+        together."""
         size = min(self._size, max(LAST_NOTES, len(rest) // (2 * self._pool.processes)))
         notes = [rest.popleft() for _ in range(min(size, len(rest)))]
         return ReadJob(notes, self._crash_marker.blocked(), self._engine.directory, self._engine.index.rules)
 
     def _try_again(self, waiting: _Waiting, error: OSError | ReaderError) -> bool:
-        """Read a job again without the note that ended its process; false if no process can do it."""
+        """Read a job again without the note that ended its process; return False if no process can do it."""
         if isinstance(error, OSError):
             log.warning("no process can read notes: %s", error.strerror)
             return False

@@ -1,7 +1,7 @@
-"""The counts of a vault in its engine beside those of its ledger, to verify a copy.
+"""Comparison of a vault's counts in its engine and its ledger, to verify a copy.
 
 Texts without a vector (not embeddable, or not embedded yet in a paused vault) and notes that the analysis
-cannot process are in neither count.
+cannot process are left out of both counts.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 
 TRIES = 3
-"""Comparisons begun while the ledger changes; the last one counts."""
+"""Maximum number of comparisons begun while the ledger changes; the last one counts."""
 PAGE_NOTES = 500
 _OTHER_NUMBERS = "it has other numbers of vectors than the ledger"
 _WITH_PROBLEM = (
@@ -24,7 +24,7 @@ _WITH_PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count in the ledger and in the engine, which is None if the engine does not answer."""
+    """A count in the ledger, and in the engine; the latter is None if the engine does not answer."""
 
     of: str
     ledger: int
@@ -32,7 +32,7 @@ class Number:
 
     @property
     def is_same(self) -> bool:
-        """True if the engine has as many as the ledger."""
+        """True if both counts are equal."""
         return self.ledger == self.engine
 
     def as_json(self) -> JSON:
@@ -42,7 +42,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The counts of a vault; ``reason`` is why some of the engine's are missing."""
+    """The counts of a vault; ``reason`` explains missing engine counts."""
 
     words: tuple[Number, ...]
     vectors: tuple[Number, ...]
@@ -56,12 +56,12 @@ class Comparison:
 
     @property
     def is_same(self) -> bool:
-        """True if the engine has all that the ledger has, and nothing else."""
+        """True if the engine has exactly the content of the ledger."""
         return all(number.is_same for number in self.numbers)
 
 
 async def compare(vault: OpenVault) -> Comparison:
-    """Count what ledger and engine have, again if the ledger changes meanwhile. Raises Unavailable."""
+    """Count the contents of ledger and engine, repeating if the ledger changes. Raises Unavailable."""
     for _ in range(TRIES):
         before = _state(vault)
         comparison = await _compare(vault)
@@ -71,7 +71,7 @@ async def compare(vault: OpenVault) -> Comparison:
 
 
 async def refill(vault: OpenVault, comparison: Comparison) -> None:
-    """Discard what has other numbers than the ledger, and fill it again in the background.
+    """Discard stores whose counts differ from the ledger, and refill them in the background.
 
     Raises WorkerUnavailable.
     """
@@ -95,7 +95,7 @@ async def _compare(vault: OpenVault) -> Comparison:
     ledger = vault.ledger
     counts = ledger.counts()
     notes, passages = await asyncio.to_thread(vault.keyword_index.stored)
-    # No index of words has the passages of a note that broke the analysis.
+    # No word index contains the passages of a note that broke the analysis.
     ids = [row[0] for row in await asyncio.to_thread(ledger.select, _WITH_PROBLEM, "not_indexed")]
     broken = len(await asyncio.to_thread(ledger.chunks.rows, ids)) if ids else 0
     words = Number("notes", counts.notes, notes), Number("passages", counts.chunks - broken, passages)
@@ -109,7 +109,7 @@ async def _compare(vault: OpenVault) -> Comparison:
 
 
 async def _second(vault: OpenVault) -> tuple[Number, ...]:
-    """Return the numbers of the second space, if it has every note."""
+    """Return the counts of the second space, if it contains every note."""
     second = vault.spaces.second
     if second is None or second.pending_count() != 0:
         return ()
@@ -129,9 +129,9 @@ def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> t
 
 
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:
-    """Return how many passages and notes the ledger has no vectors of, for now or for good.
+    """Return how many passages and notes have no vector in the ledger, for now or permanently.
 
-    In a vault that is paused nobody embeds what waits; in others it is on its way.
+    In a paused vault nobody embeds the waiting texts; elsewhere their vectors will follow.
     """
     unembedded = vault.embedding.unembedded
     ids = [row[0] for row in vault.ledger.select(_WITH_PROBLEM, "not_embedded")]

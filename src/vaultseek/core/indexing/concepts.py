@@ -1,8 +1,8 @@
-"""Choose the concept vocabulary of a vault and keep its vectors up to date.
+"""The concept vocabulary of a vault: choosing its terms and keeping their vectors up to date.
 
-It serves query expansion and is built only on demand: by the settings, or by a request. From then on it
-follows the notes in the background, with a delay: a vocabulary changes little from one save to the next, and
-choosing it means reading all words of the vault.
+It is used for query expansion and built only on demand, by the settings or a request. From then on it follows
+the notes in the background with a delay: it changes little from one save to the next, and choosing it
+requires reading all words of the vault.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ if TYPE_CHECKING:
     from vaultseek.store.keyword.lane import KeywordLane
 
 CONCEPT_NAMES = 2_000
-"""Tags, titles and aliases in the vocabulary, unless words leave more room."""
+"""Maximum number of tags, titles and aliases in the vocabulary, unless words leave more room."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
-"""A word in a greater share of the notes does not distinguish them."""
+"""Maximum share of the notes that contain a word; more common words do not distinguish notes."""
 CONCEPT_QUIET_SECONDS = 2.0
-"""Time for which changes are collected before they are counted."""
+"""Seconds for which changes are collected before they are counted."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
-"""When fewer notes than that share have changed, the vocabulary is refreshed after this long."""
+"""Seconds after which the vocabulary is refreshed if fewer notes than that share have changed."""
 
 log = logging.getLogger(__name__)
 BEING_BUILT = "the concept vocabulary is being built; try again in a moment"
 
 
 class Concepts:
-    """One vault's concept vocabulary, kept in ``directory``. ``keyword`` returns the keyword index."""
+    """One vault's concept vocabulary, stored in ``directory``. ``keyword`` returns the keyword index."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Concepts:
         self.wake = asyncio.Event()
         self.enabled = False
         self.problem: str | None = None
-        """Reason for which the last refresh failed, or None."""
+        """Reason for the failure of the last refresh, or None."""
         self._file = directory / FILE_NAME
         self._model = model
         self._ledger = ledger
@@ -100,8 +100,8 @@ class Concepts:
     async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return up to ``count`` concepts nearest to the unit vector of the text, ``floor`` or nearer.
 
-        Each adds a word that neither the text nor a nearer concept has, compared by stems. Raises Unavailable
-        while there is no vocabulary.
+        Each adds a word stem that is missing from the text and from nearer concepts. Raises Unavailable until
+        there is a vocabulary.
         """
         self.enable()
         await self._read()
@@ -112,7 +112,7 @@ class Concepts:
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
-            # The file's vectors are not of the model that it names.
+            # The file's vectors do not come from the model that it names.
             self._vocabulary, self._revision = None, -1
             self.wake.set()
             raise Unavailable(BEING_BUILT, "being_built") from None
@@ -131,7 +131,7 @@ class Concepts:
             previous = self._vocabulary
             try:
                 vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
-            except ValueError:  # the stored vectors have another length, whatever model they name
+            except ValueError:  # the stored vectors have a different length, although the model name matches
                 vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()
@@ -139,7 +139,7 @@ class Concepts:
                 await self._write(vocabulary)
 
     def due_in(self) -> float | None:
-        """Return the seconds until a refresh is worthwhile; None if nothing has changed."""
+        """Return the seconds until a refresh is worthwhile; None if nothing changed."""
         if self._revision < 0:
             return 0.0
         if self._revision == self._ledger.revision:
@@ -151,7 +151,7 @@ class Concepts:
 
     @property
     def is_built(self) -> bool:
-        """True if there is a vocabulary, even an old one."""
+        """True if there is a vocabulary, even an outdated one."""
         return self._vocabulary is not None
 
     async def _read(self) -> None:
@@ -165,7 +165,7 @@ class Concepts:
         return ConceptVocabulary.build(self._model, terms, {**known, **new})
 
     async def _embed(self, terms: list[str]) -> dict[str, Any]:
-        """Embed the terms, in batches between which other background work gets its turn."""
+        """Embed the terms in batches, giving other background work its turn in between."""
         vectors: dict[str, Any] = {}
         for start in range(0, len(terms), BATCH_TEXTS):
             batch = terms[start : start + BATCH_TEXTS]
@@ -176,7 +176,7 @@ class Concepts:
         return vectors
 
     async def _write(self, vocabulary: ConceptVocabulary) -> None:
-        """Write the file; without it the next start only has to build the vocabulary again."""
+        """Write the file; if that fails, the next start builds the vocabulary again."""
         try:
             await asyncio.to_thread(write_vocabulary, vocabulary, self._file)
         except OSError as error:
@@ -184,7 +184,7 @@ class Concepts:
 
 
 async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
-    """Keep an enabled vocabulary up to date while the vault ``is_idle``: passages are embedded first.
+    """Keep an enabled vocabulary up to date while the vault ``is_idle``, so that passages are embedded first.
 
     ``concepts.wake`` is set when notes may have changed.
     """
@@ -211,7 +211,7 @@ async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
             if problem != concepts.problem:
                 log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
             concepts.problem = problem
-            # Wait even if notes change: choosing the terms again costs more than it is likely to bring.
+            # Wait even if notes change: choosing the terms again costs more than it would gain.
             await asyncio.sleep(pause)
             pause, delay = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
 
@@ -226,7 +226,7 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 
 
 def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
-    """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
+    """Return the vault's concepts and how many notes each is in, up to ``CONCEPT_TERMS``.
 
     * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
       of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
@@ -235,7 +235,7 @@ def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
       own passages do not, and a word of every tenth note leads everywhere.
 
     Names of more than a few words are sentences, whose notes have vectors of their own. Identifiers and dates
-    are found by words alone.
+    are left to the keyword search.
     """
     usable = (entry for entry in _names(ledger) if _is_name(entry[0], keyword))
     names = dict(islice(usable, CONCEPT_TERMS))
@@ -260,7 +260,7 @@ def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordLane, count: i
 
 
 def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Yield tags, then titles and aliases, the most important first; each once, however it is spelled."""
+    """Yield tags, then titles and aliases, most important first, without duplicate spellings."""
     seen: set[str] = set()
     tags = ledger.select("SELECT tag, COUNT(*) FROM tags GROUP BY tag ORDER BY 2 DESC, 1")
     for name, notes in (*((_spaced(tag), notes) for tag, notes in tags), *_titles(ledger)):
@@ -286,7 +286,7 @@ def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
 
 
 def _spaced(name: str) -> str:
-    """Return a name as words: ``work/sump-pumps`` as ``work sump pumps``."""
+    """Return a name as words: ``work/sump-pumps`` becomes ``work sump pumps``."""
     return " ".join(name.translate(_JOINTS).split())
 
 
@@ -311,7 +311,7 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 
 
 def _is_word(word: str) -> bool:
-    """True for a word of letters; two are enough in scripts without spaces, where pairs stand for words."""
+    """True for a word of letters; two suffice in unspaced scripts, where pairs serve as words."""
     letters = sum(map(str.isalpha, word))
     least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS
     return letters == len(word) and least <= letters <= CONCEPT_CHARS and fold(word) not in STOP_WORDS

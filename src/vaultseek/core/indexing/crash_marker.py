@@ -1,8 +1,8 @@
-"""Record on disk which note is being parsed, so that the next process knows what crashed the last one.
+"""An on-disk record of the note being parsed, so that the next process knows what crashed the last.
 
-A crash in native code leaves no exception behind. The key of each note is written before it is parsed, to the
-page cache and no further: it has to outlive the process, not the machine. A note whose content crashed the
-process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another program counts for less.
+A crash in native code leaves no exception behind. The key of each note is written before it is parsed, only
+to the page cache, because it must survive the process, not the machine. A note whose content crashed the
+process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another program counts less.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from vaultseek.base.model import Problem
 from vaultseek.base.paths import read_json, write_atomically
 
 MAX_CRASHES = 2
-"""Crashes while parsing a note after which it is skipped."""
+"""Number of crashes while parsing a note at which it is skipped."""
 _MAX_KILLS = MAX_CRASHES * CRASH_KILLS
 KEY_BYTES = 64 * 1024
 
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 
 
 class CrashMarker:
-    """The notes that crashed the process, and the one that is being parsed. Raises OSError on disk errors."""
+    """Notes that crashed the process, and the note being parsed. Raises OSError on disk errors."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """The weight of the crashes, in kills by another program."""
+        """Weight of the crashes, counted in kills by another program."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
@@ -46,7 +46,7 @@ class CrashMarker:
         os.close(self._descriptor)
 
     def abandon(self) -> None:
-        """Leave no mark from now on, in any thread: the process may be ended, which is no crash."""
+        """Leave no mark from now on, in any thread: ending the process is then not a crash."""
         with contextlib.suppress(OSError):
             self._file.unlink()
 
@@ -55,11 +55,11 @@ class CrashMarker:
         return bool(self._kills) and self._kills.get(crash_key(path, digest), 0) >= _MAX_KILLS
 
     def blocked(self) -> list[str]:
-        """Return the keys of all contents that have crashed their reader too often."""
+        """Return the keys of all contents that crashed their reader too often."""
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Count the end of another process that parsed this content; it weighs as much as so many kills."""
+        """Count the end of another process that parsed this content, with the weight of this many kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager
@@ -84,7 +84,7 @@ class CrashMarker:
 
 
 def crash_key(path: str, digest: bytes) -> str:
-    """Return the name under which crashes of this content are counted."""
+    """Return the key under which crashes of this content are counted."""
     return f"{digest.hex()} {path}"
 
 

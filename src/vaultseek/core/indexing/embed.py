@@ -1,8 +1,7 @@
-"""Sync the store of a vector space with the ledger: embed the texts that it lacks, notes before passages and
-the newest first.
+"""Sync of a vector store with the ledger: missing texts are embedded, notes before passages, newest first.
 
-Every step can be repeated: vectors go to the ledger before they go to the store, and the entry of what the
-store lacks is removed after it has it. A lost store is rebuilt from the ledger without the model.
+Every step can be repeated: vectors go to the ledger first and then to the store, and only then is the entry
+of the missing text removed. A lost store is rebuilt from the ledger without the model.
 """
 
 import asyncio
@@ -41,22 +40,22 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.vectors import SpaceTable
 
 WAITING_TEXTS = 2048
-"""Entries read from the ledger at once."""
+"""Number of entries read from the ledger at once."""
 STORE_SECONDS = 1.0
-"""Time after which computed vectors are stored, so that they can be searched."""
+"""Seconds after which computed vectors are stored, so that they can be searched."""
 
 LIST_SECONDS = 0.5
-"""Time that one call may take to find texts without a vector."""
+"""Maximum seconds that one call spends searching for texts without a vector."""
 _LENGTH_ERROR = 1e-3
 log = logging.getLogger(__name__)
 _NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; it is searched by word only")
 
 
 class Embedding:
-    """One vector space of a vault: its store, and the steps that sync it with the ledger, a batch each.
+    """One vector space of a vault: its store, and its sync with the ledger in steps of one batch.
 
-    ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the model
-    of the previous one. ``space`` is what the store lacks, that of the first space by default.
+    ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the
+    previous spec's model. ``space`` lists what the store lacks; the default is the first space's.
     """
 
     def __init__(
@@ -73,11 +72,11 @@ class Embedding:
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
         self.retry = asyncio.Event()
-        """Set when what failed should be tried again without waiting any longer."""
+        """Set when a failed step should be retried without further waiting."""
         self.store = directory / store_folder(spec.name)
         """The path of the store."""
         self.may_hold_removed = True
-        """True if the store may contain vectors of chunks and notes that are gone from the ledger."""
+        """True if the store may contain vectors of chunks and notes that were removed from the ledger."""
         self.ready = False
         self._ledger = ledger
         self._worker = worker
@@ -85,19 +84,19 @@ class Embedding:
         self._space = space or ledger.space
         self.rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec, self._space)
-        """The texts that have no vector in the store."""
+        """The texts without a vector in the store."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
-        self._refused_tried = self._space is not ledger.space  # only of the first space they are known
+        self._refused_tried = self._space is not ledger.space  # known for the first space only
         self._queue = EmbeddingQueue(ledger, self.unembedded)
 
     async def step(self) -> bool:
-        """Store one batch of vectors; false if there is nothing left to do.
+        """Store one batch of vectors; return False if nothing is left to do.
 
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger names no store if the engine turned out to be another one.
+            # The ledger names no store if the engine turned out to be a different one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -105,7 +104,7 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            # Else texts are missing: a note was stored a moment ago.
+            # Otherwise texts are missing, because a note was stored a moment ago.
             if not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False
@@ -115,32 +114,32 @@ class Embedding:
 
     @property
     def has_previous(self) -> bool:
-        """True while the store of the previous spec answers."""
+        """True while the store of the previous spec answers queries."""
         return self._migration.previous is not None
 
     @property
     def is_current(self) -> bool:
-        """True if queries are embedded with the model of ``spec``, not with the one before."""
+        """True if queries are embedded with the model of ``spec`` rather than the previous one."""
         return self._migration.is_same_model
 
     def release_previous(self) -> None:
-        """Release the worker of the model of the previous spec, because the vault is closed."""
+        """Release the worker of the previous spec's model, because the vault is closed."""
         self._migration.release_model()
 
     async def rest(self) -> None:
-        """Return when there may be something to embed."""
+        """Wait until there may be something to embed."""
         await self.wake.wait()
 
     async def open(self) -> None:
-        """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged.
+        """Open the store for searches without embedding anything. Raises WorkerUnavailable or IndexDamaged.
 
-        One of a ledger that is only read is waited for: it is ready once it was begun elsewhere.
+        For a read-only ledger, wait until another process has created the store.
         """
         if not self.ready or not self._space.store():
             await self._open_store()
 
     async def copy(self) -> None:
-        """Store the vectors that the ledger has without embedding any.
+        """Store the vectors that the ledger already has, without embedding any.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
@@ -151,9 +150,9 @@ class Embedding:
                 await self._put(known)
 
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
-        """Return up to ``limit`` texts by key that have no vector, and the position to go on at.
+        """Return up to ``limit`` texts without a vector, by key, and the position to continue from.
 
-        They come oldest entry first, while ``step`` begins with the newest notes, so that both meet once.
+        The oldest entries come first, while ``step`` begins with the newest notes, so the two meet only once.
         """
         texts: dict[str, str] = {}
         end = time.monotonic() + LIST_SECONDS
@@ -168,9 +167,9 @@ class Embedding:
         return texts, position
 
     async def keep(self, vectors: Mapping[str, Vectors]) -> int:
-        """Keep vectors that a cluster computed, by key; return how many are usable and new.
+        """Store vectors computed by a cluster, by key; return how many are usable and new.
 
-        Only unit vectors of the model's length are kept; the other texts are embedded here. Raises
+        Only unit vectors of the model's dimension are accepted; other texts are embedded here. Raises
         WorkerUnavailable.
         """
         if self._worker.state.dimension is None:
@@ -188,14 +187,14 @@ class Embedding:
         return len(new)
 
     async def stored(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
+        """Return how many vectors of passages and of notes the store contains. Raises WorkerUnavailable."""
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
-        """Return the nearest passages and notes, from the previous store while this one is not full.
+        """Return the nearest passages and notes, from the previous store until this one is full.
 
-        Removed ones may be among them, if ``may_have_removed``. Raises WorkerUnavailable, or IndexDamaged,
-        also if the vectors are gone.
+        They may include removed ones if ``may_have_removed``. Raises WorkerUnavailable, or IndexDamaged,
+        which includes missing vectors.
         """
         previous = self._migration.previous
         if previous is not None:
@@ -217,12 +216,12 @@ class Embedding:
 
     @property
     def may_have_removed(self) -> bool:
-        """True if an answer may have passages and notes that the ledger no longer has."""
+        """True if an answer may contain passages and notes that were removed from the ledger."""
         return self.may_hold_removed or self.has_previous or self.has_orphans
 
     @property
     def has_orphans(self) -> bool:
-        """True if the store has vectors of passages or notes that the ledger no longer has."""
+        """True if the store has vectors of passages or notes that were removed from the ledger."""
         return any(self._space.orphans(1))
 
     async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
@@ -235,10 +234,10 @@ class Embedding:
         return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
-        """Discard the vector store, later if that was done a moment ago.
+        """Discard the vector store, with a delay if that was done a moment ago.
 
-        The next step begins a new one, of the vectors that the ledger has. One of a ledger that is only read
-        stays: the next ``open`` looks at it again.
+        The next step creates a new one from the ledger's vectors. A read-only ledger's store is kept; the
+        next ``open`` checks it again.
         """
         self.ready = False
         if self._ledger.is_read_only:
@@ -256,7 +255,7 @@ class Embedding:
             self._rebuilds.begin()
 
     async def _open_store(self) -> None:
-        """Open the store if it is the one that the ledger's entries are about; begin a new one if not."""
+        """Open the store that the ledger's entries describe, or create a new one."""
         self._rebuilds.check()
         await self._discard_damaged()
         version = self._space.store()
@@ -275,7 +274,7 @@ class Embedding:
             failpoint("store.made")
             await self._in_writer(self._space.begin_store, version)
         await self._migration.resume()
-        # A process may have been killed between a write to the store and one to the ledger.
+        # A process may have been killed between writing to the store and to the ledger.
         self.may_hold_removed = not self._worker.counts_quickly or await self.stored() != self._expected()
         self.ready = True
 
@@ -294,13 +293,13 @@ class Embedding:
             await self._store_next()
         except BaseException:
             ahead.cancel()
-            self._queue.clear()  # what was taken is still the first that has no vector
+            self._queue.clear()  # the items taken are still the first without a vector
             raise
         await ahead
         return True
 
     async def _store_next(self) -> None:
-        """Store the vectors of the texts at hand: those that are known, or some that are embedded now."""
+        """Store the vectors of the loaded texts: known ones, or some that are embedded now."""
         embedded = self._queue.take_known() or await self._embed_some()
         try:
             await self._put(embedded)
@@ -337,10 +336,10 @@ class Embedding:
         return counts.chunks - chunks, counts.notes - notes
 
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
-        """Remove the entries of items, but of those whose notes have changed since: these have other texts.
+        """Remove the entries of items, except those whose notes changed since and have other texts.
 
-        None of them if another store was begun meanwhile, which has another ``version``. A failed text counts
-        as stored, or it would be tried again forever. Runs in the writer thread.
+        Removes nothing if another store, with another ``version``, was created since. A failed text counts as
+        stored; otherwise it would be retried forever. Runs in the writer thread.
         """
         if self._space.store() != version:
             return
@@ -354,9 +353,9 @@ class Embedding:
         self._space.remove_stored(*_numbers(items))
 
     async def _embed_some(self) -> list[Item]:
-        """Return texts with their vectors, after the ledger has stored these.
+        """Embed texts and return them with their vectors, which are already in the ledger.
 
-        They are embedded batch after batch for a while, because a write costs more than a batch.
+        Embeds several batches in a row, because a write costs more than a batch.
         """
         items: list[Item] = []
         new: dict[str, bytes] = {}
@@ -370,7 +369,7 @@ class Embedding:
                 if not items:
                     raise
                 self._queue.clear()
-                break  # what was computed is kept; the next step meets the trouble
+                break  # keep what was computed; the next step will hit the problem again
             self.rate.add(len(vectors))
             items += batch
             new |= vectors
@@ -390,7 +389,7 @@ class Embedding:
 
 
 def _is_unit(vector: Vectors, dimension: int | None) -> bool:
-    """Return whether this is a finite vector of length 1, with ``dimension`` numbers if that is known."""
+    """Return whether this is a finite unit vector, of the given ``dimension`` if known."""
     if vector.ndim != 1 or len(vector) != (dimension or len(vector)) or not np.isfinite(vector).all():
         return False
     return abs(float(np.linalg.norm(vector)) - 1.0) < _LENGTH_ERROR
@@ -406,14 +405,14 @@ async def follow(
     on_problem: Callable[[Reason | None], None],
     is_free: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Keep the store in sync with the ledger, while ``is_free``: other work comes first.
+    """Keep the store in sync with the ledger while ``is_free``, because other work comes first.
 
-    ``on_problem`` is called with what prevents it, or None.
+    Calls ``on_problem`` with the reason that prevents it, or None.
     """
     last_logged: Reason | None = None
     failures = 0
     while True:
-        embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
+        embedding.wake.clear()  # before the step, so that changes during it are not missed
         embedding.retry.clear()
         try:
             busy = is_free() and await embedding.step()

@@ -1,4 +1,4 @@
-"""The texts of a space that wait to be embedded, in the order of the ledger, composed a page at a time."""
+"""The texts of a space that wait for embedding, in ledger order, composed a page at a time."""
 
 import asyncio
 from collections import deque
@@ -7,13 +7,13 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Texts whose order is read at once: it takes as long for one as for all."""
+"""Number of texts whose order is read at once; reading one takes as long as reading all."""
 
 
 class EmbeddingQueue:
-    """A page of texts at hand, and the next one, which `look_ahead` composes while the first is embedded.
+    """The current page of texts, and the next one, which `look_ahead` composes while the first is embedded.
 
-    A change of the ledger puts it in order again. For one event loop; the texts are composed in threads.
+    A change of the ledger reorders it. For one event loop; texts are composed in threads.
     """
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
@@ -26,13 +26,13 @@ class EmbeddingQueue:
         self._revision = -1
 
     async def fill(self) -> bool:
-        """Have a page at hand; false if every vector is stored."""
+        """Load a page if there is none; return False if every vector is stored."""
         if self._revision != self._ledger.revision:
             self.clear()
             self._revision = self._ledger.revision
         if not self._page:
             await self.look_ahead()
-            if not self._next_page:  # now nothing is on its way, and all that has no vector waits
+            if not self._next_page:  # now nothing is in progress, and all texts without a vector are waiting
                 self._of_notes, numbers = await asyncio.to_thread(self._unembedded.order, ORDERED_TEXTS)
                 self._numbers = deque(numbers)
                 await self.look_ahead()
@@ -40,7 +40,7 @@ class EmbeddingQueue:
         return bool(self._page)
 
     async def look_ahead(self) -> None:
-        """Compose the next page of the same order, unless that is done."""
+        """Compose the next page in the same order, unless that is done already."""
         order = self._numbers
         if self._next_page or not order:
             return
@@ -51,14 +51,14 @@ class EmbeddingQueue:
             self._next_page = page
 
     def take_known(self) -> list[Item]:
-        """Return the items at hand whose texts were embedded before, and remove them."""
+        """Return and remove the loaded items whose texts were embedded before."""
         known = [item for item in self._page if item.vector is not None]
         if known:
             self._page = deque(item for item in self._page if item.vector is None)
         return known
 
     def take(self, count: int) -> list[Item]:
-        """Return up to ``count`` items at hand, and remove them."""
+        """Return and remove up to ``count`` loaded items."""
         return [self._page.popleft() for _ in range(min(count, len(self._page)))]
 
     def clear(self) -> None:

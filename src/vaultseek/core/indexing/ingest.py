@@ -1,4 +1,4 @@
-"""Read, parse and chunk changed notes, commit them to the ledger, and update the keyword index and graph.
+"""Ingest of changed notes: read, parse, chunk, commit to the ledger, update keyword index and graph.
 
 Everything here runs in the one thread that writes to a vault's ledger. A note is searchable by word, link,
 tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``.
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from vaultseek.engines.port import Engine
 
 BATCH_NOTES = 256
-"""Notes in one commit of the ledger that are read in this process."""
+"""Number of notes per ledger commit when they are read in this process."""
 POOL_NOTES = 400
-"""Notes to read above which other processes read them; these take half a second to start."""
+"""Number of notes above which reader processes are used, which take half a second to start."""
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
@@ -58,18 +58,18 @@ class Indexer:
         self._exclude = tuple(exclude)
         self._ignore = self._rules()
         self.names = Names()
-        """The files that links may lead to; other threads may look names up, but not change them."""
+        """The files that links can point to; other threads may look names up, but not change them."""
         self._are_names_ahead = False
-        """True if the names are those of a commit that is in progress, or that failed."""
+        """True if the names belong to a commit that is in progress or that failed."""
         self._stopped = engine.stopped
 
     def load(self, *, graph: bool = True) -> None:
-        """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
+        """Read the names and the ``graph`` from the ledger, and sync the keyword index."""
         self._load_names()
         if graph:
             self.load_graph()
         if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
-            self._engine.rebuilding = True  # filling it was interrupted, and answers have to say so
+            self._engine.rebuilding = True  # filling was interrupted, and answers must report it
         self._engine.sync(self._ledger)
 
     def _load_names(self) -> None:
@@ -77,17 +77,17 @@ class Indexer:
         self._are_names_ahead = False
 
     def load_graph(self) -> None:
-        """Read the graph from the ledger, or sync it if that is done."""
+        """Read the graph from the ledger, or sync it if already read."""
         if self.graph is not None:
             self.graph.sync(self._ledger)
         elif not self._stopped.is_set():
             self.graph = Graph.of(self._ledger)
 
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
-        """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read again.
+        """Compare disk and ledger at ``paths``, or for the whole vault after rereading its ignore rules.
 
-        Raises VaultMissing if the whole vault is compared and its folder is missing, or Cancelled if
-        ``stop`` is called.
+        Raises VaultMissing if the whole vault is compared and its folder is missing, or Cancelled if ``stop``
+        is called.
         """
         root = self._reader.root
         if paths is not None:
@@ -105,7 +105,7 @@ class Indexer:
     def stop(self) -> None:
         """Stop all work after the current batch; the rest is done after the next start.
 
-        The process may be ended in the middle of that batch, which is not the fault of a note.
+        The process may be ended during that batch without blaming a note.
         """
         self._stopped.set()
         self._crash_marker.abandon()
@@ -116,14 +116,14 @@ class Indexer:
         return self._reader.prepare(paths)
 
     def prune_texts(self) -> None:
-        """Delete the kept texts of files that are gone or have changed."""
+        """Delete the cached texts of files that were removed or changed."""
         rows = self._ledger.select("SELECT hash FROM notes")
         self._reader.files.cache.prune({row[0] for row in rows})
 
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
-        """Index ``changes`` in batches that each leave the vault searchable; return the changed paths.
+        """Index ``changes`` in batches, each leaving the vault searchable; return the changed paths.
 
-        Many notes are read by other processes. Order and number of the batches do not matter for the result.
+        Large sets are read by reader processes. The result does not depend on the order or number of batches.
         Raises Cancelled after ``stop``, with some batches applied.
         """
         total = len(changes.read) + len(changes.moved)
@@ -143,11 +143,11 @@ class Indexer:
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
-        """Return how many notes the ledger has beside those at ``paths``."""
+        """Return how many notes the ledger has besides those at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:
-        """Sync an engine again that did not answer."""
+        """Sync an engine again that did not answer before."""
         if self._engine.problem is not None:
             self._engine.sync(self._ledger)
 
@@ -156,7 +156,7 @@ class Indexer:
             raise Cancelled(CLOSING)
 
     def _batches(self, changes: Changes) -> Iterator[tuple[int, list[str]]]:
-        """Apply the changes; yield the number of notes that were looked at and the changed paths."""
+        """Apply the changes; yield the number of notes examined and the changed paths."""
         hello = self._reader.describe() if len(changes.read) > POOL_NOTES else None
         batches = _split(changes, pooled=hello is not None) if changes else ()
         for batch in batches:
@@ -164,7 +164,7 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
-            if self.graph is None:  # it is read when the notes are, while nothing else is left to do
+            if self.graph is None:  # it is read along with the notes, while nothing else is left to do
                 threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
             with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
@@ -190,9 +190,9 @@ class Indexer:
         unchanged: Sequence[UnchangedNote],
         ids: Sequence[int] = (),
     ) -> list[str]:
-        """Store what was read and the rest of the batch; return the changed paths.
+        """Store the notes that were read and the rest of the batch; return the changed paths.
 
-        If that fails because of one note, the others are stored, and that one has a problem.
+        If one note makes this fail, the others are stored, and that note gets a problem.
         """
         try:
             return self._commit_at_once(batch, rows, unchanged, ids)
@@ -239,9 +239,10 @@ class Indexer:
         unchanged: Sequence[UnchangedNote],
         ids: Sequence[int] = (),
     ) -> list[str]:
-        """Store what was read, and the rest of the batch, in one transaction; return the changed paths.
+        """Store the notes that were read and the rest of the batch in one transaction; return the changed
+        paths.
 
-        ``ids`` are those of the rows, if they were given out before.
+        ``ids`` holds the rows' ids if they were assigned before.
         """
         gone = set(batch.removed) | {old for old, _ in batch.moved}
         if self._are_names_ahead:
@@ -294,7 +295,7 @@ class Indexer:
         return keys
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
-        """Store the new times of unchanged notes, also for an engine."""
+        """Store the new times of unchanged notes, including in an engine."""
         if self._engine.keeps_rows:
             before = self._ledger.copies.times([note.path for note in unchanged])
             other = [note for note in unchanged if before[note.path][1] != note.modified]
@@ -317,9 +318,9 @@ class Indexer:
 
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
-    """Yield removals, attachments and a first note, then notes in batches: one save is one batch.
+    """Yield removals, attachments and a first note, then notes in batches; a single save is one batch.
 
-    If the notes are ``pooled``, those after the first are left out.
+    If the notes are ``pooled``, all but the first are left out.
     """
     yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
     for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):

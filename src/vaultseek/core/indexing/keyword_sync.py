@@ -1,4 +1,4 @@
-"""Sync the keyword index with the ledger, and rebuild it when it cannot be trusted."""
+"""Sync of the keyword index with the ledger, and its rebuild when it cannot be trusted."""
 
 import contextlib
 import logging
@@ -23,13 +23,13 @@ _ASIDE = ".old-"
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
-"""Function that merges segment files of an index, given its folder and the files."""
+"""Function that merges an index's segment files, given its folder and the files."""
 
 
 class KeywordSync(Engine):
-    """The embedded engine: the keyword index in a folder, and the vectors of the worker.
+    """The embedded engine: a keyword index in a folder, and the worker's vectors.
 
-    The writer of the ledger keeps it, so it is always synced, and read by nobody else.
+    The ledger's writer maintains it, so it is always in sync, and no other process reads it.
     """
 
     index: KeywordIndex
@@ -42,7 +42,7 @@ class KeywordSync(Engine):
         self.index = self._open()
 
     def sync(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes to the index; rebuild it from the ledger if it is damaged."""
+        """Apply the ledger's changes to the index, or rebuild it from the ledger if it is damaged."""
         try:
             self._follow(ledger)
             self.rebuilding = False
@@ -51,9 +51,9 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed.
+        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed.
 
-        It fits an index that lacks no other note.
+        It fits if the index lacks no other note.
         """
         removed = self._removed_before(ledger, notes)
         if removed is None:
@@ -69,11 +69,11 @@ class KeywordSync(Engine):
         return True
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
         return self.index.notes_to_merge(purge=purge)
 
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
-        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        """Merge segments once; ``merge`` does it in another process. Return False if no merge is due."""
         if merge is None:
             return self.index.merge_step(purge=purge)
         return self.index.merge_step(lambda files: merge(self.directory, files), purge=purge)
@@ -94,7 +94,7 @@ class KeywordSync(Engine):
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
-        """Begin an empty index. What is in its place is moved aside, so that no part of it can stay there.
+        """Create an empty index, moving any existing one aside so that no part of it remains.
 
         Raises OSError if that fails.
         """
@@ -107,7 +107,7 @@ class KeywordSync(Engine):
         return index
 
     def _remove_aside(self) -> None:
-        """Remove what was moved aside, now or before a kill; what cannot be removed is tried again later."""
+        """Remove indexes that were moved aside, now or before a kill; retry failed removals later."""
         for path in self.directory.parent.glob(f"{self.directory.name}{_ASIDE}*"):
             try:
                 paths.remove(path)
@@ -134,7 +134,7 @@ class KeywordSync(Engine):
     def _apply_documents(
         self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
     ) -> None:
-        """Apply documents; if one of them is the reason that this fails, the index has only its names."""
+        """Apply documents; if one of them makes this fail, index that one by its names only."""
         try:
             self.index.apply(documents, removed, position)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The models of vaults: which each of them gets, and the workers that compute with them."""
+"""The models of vaults: the choice for each vault, and the workers that run them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,14 +24,14 @@ from vaultseek.store.ledger import Ledger
 
 
 class ModelSource:
-    """Chooses the models of vaults by the settings' ``choice``, and has their workers in ``pool``."""
+    """Chooses the models of vaults by the settings' ``choice``, and runs their workers in ``pool``."""
 
     def __init__(self, choice: VaultModels, pool: WorkerPool) -> None:
         self.choice = choice
         self.pool = pool
 
     async def start(self, directories: Iterable[Path]) -> None:
-        """Start the workers that the vaults with these index folders had last; without any the usual one.
+        """Start the workers last used by the vaults with these index folders, or the default worker.
 
         Models take long to load, so this comes before the vaults are opened.
         """
@@ -40,7 +40,7 @@ class ModelSource:
             await self.pool.worker(self.choice.of_vault(share).main).start()
 
     def of_vault(self, options: VaultOptions, directory: Path) -> VaultModels:
-        """Return the models of a vault before it is open. It may read notes, so call it in a thread."""
+        """Return the models of a vault before it is open. May read notes, so call it in a thread."""
         share = kept_share(directory) if self.choice.automatic else 0.0
         if share is None:
             count = self.spec(self.choice.main).count
@@ -48,7 +48,7 @@ class ModelSource:
         return self._usable(share or 0.0)
 
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:
-        """Return the models of a vault by its present notes, and keep the judgement; None without a note."""
+        """Return the models of a vault by its current notes, and remember the result; None without notes."""
         share = share_of_ledger(ledger, self.spec(self.choice.main).count)
         if share is None:
             return None
@@ -57,11 +57,11 @@ class ModelSource:
         return self._usable(share)
 
     def spec(self, model: LocalModel) -> EmbeddingSpec:
-        """Return what determines the vectors of the model, with its tokenizer loaded."""
+        """Return the embedding spec of the model, with its tokenizer loaded."""
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
 
     def _usable(self, share: float) -> VaultModels:
-        """Return the models of a vault with this share; the usual ones if a tokenizer cannot be read."""
+        """Return the models of a vault with this share; the default ones if a tokenizer is unreadable."""
         models = self.choice.of_vault(share)
         try:
             counter_of(models.main)
@@ -71,14 +71,14 @@ class ModelSource:
 
 
 SAMPLED_NOTES = 200
-"""Notes whose beginnings are judged."""
+"""Number of notes whose beginnings are judged."""
 SHARE_FILE = "foreign-share.json"
 
 T = TypeVar("T")
 
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
-    """Return the share of the vault's notes that are not in English; None without a note."""
+    """Return the share of the vault's notes that are not in English; None without notes."""
     rows = ledger.select("SELECT id, path FROM notes ORDER BY path")
     ids = [number for number, path in rows if is_markdown(path)] or [number for number, _ in rows]
     if not ids:
@@ -87,13 +87,13 @@ def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None
 
 
 def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], int]) -> float | None:
-    """Return the same from the files of a vault that has no index yet."""
+    """Return the share of foreign notes from the files of a vault without an index."""
     paths = sorted(file.path for file in scan(root, Ignore(root, tuple(exclude))) if is_markdown(file.path))
     return foreign_share(_beginnings(root, _sample(paths)), count) if paths else None
 
 
 def kept_share(directory: Path) -> float | None:
-    """Return the share that was judged last for the index in ``directory``; None if there is none."""
+    """Return the share last computed for the index in ``directory``; None if there is none."""
     try:
         share = read_json(directory / SHARE_FILE)["foreign_share"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -102,7 +102,7 @@ def kept_share(directory: Path) -> float | None:
 
 
 def keep_share(directory: Path, share: float) -> None:
-    """Keep the share beside the index in ``directory``."""
+    """Store the share next to the index in ``directory``."""
     write_atomically(private_directory(directory) / SHARE_FILE, json.dumps({"foreign_share": share}))
 
 

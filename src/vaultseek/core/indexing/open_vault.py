@@ -1,4 +1,4 @@
-"""An open vault: its ledger, indexes, graph and concept vocabulary, and the queries of a search."""
+"""An open vault: its ledger, indexes, graph and concept vocabulary, and its query methods."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _FILES = (FILE, "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
 
 def open_folder(directory: Path, root: Path) -> IO[bytes]:
-    """Lock the folder of the index of the vault at ``root``, and clear it; return the lock.
+    """Lock and clear the index folder of the vault at ``root``; return the lock.
 
-    Raises AlreadyRunning if another process has it open, and OSError.
+    Raises AlreadyRunning if another process uses it, and OSError.
     """
     lock = paths.lock_directory(paths.private_directory(directory))
     try:
@@ -69,7 +69,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
 
 
 def _remove_links(directory: Path) -> None:
-    """Remove all symbolic links, for writing through one would change its target."""
+    """Remove all symbolic links, because writing through one would change its target."""
     for folder, folders, files in os.walk(directory):
         for name in (*folders, *files):
             path = Path(folder) / name
@@ -81,7 +81,7 @@ def _remove_links(directory: Path) -> None:
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 SECOND_FOLDER = "semantic-2"
-"""Folder of the second vector space in that of the index."""
+"""Folder of the second vector space within the index folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +95,24 @@ class VaultOptions:
     rescan_seconds: float = RESCAN_SECONDS
     max_note_bytes: int = NOTE_PARSE_BYTES
     kinds: tuple[str, ...] = DEFAULT_SWITCHES
-    """The kinds of files that are read beside notes."""
+    """The kinds of files that are read besides notes."""
     paused: bool = False
     """Answer from the index as it is and do not follow the vault."""
     expansion: bool = False
-    """Keep the concept vocabulary from the start: queries are expanded by default."""
+    """Maintain the concept vocabulary from the start, because queries are expanded by default."""
     engine: EngineOptions | None = None
-    """The engine that notes and vectors are kept in; None for the embedded one."""
+    """The engine that stores notes and vectors; None for the embedded one."""
     is_replica: bool = False
-    """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
+    """True for a searcher's vault: it has no folder, and its ledger is a copy of the engine's content."""
 
     @property
     def folder(self) -> Path | None:
-        """The folder with the notes; None for a vault whose folder is elsewhere."""
+        """The folder with the notes; None if it is on another machine."""
         return None if self.is_replica else self.root
 
     @property
     def paused_reason(self) -> Reason:
-        """The reason for what a paused vault cannot do."""
+        """The reason that a paused vault reports for unavailable functions."""
         command = f"vaultseek vault resume {shlex.quote(self.name)}"
         return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
 
@@ -147,7 +147,7 @@ class OpenVault:
         self.activity = Activity()
         self.engine = engine
         self.replica: SearchedShard | None = None
-        """The source of a searcher's vault, a shard; None for a vault with a folder."""
+        """The shard that a searcher's vault is read from; None for a vault with a folder."""
         if options.is_replica and engine.is_remote:
             self.replica = cast("SearchedShard", engine).of_space(embedding.store.name)
         self._worker = worker
@@ -167,11 +167,11 @@ class OpenVault:
         models: VaultModels | None = None,
         pool: WorkerPool | None = None,
     ) -> OpenVault:
-        """Open the index in ``directory``, or begin an empty one; ``load`` of its indexer has to follow.
+        """Open the index in ``directory``, or create an empty one; its indexer's ``load`` must follow.
 
-        ``models`` are those of the vault; without them there is ``spec`` alone. ``pool`` has the workers of a
-        second one, and of one that the settings no longer name while its store answers. Raises AlreadyRunning
-        if another process has it open, and OSError.
+        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers of a
+        second model, and of a former model while its store still answers. Raises AlreadyRunning if another
+        process uses it, and OSError.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
@@ -228,7 +228,7 @@ class OpenVault:
         self._files.close()
 
     async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:
-        """Run ``work`` in the thread that writes, and return its result."""
+        """Run ``work`` in the writer thread and return its result."""
         return await self._writer.run(work, *arguments)
 
     @property
@@ -247,7 +247,7 @@ class OpenVault:
         return self.indexer.graph
 
     def keyword_reason(self) -> Reason | None:
-        """Return why the keyword lane does not cover every note, or None."""
+        """Return why the keyword search does not cover every note, or None."""
         if self.engine.problem is not None:
             return Reason("behind", f"some changes are not in the engine yet: {self.engine.problem}")
         if not self.engine.rebuilding:
@@ -255,21 +255,21 @@ class OpenVault:
         return Reason("being_built", "the keyword index is being rebuilt")
 
     def merge_keyword_segments(self, *, purge: bool = False) -> bool:
-        """Do one merge of the keyword index, a large one in another process; false if none is due.
+        """Merge keyword segments once, large ones in another process; return False if no merge is due.
 
-        With ``purge`` it is due if there is anything of a deleted note.
+        With ``purge``, a merge is due if anything is left of a deleted note.
         """
         return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete the vectors of texts that no note has any more from the ledger, if there are many."""
+        """Delete vectors from the ledger whose texts no note contains any more, if there are many."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
         await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer)
 
     def rebuild_keyword_index(self) -> None:
-        """Rebuild the keyword index, which was found damaged, from the ledger in the background."""
+        """Rebuild the damaged keyword index from the ledger in the background."""
         if not self.engine.rebuilding:
             log.warning("the keyword index of %s is damaged; rebuilding it", self.name)
             self.engine.rebuilding = True
@@ -297,7 +297,7 @@ class OpenVault:
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
     ) -> Sequence[float | None]:
-        """Return how well each text answers the query, in [0, 1]; None for one that came too late.
+        """Return how well each text answers the query, in [0, 1]; None if a result came too late.
 
         Raises WorkerUnavailable.
         """
@@ -306,7 +306,7 @@ class OpenVault:
         return [None if np.isnan(score) else float(score) for score in scores]
 
     def text_of_note(self, row: NoteRow, opening: str) -> str:
-        """Return the text that is embedded for the whole note with this opening of its body."""
+        """Return the text that is embedded for the whole note, given the opening of its body."""
         return self.embedding.spec.note(row, opening).text
 
     def index_state(self) -> JSON:
@@ -315,7 +315,7 @@ class OpenVault:
 
 
 class Advance:
-    """The steps of one vault, as far as they lead on: a store that is filled again and again does not."""
+    """Progress of one vault; refilling a store repeatedly without progress does not count."""
 
     def __init__(self, vault: OpenVault) -> None:
         self.vault = vault
@@ -324,7 +324,7 @@ class Advance:
         self._least = 0
 
     def wait(self) -> None:
-        """Restart the time, during work that has limits of its own."""
+        """Restart the clock during work with limits of its own."""
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:

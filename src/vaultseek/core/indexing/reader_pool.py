@@ -1,7 +1,7 @@
-"""Reader processes of one vault, for as long as many notes are to be read.
+"""Reader processes of one vault, used while many notes are being read.
 
 They read, parse, chunk and invert at low priority, so that the daemon's interpreter is free for searches. A
-note that ends its process, or takes too long, costs that process, not the daemon.
+note that crashes its process, or takes too long, affects only that process.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from vaultseek.engines.port import Engine
 
 PROCESSES = 4
-"""Most readers of one vault."""
+"""Maximum number of readers per vault."""
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Notes in segments above which another process merges them."""
+"""Number of notes in segments above which another process merges them."""
 _END_SECONDS = 1.0
-"""Time in which a process that has closed its pipe has its exit status."""
+"""Seconds within which a process that closed its pipe must have an exit status."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 
 class ReaderError(Exception):
-    """A reader process ended; ``index`` is the number of the note that it was reading, -1 for none.
+    """Raised when a reader process ended; ``index`` is the note that it was reading, -1 for none.
 
     ``outside``: another program ended it.
     """
@@ -76,9 +76,9 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadNotes:
-    """The result of a job: of its first ``done`` notes those that are new, changed or unchanged.
+    """The result of a job: the new, changed and unchanged notes among its first ``done`` notes.
 
-    ``segment`` has the notes of ``indexed``, or is None if it could not be written. ``seconds`` is the
+    ``segment`` contains the notes in ``indexed``, or is None if it could not be written. ``seconds`` is the
     processor time.
     """
 
@@ -90,10 +90,10 @@ class ReadNotes:
 
 
 class ReaderPool:
-    """A few reader processes, started when they are needed; ``close`` ends them."""
+    """A few reader processes, started on demand; ``close`` ends them."""
 
     def __init__(self, hello: Mapping[str, Any], processes: int | None = None) -> None:
-        """``hello`` is what ``NoteReader.describe`` returns."""
+        """``hello`` is the result of ``NoteReader.describe``."""
         self.processes = processes or min(PROCESSES, processor_count())
         self._hello = hello
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")
@@ -103,15 +103,15 @@ class ReaderPool:
         self._closed = False
 
     def read(self, job: ReadJob) -> Future[ReadNotes]:
-        """Read notes in one of the processes. The future raises ReaderError or OSError."""
+        """Read notes in one of the processes. The returned future raises ReaderError or OSError."""
         return self._threads.submit(self._in_reader, lambda reader: reader.read(job))
 
     def merge(self, step: Callable[[ReaderProcess], bool]) -> Future[bool]:
-        """Call ``step`` with a reader, which can merge segments."""
+        """Call ``step`` with a reader that can merge segments."""
         return self._threads.submit(self._in_reader, step)
 
     def close(self) -> None:
-        """End the processes, also in the middle of a job."""
+        """End the processes, even in the middle of a job."""
         with self._lock:
             self._closed = True
             for reader in self._readers:
@@ -208,9 +208,9 @@ class ReaderProcess:
 
 
 def merge_step(engine: Engine, *, purge: bool = False) -> bool:
-    """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
+    """Merge keyword segments once, large ones in a separate process; return False if no merge is due.
 
-    Raises what ``KeywordIndex.merge_step`` raises.
+    Raises as ``KeywordIndex.merge_step``.
     """
     if engine.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
         return engine.merge_step(purge=purge)

@@ -2,7 +2,7 @@
 
 Run as ``python -P -m vaultseek.core.indexing.reader_process``, by a ``ReaderPool`` only. It serves one job
 after another and ends when its pipe is closed. The number of the note that it reads is kept in a file, so
-that the daemon knows which note ended it.
+that the daemon knows which note crashed it.
 """
 
 import contextlib
@@ -37,19 +37,19 @@ NO_NOTE = _INDEX.pack(-1)
 
 
 def read_index(progress: int) -> int:
-    """Return the number of the note that the reader of this progress file is at; -1 for none."""
+    """Return the number of the note that the reader with this progress file is reading; -1 for none."""
     return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
 
 
 def main() -> None:
-    """Serve jobs from standard input until it ends."""
+    """Serve jobs from standard input until it closes."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS, READER_MEMORY_BYTES)
     hello = read(incoming)
     if hello is None:
         return
     server = _Server(hello[0], outgoing)
-    # Parsed notes hold no cycles, and searching them for some takes a tenth of the time.
+    # Parsed notes contain no reference cycles, and garbage collection would take a tenth of the time.
     gc.disable()
     with contextlib.suppress(BrokenPipeError):
         while (frame := read(incoming)) is not None:
@@ -79,7 +79,7 @@ class _Server:
     ) -> JSON:
         """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
 
-        The notes go out in frames of their own, the return value is the last frame. Reading ends early after
+        Each note is sent in its own frame; the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` is the number of notes read.
         """
         began = time.process_time()
@@ -89,7 +89,7 @@ class _Server:
         chars = done = total = 0
         for index, (number, path, stored) in enumerate(notes):
             os.pwrite(self._progress, _INDEX.pack(index), 0)
-            # Processor time, so that a busy machine harms no note.
+            # Processor time, so that a busy machine does not harm a note.
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             before = bytes.fromhex(stored) if stored else None
             result = read_or_report(self._reader, path, before, guard)
@@ -115,7 +115,7 @@ class _Server:
     def _segment(
         self, documents: Sequence[KeywordDocument], directory: str | None, rules: LanguageRules
     ) -> list[Any] | None:
-        """Return name and size of the documents' segment; None if there is none or it cannot be written."""
+        """Return name and size of the documents' segment; None if it is empty or cannot be written."""
         if not documents or directory is None:
             return None
         with contextlib.suppress(VaultseekError, OSError):
@@ -129,7 +129,7 @@ class _Server:
 
 
 class _Blocked:
-    """The notes that must not be parsed. The progress file records the one that is being parsed."""
+    """Notes that must not be parsed; the progress file records the one being parsed."""
 
     def __init__(self, keys: frozenset[str]) -> None:
         self._keys = keys

@@ -1,4 +1,4 @@
-"""Read, parse and chunk one note. Nothing here is stored, so it runs in the daemon or in a reader process."""
+"""Reading, parsing and chunking one note, in the daemon or in a reader process; stores nothing."""
 
 import hashlib
 import logging
@@ -43,9 +43,9 @@ class CrashGuard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoteReader:
-    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model.
+    """The parser and chunker of one vault; ``count`` and ``window`` come from the embedding model.
 
-    ``files`` reads what is no Markdown.
+    ``files`` reads files other than Markdown.
     """
 
     root: Path
@@ -55,7 +55,8 @@ class NoteReader:
     files: FileReader = field(default_factory=FileReader)
 
     def describe(self) -> JSON | None:
-        """Return what a reader process needs to make the same reader; None if it cannot."""
+        """Return the data from which a reader process builds an identical reader; None if that is
+        impossible."""
         counter = describe_counter(self.count)
         if counter is None:
             return None
@@ -70,7 +71,7 @@ class NoteReader:
     def read(
         self, path: str, stored_hash: bytes | None, guard: CrashGuard
     ) -> IndexedNote | UnchangedNote | None:
-        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again."""
+        """Read one note; return UnchangedNote if its bytes match ``stored_hash``, None if it was deleted."""
         content = self.content(path)
         if content is None:
             return None
@@ -80,18 +81,19 @@ class NoteReader:
         return self._indexed(content, digest, *self._parse_guarded(path, content, digest, guard))
 
     def content(self, path: str) -> NoteBytes | None:
-        """Return the bytes of a note; None if it is gone again."""
+        """Return the bytes of a note; None if it was deleted."""
         drawing = kind_of(path) == "excalidraw"
         return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
     def parse(self, path: str, data: bytes, problem: Problem | None = None) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note of these bytes; with a ``problem``, its name alone. The file is not read."""
+        """Parse and chunk a note from its bytes, without reading the file; with a ``problem``, only
+        its name."""
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
         """Extract the texts of files other than Markdown, so that ``read`` is quick.
 
-        Returns those to try once more, later (`FileReader.prepare`).
+        Returns those to retry later (`FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()
@@ -104,7 +106,7 @@ class NoteReader:
         return later
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
-        """Return a note of which only the name counts, because of this problem; None if it is gone again."""
+        """Return a note that is indexed by name only because of this problem; None if it was deleted."""
         content = self.content(path)
         if content is None:
             return None
@@ -127,10 +129,10 @@ class NoteReader:
     def _parse_guarded(
         self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
     ) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note, unless this content has crashed its reader before."""
+        """Parse and chunk a note, unless this content crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long, so that ending this one meanwhile is no crash.
+        # Another process reads files, which may take long; ending this one meanwhile is not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")
@@ -143,7 +145,7 @@ class NoteReader:
             file = self.files.read(path, content.data, digest, content.problem)
             return file, chunk(file, self.count, self.window)
         problem = content.problem
-        drawn = kind_of(path) == "excalidraw"  # most of it is the drawing, which is left out
+        drawn = kind_of(path) == "excalidraw"  # most of it is drawing data, which is left out
         if (len(content.data) > self.max_bytes and not drawn) or (
             problem is not None and problem.code == "too_large"
         ):
@@ -174,7 +176,7 @@ log = logging.getLogger(__name__)
 
 
 def is_note_error(error: Exception) -> bool:
-    """True if an error came from what is in a note, not from the disk, the ledger's file or the machine."""
+    """True if an error was caused by a note's content, not by the disk, the ledger file or the machine."""
     if isinstance(error, sqlite3.DatabaseError):
         return isinstance(error, sqlite3.ProgrammingError | sqlite3.DataError | sqlite3.IntegrityError)
     return not isinstance(error, OSError | MemoryError | VaultseekError)
@@ -189,7 +191,7 @@ def not_indexed(error: Exception) -> Problem:
 def read_or_report(
     reader: NoteReader, path: str, stored_hash: bytes | None, guard: CrashGuard
 ) -> IndexedNote | UnchangedNote | None:
-    """Read a note; one that cannot be read has only its name and a problem."""
+    """Read a note; if that fails, return only its name and a problem."""
     try:
         return reader.read(path, stored_hash, guard)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Compare the disk with the ledger, as a whole or where hints point.
+"""Comparison of the disk with the ledger, for the whole vault or only where hints point.
 
-The same comparison serves a save, a start, lost events and the rescan interval.
+One comparison serves saves, starts, lost events and the rescan interval.
 """
 
 import os
@@ -20,7 +20,7 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""The vault looks unmounted if more than this share of its notes is gone at once, and at least
+"""The vault counts as unmounted if more than this share of its notes disappears at once, and at least
 ``VANISHED_NOTES``."""
 VANISHED_NOTES = 20
 
@@ -40,11 +40,11 @@ def compare_vault(
 
 
 def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
-    """True if so many notes are gone at once that the vault is probably unmounted, not emptied.
+    """True if so many notes disappeared at once that the vault is probably unmounted, not emptied.
 
-    Those that are still in the folder ``root`` were excluded, which somebody wanted. New ones count as notes:
-    another branch has others, an empty mount point has none. Nor has it a repository of git, whose
-    branches may have few notes.
+    Notes still in the folder ``root`` were excluded on purpose. New notes count: another branch has different
+    ones, an empty mount point has none. A Git repository is never an empty mount point, and its branches may
+    have few notes.
     """
     if os.path.lexists(root / ".git"):
         return False
@@ -61,12 +61,12 @@ def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
-    """Compare files, or folders with all below them."""
+    """Compare files, or folders with everything below them."""
     disk: dict[str, ScannedFile] = {}
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()
     scope: list[str] = []
-    # A folder with settings of Obsidian in it is a vault of its own, and ceases to be one without them.
+    # A folder with Obsidian settings is a separate vault, and stops being one without them.
     for path in _outermost(path.removesuffix(f"/{OBSIDIAN_FOLDER}") for path in paths):
         above, _, _ = path.rpartition("/")
         if bad_name(above) is not None:

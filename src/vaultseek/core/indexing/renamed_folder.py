@@ -1,7 +1,7 @@
-"""Recognise the folder of a vault that was renamed, so that its index goes with it.
+"""Recognition of a renamed vault folder, so that its index moves along.
 
-The index notes the device and inode of the folder. A folder without an index that has those of a vault whose
-own folder is gone is that vault. Nothing is written into the vault.
+The index records the folder's device and inode. A folder without an index is the renamed vault if it has the
+device and inode of a vault whose folder is gone. Nothing is written into the vault.
 """
 
 import json
@@ -14,18 +14,18 @@ from vaultseek.base import paths
 from vaultseek.base.model import JSON
 
 FILE = "vault.json"
-"""File of an index that notes which vault it is of."""
+"""File in an index that records which vault it belongs to."""
 
 
 def note_folder(directory: Path, root: Path) -> None:
-    """Note in the index at ``directory`` that it is of the vault at ``root``. Raises OSError."""
-    # While the folder is missing, as a disk that is not mounted, the former note holds.
+    """Record in the index at ``directory`` that it belongs to the vault at ``root``. Raises OSError."""
+    # While the folder is missing, like an unmounted disk, the former record stays valid.
     identity = _identity(root) or _noted(directory).get("folder")
     paths.write_atomically(directory / FILE, json.dumps({"path": str(root), "folder": identity}))
 
 
 def former_root(root: Path) -> Path | None:
-    """Return where the vault at ``root`` was when it was indexed; None if it is no renamed vault."""
+    """Return the former folder of the vault at ``root`` when it was indexed; None if it was not renamed."""
     identity = _identity(root)
     if identity is None or paths.is_folder(paths.vault_data_directory(root)):
         return None
@@ -36,7 +36,7 @@ def former_root(root: Path) -> Path | None:
 
 
 def take_index(former: Path, root: Path) -> None:
-    """Give the index and the measurements of the vault at ``former`` to ``root``, where it is now.
+    """Move the index and measurements of the vault from ``former`` to its new folder ``root``.
 
     Raises AlreadyRunning if the index is open, and OSError.
     """

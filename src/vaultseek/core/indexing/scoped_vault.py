@@ -1,8 +1,8 @@
-"""An open vault as far as somebody may see it: the notes in some folders, without hidden ones.
+"""The visible part of an open vault: the notes in some folders, without hidden ones.
 
-Every lane gets the ids of these notes as a filter, ledger, graph and keyword index have no others, and what
-is made of the whole vault, the concept vocabulary and the revision, is left out. Only an engine weighs words
-by how many notes of the vault have them.
+Every search gets the ids of these notes as a filter; ledger, graph and keyword index contain no others; data
+about the whole vault, the concept vocabulary and the revision, is left out. Only an engine weights words by
+their frequency in the whole vault.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "paused": "changes to the notes are not being followed at the moment",
     "failing": "changes cannot be indexed at the moment; ask the server's administrator",
 }
-"""Words for the states of a vault that reveal neither notes outside nor the server's files."""
+"""Status messages that reveal neither notes outside the scope nor the server's files."""
 
 
 def general(reason: Reason | None) -> Reason | None:
-    """Return the reason in words that are for everybody; some have counts of the whole vault."""
+    """Return the reason without details; some reasons contain counts of the whole vault."""
     return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
 
 
 def general_json(answer: JSON) -> JSON:
-    """Return code and reason of an answer, in words that are for everybody."""
+    """Return code and reason of an answer, without details."""
     code, text = answer["code"], answer["reason"]
     return reason_json(None if code is None else general(Reason(code, text)))
 
 
 class ScopedVault:
-    """The part of ``vault`` in ``folders``, at one revision of its ledger, in place of the whole.
+    """The part of ``vault`` in ``folders``, at one revision of its ledger.
 
-    ``hidden`` returns the paths that are left out of it.
+    ``hidden`` returns the paths to leave out.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class ScopedVault:
 
     @property
     def keyword_index(self) -> ScopedKeywordIndex:
-        """The keyword index, which searches in the visible notes only."""
+        """The keyword index, limited to the visible notes."""
         return ScopedKeywordIndex(self._vault.keyword_index, self.ids)
 
     @property
     def graph(self) -> Graph | None:
-        """The links between visible notes, or None before they are known."""
+        """The links between visible notes, or None before they are read."""
         whole = self._vault.graph
         if self._graph is None and whole is not None:
             sources = {note for note, _, _ in self.ledger.relinked}
@@ -90,11 +90,11 @@ class ScopedVault:
 
     @cached_property
     def indexer(self) -> ScopedNames:
-        """The part of the indexer that is of use here: the names of the visible files."""
+        """The usable part of the indexer: the names of the visible files."""
         return ScopedNames(Names.of(self.ledger.link_targets()))
 
     def keyword_reason(self) -> Reason | None:
-        """See `OpenVault`, as for all of the following."""
+        """See `OpenVault`; this applies to all of the following."""
         return general(self._vault.keyword_reason())
 
     def semantic_reason(self, text: str = "") -> Reason | None:
@@ -107,7 +107,7 @@ class ScopedVault:
         return await self._vault.ask_semantic(text, k, _common(self.ids, allowed))
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return nothing: the concepts are terms of the whole vault."""
+        """Return nothing, because the concepts are terms of the whole vault."""
         return []
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
@@ -118,22 +118,22 @@ class ScopedVault:
         return self._vault.text_of_note(row, opening)
 
     def index_state(self) -> JSON:
-        """Return the ``index`` part of an answer, with the counts of the visible notes."""
+        """Return the ``index`` part of an answer, counting only visible notes."""
         state = self._vault.activity.index_json(self.ledger.counts(), None)
         return {**state, **general_json(state), "pending": self.ledger.counts().pending}
 
 
 SearchedVault = OpenVault | ScopedVault
-"""A vault whose notes may be seen, all or some; whatever both have shows no others."""
+"""A vault or the visible part of one; their common attributes show only visible notes."""
 
 
 class ScopedNames(NamedTuple):
-    """The files that links may lead to, and no others."""
+    """The visible files that links can point to."""
 
     names: Names
 
     def skips(self, path: str) -> bool:
-        """Return true: a file that the index does not have may be one that is not to be seen."""
+        """Return True, because a file missing from the index may be hidden."""
         return True
 
 

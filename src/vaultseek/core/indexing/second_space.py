@@ -1,8 +1,8 @@
-"""The second vector space of a vault: the passages and notes that the vault's own model embeds, embedded by
-another model, which answers questions in the languages that the first does not read.
+"""The second vector space of a vault: the same texts embedded by another model, for questions in languages
+that the vault's own model does not support.
 
-It is an ``Embedding`` as the first is. It is filled when the vault's own vectors are complete, and its model
-is loaded only while it is used: changes are collected for some minutes, or until somebody asks.
+Like the first space it is an ``Embedding``. It is filled once the vault's own vectors are complete, and its
+model is loaded only while needed: changes are collected for some minutes, or until a query arrives.
 """
 
 import asyncio
@@ -27,20 +27,20 @@ from vaultseek.semantic.worker.state import VectorKeeper, WorkerState
 from vaultseek.store.ledger import Ledger
 
 PAGE_NOTES = 500
-"""Notes whose texts are composed at once, to be counted."""
+"""Number of notes whose texts are composed at once for counting."""
 COLLECT_SECONDS = 300.0
-"""Time for which changes are collected once the space is full, unless it is queried."""
+"""Seconds for which changes are collected once the space is full, unless it is queried."""
 START_SECONDS = 30.0
-"""Longest wait of background work for the worker to start."""
+"""Maximum seconds that background work waits for the worker to start."""
 _REMOTE = "-remote"
-"""End of the version of a store in a remote engine."""
+"""Suffix of the store version for a remote engine."""
 
 
 class SecondSpace(Embedding):
     """The vector space of another model for one vault.
 
-    Texts are composed for the vault's own model, ``spec``: passages are cut for that, and its tokenizer is
-    loaded already.
+    Texts are composed for the vault's own model, ``spec``, because passages are cut for it and its tokenizer
+    is already loaded.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class SecondSpace(Embedding):
         *,
         is_remote: bool = False,
     ) -> None:
-        """``vector_store`` returns what keeps the vectors of a worker, which may be in another program."""
+        """``vector_store`` returns the store of a worker's vectors, which may be in another program."""
         self.model = model
         self.asked = asyncio.Event()
-        """Set when the space was queried, so that its model is loaded."""
+        """Set when the space is queried, so that its model is loaded."""
         self.problem: str | None = None
         """Reason why its vectors cannot be computed or stored at the moment."""
         self._is_remote = is_remote
@@ -69,24 +69,24 @@ class SecondSpace(Embedding):
         own = replace(spec, fingerprint=model.fingerprint, model=model.name)
         super().__init__(ledger, keeper, directory, own, in_writer, pool, space)
         self.was_full = self._is_stored()
-        """True once every note of the ledger was in the space since it was opened."""
+        """True once every note of the ledger has been in the space since it was opened."""
 
     def set_problem(self, problem: Reason | None) -> None:
-        """Set what prevents the space from being filled."""
+        """Set the reason that prevents filling the space."""
         self.problem = None if problem is None else problem.text
 
     def pending_count(self) -> int | None:
-        """Return how many notes are not in the space as they are now; None before it has a store."""
+        """Return how many notes are missing or outdated in the space; None before it has a store."""
         return self._space.incomplete_notes() if self._space.store() else None
 
     @property
     def has_some(self) -> bool:
-        """True if the space has vectors of some passages, or of all that there are."""
+        """True if the space has vectors of some passages, or of every passage there is."""
         pending = self._space.pending_counts()
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
     def expected(self) -> tuple[int, int]:
-        """Return how many vectors of passages and notes there should be; some texts cannot be embedded."""
+        """Return the expected numbers of passage and note vectors, without texts that cannot be embedded."""
         counts, ids = self._ledger.counts(), self._ledger.notes.ids()
         passages, notes = counts.chunks, counts.notes
         for start in range(0, len(ids), PAGE_NOTES):
@@ -95,7 +95,7 @@ class SecondSpace(Embedding):
         return passages, notes
 
     async def step(self) -> bool:
-        """See ``Embedding.step``; the model is not loaded only to find that nothing is left to do."""
+        """See ``Embedding.step``; the model is not loaded if nothing is left to do."""
         if not self.ready and self._is_stored():
             return False
         is_busy = await super().step()
@@ -103,7 +103,7 @@ class SecondSpace(Embedding):
         return is_busy
 
     async def rest(self) -> None:
-        """Return when there may be something to embed, after changes were collected."""
+        """Wait until there may be something to embed, collecting changes first."""
         await super().rest()
         if self.was_full:
             with contextlib.suppress(TimeoutError):
@@ -127,11 +127,11 @@ class SecondSpace(Embedding):
         return super()._new_version() + (_REMOTE if self._is_remote else "")
 
     async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        # It is asked what it reads; counting pieces would load its vocabulary.
+        # Ask the model what it supports; counting pieces would load its vocabulary.
         return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:
-        """True if the store, here on disk, has all that the ledger has, as far as the ledger shows."""
+        """True if the local store has everything that the ledger has, as far as the ledger shows."""
         version = self._space.store()
         return (
             version.startswith(f"{self.spec.name}:")
@@ -143,7 +143,7 @@ class SecondSpace(Embedding):
 
 
 class PooledKeeper:
-    """A worker that runs only while there are requests, and the store of its vectors.
+    """A worker that runs only while there are requests, with the store of its vectors.
 
     See ``VectorKeeper`` for the methods; each starts the worker if need be, and raises WorkerUnavailable if
     that takes longer than its deadline.

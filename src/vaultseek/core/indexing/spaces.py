@@ -1,8 +1,8 @@
-"""The vector spaces of a vault: the choice of one for a question, its answer, and reasons for a poor one.
+"""The vector spaces of a vault: choosing one for each question, and explaining incomplete answers.
 
-A vault has the space of its own model. A vault in English may have a second one, of a model that reads other
-languages, for questions that the first does not read; a question is answered by exactly one of them, because
-cosines of different models cannot be compared.
+Every vault has a space for its own model. An English vault may have a second space, with a model for other
+languages, for questions that the first does not support. Each question is answered by exactly one space,
+because cosines of different models cannot be compared.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
-"""Texts whose judgement is kept."""
+"""Number of texts whose judgement is cached."""
 NOT_YET = "the vectors for other languages than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Notes that a space may lack without a word about it, if they are also no more than this share of all."""
+"""Notes missing from a space that answers do not mention, if they are also at most this share of all notes.
+"""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Passages without a vector that answers do not mention, if they are no more than this share of all. If there
-are more, notes are compared by their own vectors: one whose passages have none would come last."""
+"""Passages without a vector that answers do not mention, if they are at most this share of all. If there are
+more, notes are compared by their own vectors: one whose passages have none would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Longest wait of a search for the model: by default as long as a person would."""
+    """Maximum wait of a search for the model; by default, what a person tolerates."""
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
@@ -53,13 +54,13 @@ class Patience:
     loading_seconds: float = LOADING_SECONDS
     """The same for a model that is being loaded."""
     rerank_seconds: float | None = None
-    """None: the time in the search settings."""
+    """Seconds for reranking; None for the time in the search settings."""
     complete: bool = False
-    """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
+    """Wait for a model that is starting and for the concept vocabulary instead of answering without them."""
 
 
 class EmbeddingSpaces:
-    """Answers each question from the vault's own space or the second, without removed notes."""
+    """Answers each question from the vault's own space or the second one, without removed notes."""
 
     def __init__(
         self,
@@ -79,9 +80,9 @@ class EmbeddingSpaces:
         self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, embedding.spec.count))
 
     def second_for(self, text: str) -> SecondSpace | None:
-        """Return the second space if it is the one to answer the text.
+        """Return the second space if it should answer the text.
 
-        While it is being filled, it answers only what the first does not read at all.
+        While it is being filled, it answers only texts that the first does not support at all.
         """
         if self.second is None:
             return None
@@ -91,7 +92,7 @@ class EmbeddingSpaces:
         return self.second if reads == "not" or self.second.was_full else None
 
     def wants_second(self, texts: Iterable[str]) -> bool:
-        """True if one of the texts is in another language than the first space reads."""
+        """True if one of the texts is in a language that the first space does not support."""
         return any(self._reads(text) != "well" for text in texts)
 
     def unsupported_language_reason(self, text: str) -> Reason | None:
@@ -104,9 +105,9 @@ class EmbeddingSpaces:
         return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes that others have, or None if it lacks few.
+        """Return why the space that answers ``text`` lacks notes, or None if it lacks few.
 
-        Few passages without a vector are those of the last saves, of which nothing is said.
+        A few passages without a vector come from recent saves and are not reported.
         """
         space, counts = self.second_for(text), self._ledger.counts()
         if space is not None:
@@ -123,7 +124,7 @@ class EmbeddingSpaces:
         return Reason("being_built", NOT_YET) if waits else None
 
     def reason(self, text: str = "") -> Reason | None:
-        """Return why the semantic lane cannot answer ``text``, or None."""
+        """Return why the semantic search cannot answer ``text``, or None."""
         if text and self.second_for(text) is not None:
             return None
         state = self._worker.state
@@ -147,9 +148,9 @@ class EmbeddingSpaces:
                 await self._worker.ready(self._patience.loading_seconds)
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
+        """Return the nearest passages and notes; only from the ``allowed`` notes unless that is None.
 
-        One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
+        The language of the text determines which space answers. Raises WorkerUnavailable or IndexDamaged.
         """
         second = self.second_for(text)
         space, seconds = (
@@ -192,7 +193,7 @@ class EmbeddingSpaces:
         return answer.with_chunks(self._ledger.chunks.ids(answer.passage_numbers.tolist()))
 
     def as_json(self) -> JSON:
-        """Return the models of the vault, and how far the second space is, as ``index/status`` has them."""
+        """Return the models of the vault, and the second space's progress, as in ``index/status``."""
         second = self.second
         return {
             "main": self.models.main.name,
@@ -209,31 +210,31 @@ class EmbeddingSpaces:
 
 
 LanguageSupport = Literal["well", "poorly", "not"]
-"""The support of a model of English for a text: ``poorly`` for another language in Latin letters, ``not`` for
+"""An English model's support for a text: ``poorly`` for another language in Latin letters, ``not`` for
 another script."""
 
 JUDGED_CHARS = 1000
-"""Longest part of a text that is judged."""
+"""Maximum characters of a text that are judged."""
 SAMPLED_LETTERS = 20
-"""Least letters of a note that count for the language of its vault; half of them in other scripts."""
+"""Minimum letters of a note that count for its vault's language; half of them in other scripts."""
 FOREIGN_LETTERS = 0.3
-"""Share of letters of other scripts from which a text is in one of them; a formula has fewer."""
+"""Share of letters in another script at which a text counts as written in it; a formula has fewer."""
 OWN_STOP_WORDS = 2
-"""Stop words of another language, beyond those of English, that are enough by themselves."""
+"""Number of another language's stop words, beyond English ones, that suffice by themselves."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Pieces per word from which one such stop word is enough: ``triks`` and names have more than one, too."""
+"""Pieces per word at which one such stop word suffices; ``triks`` and names also have more than one."""
 PIECES_WITH_ACCENT = 1.8
-"""Pieces per word from which a word with an accent is enough."""
+"""Pieces per word at which a word with an accent suffices."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
-"""Without its tones Vietnamese looks like English, so it is detected by its letters."""
+"""Vietnamese without its tones looks like English, so it is detected by its letters."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")
 
 
 def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
-    """Return how a model of English reads ``text``; ``count`` counts its pieces of a word."""
+    """Return how well an English model reads ``text``; ``count`` counts the pieces of a word."""
     text = text[:JUDGED_CHARS]
     words = [word if word.isupper() else word.lower() for word in _WORD.findall(text)]
     if not words:
@@ -253,7 +254,7 @@ def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
 
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
-    """Return the share of the texts that a model of English does not read well; 0 if all are too short."""
+    """Return the share of the texts that an English model reads poorly; 0 if all are too short."""
     judged = []
     for text in (text[:JUDGED_CHARS] for text in texts):
         if sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2):
@@ -276,5 +277,5 @@ def _foreign_stop_words(words: list[str]) -> int:
 
 @cache
 def _stop_words(code: str) -> frozenset[str]:
-    """Return the stop words of a language, without accents; single letters are often variables."""
+    """Return the stop words of a language, without accents or single letters, which are often variables."""
     return frozenset(word for word in folded_stop_words(code) if len(word) > 1)

@@ -9,15 +9,15 @@ from vaultseek.base.model import JSON, Problem, Reason, reason_json
 from vaultseek.store.ledger import Counts
 
 REPORTED_PROBLEMS = 2000
-"""Problems that one status lists."""
+"""Maximum number of problems in one status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The state of a vault's indexing; replaced as a whole when it changes.
+    """The state of a vault's indexing; each change replaces the whole object.
 
-    ``notes_done`` of ``notes_total`` notes are read in the current pass; ``embed_problem`` says why vectors
-    cannot be stored.
+    ``notes_done`` of ``notes_total`` notes are read in the current pass; ``embed_problem`` is the reason why
+    vectors cannot be stored.
     """
 
     state: str = "ready"
@@ -29,17 +29,17 @@ class Activity:
 
     @property
     def notes_left(self) -> int:
-        """Notes of the current pass that are not read yet."""
+        """Number of notes in the current pass that have not been read yet."""
         return max(0, self.notes_total - self.notes_done)
 
     def pending(self, counts: Counts) -> int:
-        """Return how many notes have to be read and how many vectors stored, together."""
+        """Return the number of notes to read plus the number of vectors to store."""
         return counts.pending + self.notes_left
 
     def share(self, counts: Counts, *, vectors: bool = True) -> float:
-        """Return how much of the index is there, from 0 to 1: notes read, texts embedded if ``vectors``.
+        """Return the indexed share, from 0 to 1: notes read and, with ``vectors``, texts embedded.
 
-        A note that is not read yet is taken to have as many texts as the others.
+        Unread notes are assumed to have as many texts as the others.
         """
         texts = counts.notes + counts.chunks if vectors else 0
         of_a_note = texts / counts.notes if counts.notes else 3.0 * vectors
@@ -51,11 +51,11 @@ class Activity:
 
     @property
     def is_reading(self) -> bool:
-        """True while notes are read, or the disk is compared with the index for the first time."""
+        """True while notes are read, or during the first comparison of disk and index."""
         return bool(self.notes_left) or self.state in ("opening", "indexing")
 
     def full_reason(self, counts: Counts) -> Reason | None:
-        """Return the reason of the state, and of texts that cannot be embedded."""
+        """Return the reason for the state, and for texts that cannot be embedded."""
         if not (counts.pending and self.embed_problem):
             return self.reason
         waiting = f"passages cannot be embedded: {self.embed_problem.text}"
@@ -78,9 +78,9 @@ class Activity:
     def progress_json(
         self, name: str, counts: Counts, rate: float, *, vectors: bool = True, waiting_for: str | None = None
     ) -> JSON:
-        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts a second.
+        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts per second.
 
-        Without ``vectors`` nobody waits for them; ``waiting_for`` is why none can be computed.
+        Without ``vectors``, they are not waited for; ``waiting_for`` is why none can be computed.
         """
         left = vectors and (counts.pending or waiting_for)
         return {
@@ -100,17 +100,17 @@ class Activity:
 
 
 class EmbeddingRate:
-    """The speed at which texts get vectors, over the last batches."""
+    """The speed at which texts are embedded, over the last batches."""
 
     def __init__(self) -> None:
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
 
     def add(self, texts: int) -> None:
-        """Count a batch that is done now."""
+        """Count a batch that has just been finished."""
         self._recent.append((time.monotonic(), texts))
 
     def per_second(self) -> float:
-        """Return the texts per second; 0 when none were embedded lately."""
+        """Return the texts per second; 0 if none were embedded recently."""
         if len(self._recent) < 2 or time.monotonic() - self._recent[-1][0] > 10:
             return 0.0
         seconds = self._recent[-1][0] - self._recent[0][0]

@@ -1,6 +1,6 @@
-"""The change to another vector store: for another model, chunking or embedding text, or after damage.
+"""The migration to another vector store: for another model, chunking or embedding text, or after damage.
 
-Until a store of another spec is full, the previous one answers, with its own model.
+Until the store of a new spec is full, the previous one answers with its own model.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.store.ledger.vectors import SpaceTable
 
 SOON_SECONDS = 60.0
-"""Time after a rebuild within which the next one has to wait."""
+"""Seconds after a rebuild within which another one must wait."""
 
 
 class PreviousStore(NamedTuple):
-    """The store of the spec before, and the model that its vectors are of."""
+    """The previous spec's store, and the model of its vectors."""
 
     path: Path
     fingerprint: str
@@ -34,7 +34,7 @@ class PreviousStore(NamedTuple):
 
 
 class StoreMigration:
-    """The change from the store of a previous spec to ``store``, that of ``spec``, in the same folder."""
+    """The migration from a previous spec's store to ``store`` of ``spec``, in the same folder."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class StoreMigration:
         in_writer: InWriter,
         pool: WorkerPool | None,
     ) -> None:
-        """``pool`` has the worker of the previous model; without it a store of another one cannot answer."""
+        """``pool`` has the previous model's worker; without it, a store of another model cannot answer."""
         self.previous: PreviousStore | None = None
-        """The store that answers while the new one is not full; None if none does."""
+        """The store that answers until the new one is full; None if there is none."""
         self._store = store
         self._spec = spec
         self._space = space
@@ -56,11 +56,11 @@ class StoreMigration:
 
     @property
     def is_same_model(self) -> bool:
-        """True if the store that answers is of the model of ``spec``."""
+        """True if the answering store has the model of ``spec``."""
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """Let a store of another spec answer until this one is full, if the ledger's entries are about one.
+        """Let the store that the ledger describes answer until this one is full, if it has another spec.
 
         Runs in the writer thread.
         """
@@ -75,7 +75,7 @@ class StoreMigration:
         space.set_store_model(self._spec.model)
 
     async def resume(self) -> None:
-        """Open the previous store, if there is one, and remove those that are not in use."""
+        """Open the previous store, if any, and remove unused ones."""
         kept = await self._in_writer(self._space.previous_store)
         previous = None
         if kept is not None and kept["folder"] != self._store.name:
@@ -98,13 +98,13 @@ class StoreMigration:
         self.release_model()
 
     def release_model(self) -> None:
-        """Release the worker of the previous model, which is not needed any more."""
+        """Release the worker of the previous model, which is no longer needed."""
         model, self._model = self._model, None
         if model is not None and self._pool is not None:
             self._pool.release(model)
 
     async def question(self, previous: PreviousStore, text: str) -> Any:
-        """Return the query for a previous store: the text, or its vector by another model.
+        """Return the query for a previous store: the text, or its vector from another model.
 
         Raises WorkerUnavailable.
         """
@@ -131,12 +131,12 @@ class StoreMigration:
 
 
 def store_folder(spec_name: str) -> str:
-    """Return the name of the folder of the store for a spec."""
+    """Return the folder name of a spec's store."""
     return hashlib.sha256(spec_name.encode()).hexdigest()[:12]
 
 
 def sweep(directory: Path, in_use: set[str]) -> None:
-    """Remove the stores that are not in use."""
+    """Remove unused stores."""
     for path in directory.iterdir() if directory.is_dir() else ():
         if path.name not in in_use:
             shutil.rmtree(path, ignore_errors=True)
@@ -144,11 +144,11 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """The rebuilds of one store: the first at once, another soon after it after the pauses of a worker."""
+    """Rebuilds of one store: the first one at once, further ones with the pauses of a worker."""
 
     def __init__(self) -> None:
         self.damage: str | None = None
-        """The damage for which the store has to be rebuilt; None if it has not."""
+        """The damage that requires a rebuild; None if there is none."""
         self._due = 0.0
         self._last: float | None = None
         self._repeated = 0
@@ -172,7 +172,7 @@ class StoreRebuilds:
         self.damage, self._last = None, time.monotonic()
 
     def check(self) -> None:
-        """Raise `WorkerUnavailable` while a rebuild that was requested has to wait."""
+        """Raise `WorkerUnavailable` while a requested rebuild has to wait."""
         if self.damage is not None and not self.is_due():
             text = f"the vector index was rebuilt and is damaged again; rebuilding it later: {self.damage}"
             raise WorkerUnavailable(text, "failing")

@@ -1,4 +1,4 @@
-"""The texts of a vault that have no vector in its store yet, composed for the model."""
+"""The texts of a vault without a vector in its store, composed for the model."""
 
 import asyncio
 import logging
@@ -26,13 +26,14 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 4
-"""Raise it when the store has to be rebuilt from the vectors in the ledger."""
+"""Raise it when stores must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
-"""Texts that are composed at once."""
+"""Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
+"""Number of daemon starts at which a note's refused texts are retried; useless ones would be retried forever.
+"""
 
 LEAST_OUTDATED = 100
 """Vectors of no use that are always kept."""
@@ -46,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 Position = tuple[int, int]
-"""The last chunk and the last note of a list that is read in parts, in the order of their numbers."""
+"""The last chunk and the last note of a list read in parts, in numerical order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +62,26 @@ class EmbeddingSpec:
 
     @property
     def name(self) -> str:
-        """The identity of a store: vectors of different specs must never be in one."""
+        """The identity of a store; vectors of different specs must never be mixed."""
         return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
 
     @property
     def chunking(self) -> str:
-        """The chunking version: notes that were chunked by another one are read again."""
+        """The chunking version; notes chunked by another version are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with how well the model read it and what its cosines mean."""
+        """Return the answer to ``text`` with how well the model read it and the scale of its cosines."""
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
-            await asyncio.to_thread(self.count, "")  # a third of a second, once
+            await asyncio.to_thread(self.count, "")  # a third of a second, only once
         reading = share_read(text, self.count, calibration.fluent_pieces)
         return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 
     def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
-        """Return the text that is embedded for a chunk."""
+        """Return the text to embed for a chunk."""
         return passage_text(
             title=note.title,
             title_is_name=note.title_is_name,
@@ -93,7 +94,7 @@ class EmbeddingSpec:
         )
 
     def note(self, note: NoteRow, opening: str) -> EmbeddingText:
-        """Return the text that is embedded for a whole note."""
+        """Return the text to embed for a whole note."""
         description = note.properties.get("description")
         return note_text(
             title=note.title,
@@ -111,10 +112,10 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A vector to store: of the chunk with this number, or of the whole note if that is None.
+    """A vector to store: for the chunk with this number, or for the whole note if None.
 
     ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
-    ``revision`` is that of the ledger before the text was read from it.
+    ``revision`` is the ledger's revision before the text was read.
     """
 
     note: int
@@ -125,14 +126,14 @@ class Item:
 
     @property
     def number(self) -> int:
-        """The number of the vector in its collection."""
+        """The number that identifies the vector in its collection."""
         return self.note if self.chunk is None else self.chunk
 
 
 class Unembedded:
-    """The notes and chunks of a ledger whose vectors the store of a space lacks, newest notes first.
+    """The notes and chunks of a ledger whose vectors are missing from a space's store, newest notes first.
 
-    ``space`` is the first one by default.
+    The default ``space`` is the first one.
     """
 
     def __init__(self, ledger: Ledger, spec: EmbeddingSpec, space: SpaceTable | None = None) -> None:
@@ -141,31 +142,31 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return true and the ids of the first notes, or false and the numbers of chunks if no note is left.
+        """Return True and the ids of the first notes, or False and chunk numbers if no note is left.
 
-        Notes come first: they are a fraction of the texts, so that each note soon has a meaning.
+        Notes come first: they are a fraction of the texts, so every note can soon be found by meaning.
         """
         ids = self._space.note_ids(limit)
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
-        """Return the items of these chunks, with the vectors that the ledger has."""
+        """Return the items of these chunks, with vectors that the ledger has."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_chunks(self._space.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
-        """Return the items of these notes, with the vectors that the ledger has."""
+        """Return the items of these notes, with vectors that the ledger has."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
     def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
-        """Return how many passages of these notes, and how many of them themselves, have no vector."""
+        """Return how many passages of these notes, and how many of the notes themselves, have no vector."""
         missing = [item for item in self.of_notes(notes) if not item.vector]
         passages = sum(item.chunk is not None for item in missing)
         return passages, len(missing) - passages
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
-        """Return all items of these notes, stored or not, with the vectors that the ledger has."""
+        """Return all items of these notes, stored or not, with vectors that the ledger has."""
         return self._with_vectors(self.composed(notes))
 
     def composed(self, notes: Sequence[int]) -> list[Item]:
@@ -175,25 +176,25 @@ class Unembedded:
         return [*passages, *self._of_notes(notes, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
-        """Return how many passages and notes wait for a vector that the ledger does not have."""
+        """Return how many waiting passages and notes have no vector in the ledger."""
         are_notes = [item.chunk is None for items in self.pages_without_vectors() for item in items]
         return are_notes.count(False), are_notes.count(True)
 
     def pages_without_vectors(self) -> Iterator[list[Item]]:
-        """Yield the items that wait for a vector that the ledger does not have, a page at a time."""
+        """Yield the waiting items that have no vector in the ledger, a page at a time."""
         for items in self.pages():
             yield [item for item in items if not item.vector]
 
     def pages(self) -> Iterator[list[Item]]:
-        """Yield all items that wait, notes first, with the vectors that the ledger has, a page at a time."""
+        """Yield all waiting items, notes first, with vectors that the ledger has, a page at a time."""
         chunks, notes = self._space.pending_counts()
         ids, numbers = self._space.note_ids(notes), self._space.chunk_numbers(chunks)
         yield from chain(map(self.notes, _pages(ids)), map(self.chunks, _pages(numbers)))
 
     def after(self, position: Position, limit: int) -> tuple[list[Item], Position]:
-        """Return the next items that wait in the order of their numbers, chunks first, and the new position.
+        """Return the next waiting items in numerical order, chunks first, and the new position.
 
-        New chunks and notes have higher numbers, so one pass meets them all.
+        New chunks and notes get higher numbers, so one pass covers all of them.
         """
         chunk, note = position
         if numbers := self._space.pending_after(0, chunk, limit):
@@ -203,17 +204,17 @@ class Unembedded:
         return [], position
 
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
-        """Return the items whose notes are still as they were when their texts were read."""
+        """Return the items whose notes have not changed since their texts were read."""
         revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))
         return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
 
     def key(self, item: Item) -> str:
-        """Return the key of the item's vector; "", which no vector has, for an item without a text."""
+        """Return the key of the item's vector; "", which no vector has, for an item without text."""
         return "" if item.text is None else f"{self.key_prefix}{item.text.key}"
 
     @property
     def key_prefix(self) -> str:
-        """The part that all keys of this model begin with."""
+        """The prefix of all keys of this model."""
         return f"{self._spec.fingerprint}:"
 
     def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
@@ -248,7 +249,7 @@ def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
-    """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
+    """Return the text that ``compose`` makes of a note; log and return None if the note breaks it."""
     try:
         return compose()
     except Exception as error:
@@ -259,10 +260,10 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
 
 
 def try_refused_again(ledger: Ledger) -> int:
-    """Queue the notes again with a text that the model failed to embed; return their number.
+    """Queue notes whose text the model failed to embed; return their number.
 
-    A server of the user's own may change its mind, and another program may have ended the worker. Runs in the
-    writer thread, once after a start.
+    A user's own server may accept them later, and another program may have ended the worker. Runs in the
+    writer thread, once after each start.
     """
     before = ledger.problems.tries()
     refused = ledger.problems.paths(NOT_EMBEDDED)
@@ -287,7 +288,7 @@ async def forget_outdated(
     The ledger keeps a few, so that a text which comes back need not be embedded again, and those of models
     that are not in use.
 
-    It stops when a note changes, and is done at another time. ``fingerprints`` are of the models in use.
+    Stops when a note changes, and runs again later. ``fingerprints`` identify the models in use.
     """
     counts = ledger.counts()
     needed = counts.notes + counts.chunks

@@ -1,4 +1,4 @@
-"""The one thread of a vault that writes to its ledger and keyword index."""
+"""The single thread that writes to a vault's ledger and keyword index."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class WriterThread:
-    """A thread that runs one function at a time, in the order of the calls."""
+    """A thread that runs functions one at a time, in call order."""
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"writer-{name}")
@@ -24,12 +24,12 @@ class WriterThread:
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *arguments)
 
     def submit(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Run ``work`` in the thread without waiting for it; an error goes to the log."""
+        """Run ``work`` in the thread without waiting for it; log errors."""
         self._unawaited = self._executor.submit(work, *arguments)
         self._unawaited.add_done_callback(_log_error)
 
     def close(self) -> None:
-        """End the thread after the work in progress."""
+        """End the thread after the current work."""
         if self._unawaited is not None:
             self._unawaited.cancel()
         self._executor.shutdown()

@@ -1,4 +1,4 @@
-"""Places within a note that a link names, a heading or a block, and the places of its tags."""
+"""Places within a note that a link can name, headings and blocks, and the places of its tags."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from vaultseek.content.query.facts import LIST_ITEM
 
 
 class Anchors:
-    """The headings and blocks of one note, by the names that links have for them.
+    """The headings and blocks of one note, by the names that links use for them.
 
-    It is made once for all links to the note: a lookup takes the same time however many headings there are.
+    Built once for all links to the note; a lookup takes the same time however many headings there are.
     """
 
     def __init__(self, headings: Sequence[Heading], blocks: Sequence[BlockId] = ()) -> None:
@@ -26,25 +26,25 @@ class Anchors:
         self._plain = _Nested([plain_name(heading.text) for heading in headings], self._ends)
 
     def heading(self, fragment: str) -> Heading | None:
-        """Return the heading that the ``fragment`` of a link means: ``Heading`` or ``Heading#Subheading``."""
+        """Return the heading named by the ``fragment`` of a link: ``Heading`` or ``Heading#Subheading``."""
         chain = self.chain(fragment)
         return self.headings[chain[-1]] if chain else None
 
     def block(self, id: str) -> BlockId | None:
-        """Return the block with this id, which is compared without regard to case."""
+        """Return the block with this id, ignoring case."""
         return self._blocks.get(fold(id))
 
     def chain(self, fragment: str) -> list[int] | None:
-        """Return the index of each heading that a ``fragment`` names; None if it leads nowhere.
+        """Return the index of each heading that a ``fragment`` names; None if one is missing.
 
-        A heading whose text is all of the fragment goes before nested ones.
+        A heading whose text equals the whole fragment takes precedence over nested ones.
         """
         return self.nested([fragment]) or self.nested(fragment.split("#"))
 
     def nested(self, names: Sequence[str]) -> list[int] | None:
-        """Return the index of the heading that each of the nested ``names`` means; None if there are none.
+        """Return the index of the heading for each of the nested ``names``; None if one is missing.
 
-        Of several headings, one with the very text goes before one that differs in signs.
+        An exact match takes precedence over headings that differ in punctuation.
         """
         for known, named in ((self._exact, fold), (self._plain, plain_name)):
             keys = [named(name) for name in names]
@@ -53,7 +53,7 @@ class Anchors:
         return None
 
     def section_end(self, at: int) -> int:
-        """Return the index of the heading after the section of the heading number ``at``."""
+        """Return the index of the heading that ends the section of heading number ``at``."""
         return self._ends[at]
 
     def _chain_to(self, last: int, names: Sequence[str], keys: Sequence[str]) -> list[int]:
@@ -68,7 +68,7 @@ class Anchors:
 
 
 def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]:
-    """Return for each heading the one that it is nested under, and the one after its section, by index."""
+    """Return, by index, each heading's parent and the heading after its section."""
     parents: list[int | None] = []
     ends = [len(headings)] * len(headings)
     within: list[int] = []
@@ -81,7 +81,7 @@ def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]
 
 
 class _Nested:
-    """Headings by their own names and those of headings that they are nested under."""
+    """Headings by their own names and the names of the headings above them."""
 
     def __init__(self, keys: Sequence[str], ends: Sequence[int]) -> None:
         self.keys = keys
@@ -89,7 +89,7 @@ class _Nested:
         self._below: dict[tuple[str, ...], dict[str, list[int]]] = {}
 
     def first(self, names: Sequence[str]) -> int | None:
-        """Return the first heading with the last of the nested ``names``, by index."""
+        """Return the index of the first heading that matches the last of the nested ``names``."""
         above: tuple[str, ...] = ()
         found = self._named([(0, len(self.keys))], above)
         for name in names[:-1]:
@@ -100,9 +100,9 @@ class _Nested:
         return found[names[-1]][0] if names[-1] in found else None
 
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
-        """Return the headings in the ``spans`` by name: those below the nested names ``above``.
+        """Return the headings in the ``spans`` by name, below the nested names ``above``.
 
-        The answer is kept. Headings have six levels, so few such names lead to each.
+        The result is cached. Headings have six levels, so only a few such names lead to each.
         """
         if above not in self._below:
             named: dict[str, list[int]] = {}
@@ -116,12 +116,12 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and the last line of the block whose id stands in ``line``, maybe alone."""
+    """Return the first and last line of the block whose id is in ``line``, perhaps alone."""
     return Blocks(note).lines(line)
 
 
 class Blocks:
-    """The blocks of a note, by the line that an id stands in."""
+    """The blocks of a note, by the line that contains the id."""
 
     def __init__(self, note: Note) -> None:
         self._lines = note.lines
@@ -130,14 +130,14 @@ class Blocks:
         self._item_starts: dict[int, Mapping[int, int]] = {}
 
     def first_line(self, line: int) -> int:
-        """Return the first line of the block whose id stands in ``line``."""
+        """Return the first line of the block whose id is in ``line``."""
         if (item := _around(line, self._items)) is not None:
             return self._start_of_item(line, item)
         block = self._block(line)
         return block.start_line if block else line
 
     def lines(self, line: int) -> tuple[int, int]:
-        """Return the first and the last line of the block whose id stands in ``line``."""
+        """Return the first and last line of the block whose id is in ``line``."""
         if (item := _around(line, self._items)) is not None:
             first = self._start_of_item(line, item)
             return first, _end_of_item(self._lines, first, item)
@@ -158,16 +158,16 @@ class Blocks:
 
 
 def _around(line: int, spans: Sequence[Span]) -> Span | None:
-    """Return the one of the spans, which do not overlap, that a line is in."""
+    """Return the span that contains a line; spans do not overlap."""
     before = bisect_right(spans, line, key=attrgetter("start_line"))
     return spans[before - 1] if before and spans[before - 1].end_line >= line else None
 
 
 def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]:
-    """Return for each line of a list item the first line of the innermost item around it."""
+    """Return, for each line of a list item, the first line of the innermost item around it."""
     starts: dict[int, int] = {}
-    open_items: list[tuple[int, int]] = []  # depth and line, each deeper than the one before
-    last: int | None = None  # the item whose text a line goes on
+    open_items: list[tuple[int, int]] = []  # depth and line, with increasing depth
+    last: int | None = None  # the item that this line continues
     for number in range(outermost.start_line, outermost.end_line + 1):
         text = lines[number - 1]
         if LIST_ITEM.match(text):
@@ -181,7 +181,7 @@ def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]
 
 
 def _end_of_item(lines: Sequence[str], first: int, outermost: Span) -> int:
-    """Return the last line of the item that begins in line ``first``, with those nested in it."""
+    """Return the last line of the item that begins in line ``first``, including nested items."""
     last = first
     for number in range(first + 1, outermost.end_line + 1):
         text = lines[number - 1]
@@ -200,7 +200,7 @@ def _depth(line: str) -> int:
 
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
-    """Return the line that ends with a block's id; of an id alone in line ``number``, the line above it."""
+    """Return the line that ends with a block's id; for an id alone in line ``number``, the line above it."""
     line = lines[number - 1].strip()
     if line != f"^{id}":
         return line
@@ -212,7 +212,7 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
 def plain_name(heading: str) -> str:
     """Return a heading as links name it: without markup, punctuation and differences of case.
 
-    The vowel signs of many scripts and emoji tell headings apart, and stay.
+    Vowel signs of many scripts and emoji distinguish headings and are kept.
     """
     folded = fold(heading)
     signs = {sign for sign in folded if _is_punctuation(sign)}
@@ -224,14 +224,14 @@ def _is_punctuation(sign: str) -> bool:
 
 
 def tag_places(note: Note, tag: str) -> Iterator[PlacedTag]:
-    """Yield where a note has ``tag`` or one nested under it, in order."""
+    """Yield the places of ``tag``, or a tag nested under it, in a note, in order."""
     for placed in (*placed_tags(note), *note.placed_tags):
         if _is_below(placed.tag, tag):
             yield placed
 
 
 def has_unplaced_tag(note: Note, tag: str) -> bool:
-    """True if ``tag``, or one nested under it, is in a note's frontmatter where its place is not known."""
+    """True if ``tag``, or a tag nested under it, is in the note's frontmatter at an unknown place."""
     written = sum(_is_below(each, tag) for each in frontmatter_tags(note.frontmatter))
     return written > sum(_is_below(placed.tag, tag) for placed in placed_tags(note))
 

@@ -1,4 +1,4 @@
-"""Completion of the names of notes and their parts, of tags, properties and values, and of other files.
+"""Completion of notes and their parts, tags, properties and values, and other files.
 
 Headings, blocks and paths of all notes are read when they are first asked for.
 """
@@ -21,16 +21,16 @@ from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
-"""Grades of names that contain what was typed."""
+"""Match grades of names that contain the typed text."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
-"""Kinds that are completed from the ledger; for blocks see ``complete_blocks``."""
+"""Kinds completed from the ledger; for blocks see ``complete_blocks``."""
 PartKind = Literal["heading", "block", "file"]
 PATH_GRADES = 3
-"""Grades of a match of a path: one that is not in it as typed would be found in too many."""
+"""Match grades for paths, which must contain the text as typed; anything else matches too many."""
 
 
 class VaultCompleter:
-    """Completes in one vault, always from the ledger's current revision."""
+    """Completes in one vault, always at the ledger's current revision."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -42,7 +42,7 @@ class VaultCompleter:
         columns = "id, path, title, "
         self._all_headings = SyncedNames(ledger, columns + "headings", _headings_of, "headings != '[]'")
         self._blocks = SyncedNames(ledger, columns + "blocks", _blocks_of, "blocks != '[]'")
-        # A method of this would leave it, and the ledger, to the garbage collector.
+        # A bound method would keep this object, and the ledger, alive until garbage collection.
         words = partial(_words_of, ledger)
         self._block_words = SyncedNames(ledger, columns + "blocks", words, "blocks != '[]'", INSIDE)
         self._paths = SyncedNames(ledger, "id, path, title", _path_of, grades=PATH_GRADES)
@@ -51,13 +51,13 @@ class VaultCompleter:
 
     @property
     def crowded(self) -> bool:
-        """True if so many notes changed that ``prepare`` should be called."""
+        """True if enough notes changed that ``prepare`` should be called."""
         return self._names.crowded
 
     def prepare(self) -> None:
-        """Read what is completed, if it has not been read; rank the names of changed notes, if they are many.
+        """Read the data for completion if necessary, and rank the names of changed notes if there are many.
 
-        This takes long in a large vault; completions are answered meanwhile.
+        Slow in a large vault; completions are answered in the meantime.
         """
         self._names.rank_recent()
         with self._synced():
@@ -84,7 +84,7 @@ class VaultCompleter:
             return vocabulary.tags()
 
     def properties(self) -> list[JSON]:
-        """Return every property with its number of notes, types and commonest values."""
+        """Return every property with its number of notes, types and most common values."""
         with self._synced() as vocabulary:
             return vocabulary.properties()
 
@@ -100,7 +100,7 @@ class VaultCompleter:
             yield self._vocabulary
 
     def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
-        """Return completions of the headings or blocks of all notes, or of the names of other files."""
+        """Return completions for the headings or blocks of all notes, or for the names of other files."""
         if kind == "file":
             matches = self._completers_of_files()[0].complete(typed, limit)
         else:
@@ -123,7 +123,7 @@ class VaultCompleter:
         return exact[:limit] or by_id
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
-        """Return the notes or the other files whose path in the vault best matches a part of one."""
+        """Return the notes or other files whose path best matches a part of a path."""
         if kind == "file":
             matches = self._completers_of_files()[1].complete(typed, limit, grades=PATH_GRADES)
         else:
@@ -142,14 +142,14 @@ class VaultCompleter:
             return self._files, self._file_paths
 
     def missing(self, typed: str, limit: int) -> list[JSON]:
-        """Return names that begin with the typed text, that notes link to, and that no note has."""
+        """Return names starting with the typed text that notes link to and no note has."""
         found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
         return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 
     def beginning(self, typed: str, limit: int) -> list[int]:
-        """Return the ids of the notes with a name that begins with the typed text, shorter names first.
+        """Return the ids of notes with a name that starts with the typed text, shorter names first.
 
-        At most ``limit`` names are looked at. Of one letter more, the notes that are left keep their order.
+        Checks up to ``limit`` names. With one more letter, the remaining notes keep their order.
         """
         if not fold(typed):
             return []
@@ -161,7 +161,7 @@ class VaultCompleter:
         if row is None:
             return
         headings = [(heading.text, heading.line, heading.level) for heading in row.headings]
-        if row.kind in _WITH_PLACES:  # its parts are linked to as headings are, such as ``page=3``
+        if row.kind in _WITH_PLACES:  # its parts can be linked to like headings, such as ``page=3``
             chunks = self._ledger.chunks.by_note([row.id])[row.id]
             first = {chunk.place: chunk.start_line for chunk in reversed(chunks) if chunk.place}
             headings = [(place, line, 1) for place, line in first.items()]
@@ -186,7 +186,7 @@ class VaultCompleter:
 
 
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
-    """Return completions of the ids of blocks, then of words in them, with ``line`` and text ``of`` each."""
+    """Return completions for block ids, then for words in blocks, each with ``line`` and text ``of``."""
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
         for block in blocks

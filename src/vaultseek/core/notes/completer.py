@@ -1,9 +1,9 @@
 """Matching of a typed text against many names: by grade of match, then by the rank of the name.
 
-The folded names stand in one string, best rank first, so that a search of that string finds the best matches
-first and can stop when there are enough. There are four grades, and each is tried only if the better ones
-gave too few: the name begins with the typed text, a word of it does, it contains the text, or it contains its
-letters in order, with one typo at most.
+The folded names form one string, best rank first, so a search of that string finds the best matches first and
+can stop early. There are four grades, and each is tried only if the better ones gave too few: the name begins
+with the typed text, a word of it does, it contains the text, or it contains its letters in order, with one
+typo at most.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Letters up to which one of them may be wrong: each of them is left out once."""
+"""Maximum number of letters for which one may be wrong: each is left out once."""
 COMPLETION_FUZZY = 2_000
-"""Names with the typed letters whose order is checked."""
+"""Maximum number of names with the typed letters whose letter order is checked."""
 GRADES = 4
 """Number of grades of a match."""
 
@@ -34,7 +34,7 @@ Masks = npt.NDArray[np.uint64]
 
 
 class Entry(NamedTuple):
-    """A possible completion: ``text`` is matched and shown, ``more`` are further fields of the answer."""
+    """A possible completion: ``text`` is matched and shown, ``more`` holds further fields of the answer."""
 
     text: str
     weight: float = 0.0
@@ -43,20 +43,20 @@ class Entry(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """A name of a note as a completion, or with ``line`` that of a heading or block in it."""
+    """A note's name as a completion; with ``line``, the name of a heading or block in it."""
 
     text: str
     path: str
     title: str
     note: int
     source: str | None = None
-    """Name, title, alias or path."""
+    """The kind of name: name, title, alias or path."""
     line: int | None = None
     level: int | None = None
 
     @property
     def weight(self) -> float:
-        """The weight: no name counts more than another."""
+        """Constant, because no name counts more than another."""
         return 0.0
 
     @property
@@ -77,7 +77,7 @@ class Match(NamedTuple):
 
 
 class Completer:
-    """Completes from a fixed set of entries: by grade, then by weight, then shorter first."""
+    """Completes from a fixed set of entries, sorted by grade, then by weight, then shorter first."""
 
     def __init__(self, entries: Iterable[Named]) -> None:
         pairs = [(fold(entry.text), entry) for entry in entries]
@@ -87,7 +87,7 @@ class Completer:
         return len(self._entries)
 
     def merged(self, entries: Iterable[Named], without: Collection[int]) -> Completer:
-        """Return a completer of these entries too, without those that belong to the notes in ``without``."""
+        """Return a completer that adds these entries and drops those of the notes in ``without``."""
         folded = self._text[1:-1].split("\n") if self._entries else []
         pairs = [pair for pair in zip(folded, self._entries, strict=True) if pair[1].note not in without]
         pairs += [(fold(entry.text), entry) for entry in entries]
@@ -98,9 +98,10 @@ class Completer:
     def complete(
         self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
     ) -> list[Match]:
-        """Return the best ``limit`` entries for the typed text; for none, the heaviest.
+        """Return the best ``limit`` entries for the typed text; if it is empty, those with the highest
+        weight.
 
-        Entries of the notes in ``without`` are left out, and matches that are not of the first ``grades``.
+        Leaves out entries of the notes in ``without``, and matches beyond the first ``grades``.
         """
         matches: dict[int, Match] = {}
         for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):
@@ -179,18 +180,18 @@ class Completer:
 
 
 def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
-    """Return the numbers of the entries: heavier first, then shorter, then by alphabet."""
+    """Return the entry numbers: higher weights first, then shorter, then alphabetically."""
     alike: dict[tuple[float, int], list[int]] = {}
     for number, (text, entry) in enumerate(zip(folded, entries, strict=True)):
         alike.setdefault((-entry.weight, len(text)), []).append(number)
-    # In parts, because nobody else is served while a list is sorted.
+    # In parts, because sorting a list blocks all other threads.
     return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
 
 
 def _bits(text: str) -> Masks:
-    """Return a bit for each letter, to skip most names that lack a letter at once."""
+    """Return a bit for each letter, for quickly skipping names that lack a letter."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
-    # Separators of names and words are never typed as letters.
+    # Separators of names and words are not typed as letters.
     bits[(codes == 10) | (codes == 32)] = 0
     return bits

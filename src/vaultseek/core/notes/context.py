@@ -1,4 +1,4 @@
-"""Context: the evidence of several notes for one question, packed into a budget of tokens."""
+"""Packing of evidence from several notes for one question into a token budget."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -18,18 +18,18 @@ from vaultseek.core.search.snippet import preview
 from vaultseek.store.ledger import Ledger, NoteRow
 
 NOTES = 12
-"""Notes whose passages compete for the budget."""
+"""Maximum number of notes whose passages compete for the budget."""
 PASSAGES = 6
-"""Passages of one note that compete."""
+"""Maximum number of competing passages per note."""
 NEIGHBOUR = 0.3
-"""Use of the passage before or after another one of the same section, as a share of that one's."""
+"""Value of a neighbouring passage of the same section, relative to the passage itself."""
 LEAST_CERTAINTY = 0.01
 SHINGLE = 4
-"""Words of a run that two passages are compared by."""
+"""Words in each run by which two passages are compared."""
 DOUBLE = 0.6
-"""Share of the runs of a passage that evidence has already, from which on it is a near double."""
+"""Share of a passage's runs already present in the evidence at which it counts as a near duplicate."""
 CUT_TOKENS = 40
-"""Tokens of a passage that is worth cutting; less is left out."""
+"""Minimum tokens of a cut passage; shorter remainders are left out."""
 CERTAIN_OR_NOT = 5
 """First notes that compete whatever their certainty; of the others only those that are certain."""
 WEAK = 2
@@ -37,20 +37,20 @@ WEAK = 2
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
 """Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
 FOCUS_CHARS = 80
-"""Width of the part of a passage whose line is looked for."""
+"""Width in characters of the window used to find a passage's best line."""
 NAMED = 5
-"""Places that the remark on what was left out names."""
+"""Maximum number of places named in the remark about what was left out."""
 REMARK_TOKENS = 125
-"""Tokens kept for remarks."""
+"""Tokens reserved for remarks."""
 
 _WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
 ABBREVIATION_CHARS = 12
-"""Characters before a border in which an abbreviation is looked for."""
+"""Characters before a sentence border that are checked for an abbreviation."""
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )
-"""An abbreviation after which a sentence goes on: dotted letters, titles, and words before a number."""
+"""An abbreviation that does not end a sentence: dotted letters, titles, and words before a number."""
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
     r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
@@ -60,9 +60,9 @@ _ASKS_FOR_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Lines of a note. ``use`` is how likely the question needs them; ``is_cut`` if its passage goes on.
+    """Lines of a note. ``use`` is the probability that they help; ``is_cut`` if the passage continues.
 
-    ``position`` is that of its last passage in the note.
+    ``position`` is the position of its last passage in the note.
     """
 
     row: NoteRow
@@ -70,13 +70,13 @@ class Evidence:
     position: int
     use: float
     focus: int = 0
-    """The offset in the text of the place that matches best."""
+    """Offset of the best matching place in the text."""
     currency: Currency | None = None
     is_cut: bool = False
 
     @property
     def place(self) -> str:
-        """The path, and the lines or the part of the file."""
+        """The path with the lines or the part of the file."""
         chunk = self.chunk
         return (
             f"{self.row.path}{f'#{chunk.place}' if chunk.place else f':{chunk.start_line}-{chunk.end_line}'}"
@@ -84,7 +84,7 @@ class Evidence:
 
     @property
     def text(self) -> str:
-        """A line that says where it is from, and the text, indented so that no note can forge such a line."""
+        """A line with the source, followed by the text, indented so that no note can forge a source line."""
         headings = dict.fromkeys([self.row.title, *self.chunk.heading_path])
         days = dates(self.row.created.text, iso_time(self.row.modified))
         # A bar in a name could forge a date.
@@ -96,11 +96,11 @@ class Evidence:
 
     @property
     def tokens(self) -> int:
-        """The tokens of its text and the line feed after it."""
+        """Number of tokens of the text and its line feed."""
         return tokens(f"{self.text}\n")
 
     def as_json(self) -> JSON:
-        """Return it in the form of an answer."""
+        """Return the evidence in the form of an answer."""
         return {
             "path": self.row.path,
             "title": self.row.title,
@@ -117,7 +117,7 @@ class Evidence:
 
 
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
-    """Return the evidence that is most likely of use in at most ``budget`` tokens.
+    """Return the most useful evidence that fits into ``budget`` tokens.
 
     The passages that a search found are taken by expected use, each once, and their neighbours where they
     complete a section; the last are cut at sentences. Evidence is ordered by note and line, or by time if the
@@ -201,7 +201,7 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
     """Return the sentences and blocks around the best match, as many as fit; None if that is too little.
 
-    The first evidence is cut ``at_any_rate``: in its sentence, if that does not fit.
+    The first evidence is cut ``at_any_rate``, within a sentence if necessary.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence.chunk)
@@ -289,7 +289,8 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
-    """Return evidence by note, the most useful first, and by line; by time where the question asks for it."""
+    """Return evidence by note, the most useful first, then by line; or by time if the question asks
+    for it."""
     use: dict[str, float] = {}
     for each in chosen:
         use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))

@@ -1,8 +1,8 @@
-"""Pairs of notes that are nearly the same, ranked by the text that they share and by their meaning.
+"""Pairs of nearly identical notes, ranked by shared text and by meaning.
 
-Nothing is called a duplicate: there is an order, and no threshold. Text is compared by **shingles**, runs of
-words (Broder 1997). One that many notes have belongs to a template and counts for nothing; the others count
-the more the rarer they are.
+Pairs are ranked without a threshold; none is declared a duplicate. Text is compared by **shingles**, runs of
+words (Broder 1997). A shingle in many notes belongs to a template and is ignored; the rarer a shingle, the
+more it counts.
 """
 
 import asyncio
@@ -24,15 +24,15 @@ from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.store.ledger import Ledger
 
 SHINGLE_WORDS = 5
-"""Words of a shingle."""
+"""Number of words in a shingle."""
 TEMPLATE_NOTES = 20
-"""Notes with a shingle from which on it belongs to a template."""
+"""Number of notes with a shingle at which it counts as part of a template."""
 OWN_SHINGLES = 10
-"""Shingles that are added to each note as if no other had them, so that short notes need to share more."""
+"""Unique shingles added to each note, so that short notes need to share more."""
 COMPARED_NOTES = 20_000
-"""Notes up to which all are compared by meaning; in a larger vault, only those that share text."""
+"""Maximum vault size, in notes, at which all are compared by meaning; above, only those that share text."""
 NEAREST_NOTES = 5
-"""Notes nearest in meaning that are looked at for each note."""
+"""Nearest notes by meaning that are checked for each note."""
 VECTORS_AT_ONCE = 2_000
 _ROWS_AT_ONCE = 1_000
 
@@ -41,19 +41,19 @@ Ids = npt.NDArray[np.int64]
 
 
 class Likeness(NamedTuple):
-    """Shares of two notes, from 0 to 1: of their text that both have, and the cosine of their vectors."""
+    """Similarity of two notes, from 0 to 1: the share of text in both, and the cosine of their vectors."""
 
     text: float
     meaning: float
 
     @property
     def score(self) -> float:
-        """The mean of both."""
+        """The mean of text and meaning."""
         return (self.text + self.meaning) / 2
 
 
 async def duplicates(vault: SearchedVault, limit: int) -> JSON:
-    """Return the ``limit`` pairs of notes that are most alike, best first, with what they are alike in."""
+    """Return the ``limit`` most similar pairs of notes, best first, with their similarity."""
     shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
     same = await asyncio.to_thread(_identical, vault.ledger)
     vectors, reason = await _vectors(vault)
@@ -61,7 +61,7 @@ async def duplicates(vault: SearchedVault, limit: int) -> JSON:
 
 
 def _identical(ledger: Ledger) -> set[Pair]:
-    """Return the pairs of notes whose files have the same bytes; of many copies, each with the first one."""
+    """Return the pairs of notes with identical bytes; each further copy is paired with the first."""
     sql = (
         "SELECT hash, id FROM notes WHERE size > 0"
         " AND hash IN (SELECT hash FROM notes GROUP BY hash HAVING count(*) > 1) ORDER BY hash, id"
@@ -76,9 +76,9 @@ def _identical(ledger: Ledger) -> set[Pair]:
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
-    """Return the share of text that pairs of ``notes`` have in common, of those that have any.
+    """Return the share of common text for each pair of ``notes`` that has any.
 
-    It is the mean of two shares: of the text of both, and of the shorter one's.
+    It is the mean of two shares: of both texts together, and of the shorter text.
     """
     ids, hashes = _shingles(notes)
     if not len(ids):
@@ -142,7 +142,7 @@ async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]
 
 
 def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
-    """Yield each note with those that are nearest to it in meaning, the lower id first."""
+    """Yield each note with its nearest notes by meaning, the lower id first."""
     ids = np.array(sorted(vectors), np.int64)
     if len(ids) < 2 or len(ids) > COMPARED_NOTES:
         return

@@ -1,4 +1,4 @@
-"""Inspect a note: everything that is parsed from it, as ``inspect --json`` prints it. Needs no daemon."""
+"""Inspection of a note without the daemon: everything parsed from it, as ``inspect --json`` prints it."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
@@ -24,8 +24,8 @@ from vaultseek.errors import ConfigError, NotFound
 class Inspector:
     """Inspects notes of one vault; the vault is scanned once, at the first link.
 
-    Without a root, links resolve to the note itself only. ``count`` and ``window`` decide where passages end;
-    by default they are those of the bundled model.
+    Without a root, links resolve to the note itself only. ``count`` and ``window`` determine the length of
+    passages; the default is the bundled model's.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Inspector:
         self._aliases_known = False
 
     def inspect_file(self, path: Path) -> JSON:
-        """Inspect the file at ``path``. A file that cannot be read gives an object with ``problems``.
+        """Inspect the file at ``path``. An unreadable file gives an object with ``problems``.
 
         Raises:
             NotFound: there is no such file.
@@ -63,7 +63,7 @@ class Inspector:
         return [self._root / path for path in paths if kind_of(path) is not None]
 
     def similar(self, name: str) -> list[str]:
-        """Return the names of the vault's notes that are most like ``name``."""
+        """Return the names of the vault's notes most similar to ``name``."""
         names = {
             fold(file_stem(path)): file_stem(path) for path in self._all_names().paths() if is_markdown(path)
         }
@@ -152,7 +152,7 @@ def _bundled_count() -> TokenCount:
 
     try:
         return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
-    except (ConfigError, OSError, ValueError):  # a high estimate, for installations without the tokenizer
+    except (ConfigError, OSError, ValueError):  # a high estimate, for installations without a tokenizer
         return lambda text: (len(text.encode("utf-8", "replace")) + 1) // 2
 
 

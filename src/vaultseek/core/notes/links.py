@@ -36,7 +36,7 @@ def backlinks(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
-    """Return the links that resolve to no file, of one note or of all."""
+    """Return the unresolved links of one note or of all notes."""
     if row is not None:
         links = [link for link in ledger.links.from_notes([row.id]) if link.resolved is None]
     else:
@@ -74,13 +74,13 @@ def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: in
 
 
 def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
-    """Return the notes that no other note links to; if ``isolated``, only those without any link."""
+    """Return the notes without backlinks; with ``isolated``, only those without any link."""
     notes = ledger.notes.by_id(graph.unlinked(isolated=isolated)).values()
     return [about(row) for row in sorted(notes, key=lambda row: row.path)]
 
 
 def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
-    """Return these lines of a note from its passages; one that is in none of them is left out."""
+    """Return these lines of a note from its passages, without lines outside all passages."""
     wanted = sorted(set(lines))
     found: dict[int, str] = {}
     for chunk in chunks:

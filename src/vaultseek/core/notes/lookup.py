@@ -1,4 +1,4 @@
-"""Resolve the name of a note: path or its end, title, alias or file name; and the names most like one."""
+"""Lookup of a note by path, path suffix, title, alias or file name, and of the most similar names."""
 
 import posixpath
 import re
@@ -25,11 +25,11 @@ from vaultseek.store.ledger.prefilter import prefilter
 
 NOTE_SUFFIXES = ("", ".md")
 _NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")
-"""A line break, a tab or a mark of writing direction may be in the name of a file."""
+"""Characters that never occur in paths; line breaks, tabs and direction marks may."""
 
 
 def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
-    """Return the note that ``name`` refers to, from the ledger alone.
+    """Return the note that ``name`` refers to, using only the ledger.
 
     Raises BadPath for a path outside the vault, NotFound if there is no such note, UsageError with the
     candidates if the name is ambiguous.
@@ -43,7 +43,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
     best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
     best = best or [row for row in candidates if is_file_name(row.path, name)]
     if len(best or candidates) > 1:
-        # A note before a canvas or PDF of the same name, which is meant by its extension.
+        # Prefer a note over a canvas or PDF of the same name, which needs its extension.
         best = [row for row in best or candidates if is_markdown(row.path)] or best
     if len(candidates) > 1 and len(best) != 1:
         paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
@@ -55,7 +55,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
 
 
 def vault_path(name: str, root: Path) -> str:
-    """Return ``name`` as a path inside the vault, judged by its text alone. Raises BadPath if it is none."""
+    """Return ``name`` as a path inside the vault, judged only by its text. Raises BadPath."""
     if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
         raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
     if name.startswith("/"):
@@ -79,27 +79,27 @@ def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
 
 
 SIMILAR_NAMES = 3
-"""Names that a message suggests."""
+"""Number of names suggested in a message."""
 SIMILAR_CANDIDATES = 30
-"""Completions that are compared with the name."""
+"""Number of completions compared with the name."""
 LEAST_LIKENESS = 0.5
-"""Likeness, in [0, 1], below which a name is not suggested: one word in common is not enough."""
+"""Minimum similarity, in [0, 1], of a suggested name: one common word is not enough."""
 LEAST_SPELLING = 0.7
-"""Likeness below which a tag or a property is not."""
+"""Minimum similarity of a suggested tag or property."""
 NAMES_COMPARED = 5000
-"""Tags or properties that are compared with one that no note has."""
+"""Maximum number of tags or properties compared with an unknown one."""
 _LEAST_CHARS = 3
 
 
 def similar_names(name: str, completer: VaultCompleter) -> list[str]:
-    """Return the names of notes most like ``name``, a misspelt one or a path."""
+    """Return the note names most similar to ``name``, which is misspelt or a path."""
     return [item["text"] for item in similar_files(name, completer, notes=True)]
 
 
 def similar_files(name: str, completer: VaultCompleter, *, notes: bool = False) -> list[JSON]:
-    """Return the completions most like ``name``: by its letters, else by a word.
+    """Return the completions most similar to ``name``, by its letters or else by one of its words.
 
-    They are notes, or files of the same type if ``name`` has an extension and no ``notes`` are wanted.
+    These are notes; or, if ``name`` has an extension and ``notes`` is false, files of that type.
     """
     typed = posixpath.basename(name.strip().rstrip("/")).removesuffix(".md")[:NAME_CHARS]
     kind = None if notes else file_type(typed)
@@ -131,7 +131,7 @@ def _likeness(typed: str, name: str) -> float:
 
 
 def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:
-    """Yield a sentence for each tag and property of a filter that no note has, with the one most like it."""
+    """Yield a sentence for each unknown tag and property of a filter, with the most similar known one."""
     for leaf in dict.fromkeys(leaves(condition)):
         if isinstance(leaf, Tag):
             yield from _unknown("tag", leaf.name.strip("#/"), completer)

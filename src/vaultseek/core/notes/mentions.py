@@ -1,4 +1,4 @@
-"""Unlinked mentions of a note: its title, an alias or its file name in the text of other notes."""
+"""Unlinked mentions of a note: its title, alias or file name in the text of other notes."""
 
 import re
 from bisect import bisect_right
@@ -19,7 +19,7 @@ from vaultseek.store.ledger.filter import text_candidates
 
 
 class Mention(NamedTuple):
-    """A line that names a note in its prose: the ids of both notes, and the columns of the name."""
+    """A line that names a note in its prose: both note ids, and the columns of the name."""
 
     named: int
     note: int
@@ -31,7 +31,7 @@ class Mention(NamedTuple):
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines of other notes that name this one in their prose, by path and line."""
+    """Return the lines of other notes whose prose names this note, by path and line."""
     found = list(mentions_of([row], ledger))
     notes = ledger.notes.by_id(list({each.note for each in found}))
     found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
@@ -47,12 +47,12 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
-    """Yield the lines of other notes that name one of these, those of a note together and in its order."""
+    """Yield the lines of other notes whose prose names one of these, grouped by note, in document order."""
     names = [(row.id, fold(name), name) for row in rows for name in names_of(row)]
     condition = any_of(Contains(name) for *_, name in names)
     if condition is None:
         return
-    # To read every passage once takes less time than a scan of the database for each name of many notes.
+    # Reading every passage once is faster than scanning the database for each name of many notes.
     some = text_candidates(condition, ledger) if len(rows) == 1 else None
     ids = ledger.notes.ids() if some is None else sorted(some)
     for start in range(0, len(ids), SQL_VARIABLES):
@@ -61,13 +61,13 @@ def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
 
 
 def _excerpt(line: str, start: int, end: int) -> JSON:
-    """Return the text around a mention, and where in it the mention is."""
+    """Return the text around a mention, and the mention's place in it."""
     text = line.strip()
     shift = line.find(text)
     start, end = start - shift, end - shift
     if end > LINE_CHARS:
         cut = text.find(" ", start - LINE_CHARS // 3, start) + 1 or start
-        # A link that is cut would look like a mention.
+        # A truncated link would look like a mention.
         ends = [link.end() for link in NO_PROSE.finditer(text) if link.start() < cut < link.end() <= start]
         cut = max([cut, *ends])
         text, start, end = f"…{text[cut:]}", start - cut + 1, end - cut + 1
@@ -75,7 +75,7 @@ def _excerpt(line: str, start: int, end: int) -> JSON:
 
 
 def names_of(row: NoteRow) -> list[str]:
-    """Return what a note is called in running text: title, aliases and file name, the longest first."""
+    """Return the names of a note in running text: title, aliases and file name, longest first."""
     names = {fold(name): name for name in (file_stem(row.path), *row.names[::-1])}
     distinct = [
         name for folded, name in names.items() if len(folded) >= MIN_NAME_CHARS or is_unspaced(folded)
@@ -105,7 +105,7 @@ def _mentions_in(
 
 
 def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, str, tuple[int, int]]]:
-    """Yield the first name of each note that a line has, and its columns."""
+    """Yield the first name of each note in a line, with its columns."""
     folded = fold(line)
     found = set[int]()
     for named, key, name in names:
@@ -115,7 +115,7 @@ def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tupl
 
 
 def _written(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of a text that is written for a range of its folded form."""
+    """Return the range of a text that corresponds to a range of its folded form."""
     words = list(re.finditer(r"\S+", text))
     starts = list(accumulate((len(fold(word[0])) + 1 for word in words), initial=0))
 

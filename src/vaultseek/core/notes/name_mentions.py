@@ -1,4 +1,4 @@
-"""Names of notes in running text: a weaker edge of the link graph, where nobody made a link."""
+"""Names of notes in running text: weaker edges for the link graph where nobody set a link."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -10,9 +10,9 @@ from vaultseek.content.markdown.links import label_key
 from vaultseek.store.ledger import Ledger
 
 _TEXT = r"(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+\])*+"
-"""The text of a link, where brackets come in pairs."""
+"""The text of a link, with balanced brackets."""
 _ADDRESS = r"(?:<[^<>\n]*+>|[^()\n]|\((?:[^()\n]|\([^()\n]*+\))*+\))*+"
-"""The address of a link and its title, where parentheses come in pairs."""
+"""The address of a link and its title, with balanced parentheses."""
 _PIECES = (
     r"^[ \t>]*+(?P<fence>`{3,}|~{3,})[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[^\n]*+)?",
     r"``(?:[^`\n]|`(?!`))++``|`[^`\n]*+`",
@@ -26,20 +26,20 @@ _PIECES = (
     r"(?<!\S)\^[A-Za-z0-9-]++[ \t]*+$",
     r"</?[A-Za-z][^<>\n]*+>|<[^<>\s]+>|https?://\S+",
 )
-"""Code, comments, formulas, definitions, links, signs of footnotes and callouts, tags, block ids, HTML."""
+"""Code, comments, formulas, definitions, links, footnote and callout marks, tags, block ids, HTML."""
 NO_PROSE = re.compile("|".join(_PIECES), re.MULTILINE)
-"""Pieces of a text where no name is a mention. Each is found in one pass, so that none takes long."""
+"""Parts of a text in which names are not mentions. Each matches in one pass, so that none takes long."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"
 )
 """A word, or one character of a script without spaces."""
 MIN_NAME_CHARS = 2
-"""Shorter names occur everywhere, except in scripts without spaces."""
+"""Minimum length of a name; shorter ones occur everywhere, except in unspaced scripts."""
 
 
 class Named(NamedTuple):
-    """A piece of a text that is a name of notes: the line by number from 0, the columns, and the notes."""
+    """A piece of text that is a name of notes: its line from 0, its columns, and the notes."""
 
     line: int
     start: int
@@ -51,7 +51,7 @@ class Named(NamedTuple):
 def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -> list[Named]:
     """Return the names of notes in the prose of ``lines``, the longest at each place.
 
-    Notes named by the id ``without`` are left out.
+    Ignores notes named by the id ``without``.
     """
     text = prose("\n".join(line.replace("\n", " ") for line in lines))
     pieces = [piece for number, line in enumerate(text.split("\n")) for piece in _pieces(number, line)]
@@ -79,7 +79,7 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield what may be a name in a line, by place and then the longest first."""
+    """Yield possible names in a line, by place and then longest first."""
     words = list(_WORD.finditer(prose))
     stop = prose.find("\0")
     for at, word in enumerate(words):
@@ -93,13 +93,13 @@ def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
 
 
 NAME_WORDS = 10
-"""Words of the longest name that is looked for; in scripts without spaces, characters."""
+"""Maximum words in a recognized name; in unspaced scripts, characters."""
 
 
 def prose(text: str, labels: Collection[str] = ()) -> str:
-    """Return a text with null characters in place of what is no prose, so that lines and columns remain.
+    """Return a text with null characters in place of everything but prose, keeping lines and columns.
 
-    ``labels`` are those that the rest of the note defines; ``[label]`` is a link.
+    ``labels`` are defined in the rest of the note; ``[label]`` is then a link.
     """
     labels = {*labels, *labels_in(text)}
     text = NO_PROSE.sub(_hidden, text)
@@ -109,7 +109,7 @@ def prose(text: str, labels: Collection[str] = ()) -> str:
 
 
 def labels_in(text: str) -> set[str]:
-    """Return the labels that a text defines for links, by their keys."""
+    """Return the keys of the link labels that a text defines."""
     if "]:" not in text:
         return set()
     return {label_key(piece["label"]) for piece in NO_PROSE.finditer(text) if piece["label"]}

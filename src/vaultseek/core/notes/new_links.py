@@ -1,4 +1,4 @@
-"""The style of new links and notes in a vault, from Obsidian's own settings if there are any."""
+"""The style of new links and notes in a vault, from Obsidian's settings if available."""
 
 import posixpath
 from pathlib import Path
@@ -12,13 +12,13 @@ _FORMATS: dict[Any, Format] = {"shortest": "shortest", "relative": "relative", "
 
 
 class Manner(NamedTuple):
-    """The manner of a vault: its new links, and the folder of new notes; None is that of the open note."""
+    """A vault's style of new links, and the folder for new notes; None means the open note's folder."""
 
     links: LinkStyle = LinkStyle()
     folder: str | None = ""
 
     def path_of(self, target: str, source: str) -> str | None:
-        """Return where the note that a link of ``source`` misses would be made; None if outside the vault."""
+        """Return where to create the note that a link in ``source`` is missing; None if outside the vault."""
         name = target if target.endswith(NOTE_SUFFIX) else target + NOTE_SUFFIX
         own = posixpath.dirname(source)
         if name.startswith("/"):

@@ -1,7 +1,7 @@
-"""One note: its properties and structure from the ledger, its text and the lines of properties from disk.
+"""Reading one note: structure and properties from the ledger, text and property lines from disk.
 
-The text of a file that is no Markdown is that in the ledger, where all of it is. So is that of a note whose
-folder is on another machine; there only the lines of its properties are missing, which are blank.
+For files other than Markdown, and for notes whose folder is on another machine, the text comes from the
+ledger. In the latter case, property lines are blank.
 """
 
 import re
@@ -60,7 +60,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
 
 
 def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
-    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises what ``note`` raises."""
+    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises as ``note``."""
     if not is_markdown(row.path):
         return []
     lines = _lines(row, ledger, root)
@@ -72,7 +72,7 @@ def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
 
 
 def about(row: NoteRow) -> JSON:
-    """Return the fields that every list of notes has for each."""
+    """Return the fields that every list of notes contains for each note."""
     head = {"path": row.path, "title": row.title, "file_name": row.other_name, "kind": row.kind}
     return {
         **head,
@@ -88,7 +88,7 @@ def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:
 
 
 def lines_of(path: str, root: Path) -> Sequence[str]:
-    """Return the lines of the note at a path. Raises what ``note`` raises."""
+    """Return the lines of the note at a path. Raises as ``note``."""
     file = read_note(root, path)
     if file is None:
         raise NotFound(f"{printable(path)} no longer exists; search again")
@@ -113,9 +113,9 @@ def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
 
 
 def with_property_places(answer: JSON, root: Path) -> JSON:
-    """Return the answer to a search with the true line and column of each property that it shows.
+    """Return a search answer with the exact line and column of each property shown.
 
-    Those of a note that cannot be read stay as they are, which is what the properties' order tells.
+    Properties of unreadable notes keep the line estimated from their order.
     """
     for result in answer["results"]:
         if result.get("property"):
@@ -130,8 +130,8 @@ def with_property_places(answer: JSON, root: Path) -> JSON:
 
 
 def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
-    """Return line and column, from 1, of the words that match in a property; of its name if they are not
-    found."""
+    """Return the line and column, from 1, of the matching words in a property, or of its name if they are
+    missing."""
     end = next((row for row in range(1, len(lines)) if lines[row].rstrip() == "---"), len(lines))
     name = fold(result["property"])
     keys = {row: fold(match[1].strip("\"'")) for row in range(1, end) if (match := _KEY.match(lines[row]))}
@@ -140,7 +140,7 @@ def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
         return None
     rows = [start, *takewhile(lambda row: row not in keys, range(start + 1, end))]
     words = [result["preview"][low:high] for low, high in result["highlights"]]
-    # The name is a word as good as any, but the value says more.
+    # A match in the name is possible, but one in the value says more.
     for word in sorted(words, key=lambda word: fold(word) == name):
         for row in rows:
             if (

@@ -21,25 +21,25 @@ from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.titles import with_own_title
 
 RELATED_POOL = 100
-"""Notes that each lane contributes."""
+"""Number of notes contributed by each kind of search."""
 RELATED_HUB = 200
-"""A note with more links than this is no evidence that the notes linked with it are related."""
+"""Maximum links of a note that counts as evidence that its neighbours are related."""
 RELATED_CONFIDENCE = 0.06
-"""Least confidence in the meaning of a note that no link joins: a cosine of .3 with the bundled model, below
-which notes of a diary are about something else."""
+"""Minimum confidence by meaning for a note without a connecting link: a cosine of .3 with the bundled model,
+below which diary notes are about something else."""
 RELATED_WORDS = 60
-"""Words of names, headings and tags that the keyword lane searches for."""
+"""Number of words from names, headings and tags used for the keyword search."""
 
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 0.6
 KEYWORD_WEIGHT = 0.4
-"""Weights of the lanes: meaning counts most, then links; words matter where the others have nothing."""
+"""Weights: meaning counts most, then links; words only matter when the others find nothing."""
 DIRECT = 1.0
-"""Score of a direct link; each note that both are linked with adds its weight of Adamic and Adar."""
+"""Score of a direct link; each common neighbour adds its Adamic-Adar weight."""
 
 
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
-    """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
+    """Return the ``limit`` notes most related to the one at ``row``, best first, with how each was found."""
     partial: list[JSON] = []
     row = await asyncio.to_thread(with_own_title, row, vault.ledger)
     (semantic, template), links = await asyncio.gather(
@@ -47,7 +47,7 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     )
     words = await asyncio.to_thread(_keyword_scores, row, vault, template)
     if not any(lane["lane"] == "semantic" for lane in partial):
-        # Words in common say which of those is nearer, not that a note is near.
+        # Common words order the candidates, but do not make a note related.
         words = {id: score for id, score in words.items() if id in semantic or id in links}
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
@@ -55,9 +55,9 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
 async def alike(
     row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
 ) -> Mapping[int, float]:
-    """Return the notes that mean something like the note, all or ``among`` some.
+    """Return the notes similar in meaning to the note, all or only ``among`` some.
 
-    They are by id, with the cosine of each one's own vector or best passage. Raises WorkerUnavailable or
+    They are keyed by id, with the cosine of their own vector or best passage. Raises WorkerUnavailable or
     IndexDamaged.
     """
     return (await _alike(row, vault, among))[0]
@@ -66,9 +66,9 @@ async def alike(
 async def _alike(
     row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
 ) -> tuple[Mapping[int, float], frozenset[str]]:
-    """Return :func:`alike`, and the lines of the template that the note has in common with notes like it.
+    """Return the result of :func:`alike`, and the template lines that the note shares with similar notes.
 
-    What forty daily notes repeat is not what one of them is about: its text is compared without these lines.
+    Text repeated in forty daily notes is not the subject of any, so it is left out of the comparison.
     """
     allowed = None if among is None else np.array(sorted(among), np.int64)
     opening = await asyncio.to_thread(vault.ledger.chunks.opening, row.id, OPENING_CHARS)
@@ -106,13 +106,13 @@ async def _semantic_scores(
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:
     cosines = dict(zip(answer.note_ids.tolist(), answer.note_scores.tolist(), strict=True))
     for note, cosine in zip(answer.passage_notes.tolist(), answer.passage_scores.tolist(), strict=True):
-        # A passage may be near by chance; the whole note says more.
+        # A passage may be similar by chance; the whole note is better evidence.
         cosines[note] = max(cosines.get(note, 0.0), 0.9 * cosine)
     return cosines
 
 
 def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
-    """Score notes by links to or from the note, and by notes linked with both (Adamic and Adar 2003)."""
+    """Score notes by links to or from the note, and by common neighbours (Adamic and Adar 2003)."""
     if graph is None:
         partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
         return {}

@@ -1,4 +1,4 @@
-"""The edits that renaming a note, a heading or a tag needs elsewhere: proposed, not written."""
+"""Edits in other notes that renaming a note, heading or tag requires; proposed, never written."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
 NAME_BYTES = 255
-"""Most bytes of a file's name on common file systems."""
+"""Maximum bytes of a file name on common file systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A piece of a line of the note at ``path``, and what to write there instead of ``old``."""
+    """Replacement of ``old`` in a line of the note at ``path``."""
 
     path: str
     place: Place
@@ -48,7 +48,7 @@ class Edit:
     new: str
 
     def as_json(self) -> JSON:
-        """Return the object of answers; columns count from 1."""
+        """Return the edit in the form of answers; columns count from 1."""
         line, start, end = self.place
         return {
             "path": self.path,
@@ -61,9 +61,9 @@ class Edit:
 
 
 class Vault:
-    """The parts of a vault that renaming needs: names, ledger, text of notes, and the files left out.
+    """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
 
-    ``left`` are the files that have links which should follow, but in a place that is not known.
+    ``left`` contains files with links that should follow but whose exact place is unknown.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class Vault:
         self._root = root
 
     def leave(self, path: str) -> None:
-        """Note that a link or tag of this file does not follow."""
+        """Record that a link or tag of this file does not follow."""
         if path not in self.left:
             self.left.append(path)
 
     def lines(self, path: str) -> Sequence[str] | None:
-        """Return the lines of a text file; None if it cannot be read now."""
+        """Return the lines of a text file; None if it cannot be read."""
         file = read_note(self._root, path)
         if file is None or file.problem is not None:
             return None
@@ -90,13 +90,14 @@ class Vault:
         return lines_of(text)
 
     def notes(self, path: str) -> Iterator[tuple[Note, Callable[[Edit], Edit]]]:
-        """Yield the Markdown of a file: a note or cards, each with what puts an edit of it in its place."""
+        """Yield the Markdown of a file, a note or cards, each with a function that maps its edits to the
+        file."""
         lines = self.lines(path) or ()
         if is_markdown(path):
             yield parse("\n".join(lines), path), lambda edit: edit
         for field in _fields(path, lines):
             if field.field == "text":
-                # A rule at the beginning of a card is no frontmatter.
+                # A rule at the beginning of a card is not frontmatter.
                 yield parse(f"\n{field.text}", path), partial(_in_card, field)
 
 
@@ -104,7 +105,7 @@ class Vault:
 
 
 def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
-    """Return the moves of files that these moves of files and folders mean. Raises UsageError."""
+    """Return the file moves that these moves of files and folders imply. Raises UsageError."""
     files: dict[str, str] = {}
     for old, new in moves.items():
         if old in names:
@@ -121,7 +122,7 @@ def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
 
 
 def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
-    """Return the edits after which every link leads where it did before, to the new paths of what moved.
+    """Return the edits that keep every link's target when files move.
 
     Raises UsageError.
     """
@@ -147,19 +148,19 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
 
 
 class Moves:
-    """The new targets of links when files move."""
+    """New targets of links when files move."""
 
     def __init__(
         self, moves: Mapping[str, str], names: Names, after: Names | None = None, *, portable: bool = False
     ) -> None:
-        """``portable`` vaults are read by programs that know Markdown links as relative paths alone."""
+        """``portable`` vaults are read by programs that accept only relative paths in Markdown links."""
         self._moves = moves
         self._portable = portable
         self._names = names
         self._after = after or names.moved(moves)
 
     def file(self, path: str, source: str) -> str:
-        """Return the path by which a canvas shows a file, which other programs know as a whole path alone."""
+        """Return the path by which a canvas shows a file; other programs accept only a full path."""
         before = self._names.resolve(path, source).path
         if before is None:
             return path
@@ -172,7 +173,7 @@ class Moves:
     def of(self, link: Link, source: str) -> str | None:
         """Return the target of a link in the note ``source`` after the moves.
 
-        None if no target leads there.
+        None if no target can lead there.
         """
         before = self._names.resolve(link.target, source)
         if not link.target or before.path is None:
@@ -199,7 +200,7 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
     """Return the edits of a file with these links; None stands for a link that does not follow."""
     lines: Sequence[str] | None = None
     if kind_of(path) == "canvas" or any(link.kind == "embed" for link in links):
-        lines = vault.lines(path) or ()  # only the text has whole paths of cards, and images of Markdown
+        lines = vault.lines(path) or ()  # only the text has the full paths of cards, and of Markdown images
     now = [(link, targets.of(as_written(link, lines or ()), path)) for link in links]
     moved = [(link, target) for link, target in now if target != link.target]
     if not moved and kind_of(path) != "canvas":
@@ -209,14 +210,14 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
         edits = [_quick_edit(path, link, target, lines) for link, target in moved]
         if None not in edits:
             return edits
-    # The note has changed since, or a link is written in another place.
+    # The note has changed since, or a link is written elsewhere.
     return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
 
 
 def _read_edits(
     path: str, lines: Sequence[str], wanted: Collection[str], vault: Vault, targets: Moves
 ) -> Iterator[Edit | None]:
-    """Yield the edits of a file whose links are read now; the targets ``wanted`` should follow."""
+    """Yield the edits of a file whose links are read now; links to the targets ``wanted`` should follow."""
     found = set()
     for note, put in vault.notes(path):
         found |= {link.target for link in note.links}
@@ -227,7 +228,7 @@ def _read_edits(
             if (new := targets.file(field.text, path)) != field.text:
                 yield Edit(path, field.whole, field.raw, field.escaped(new))
     if kind_of(path) == "org":
-        from vaultseek.content.extractors import org  # needed for few vaults, so not imported at once
+        from vaultseek.content.extractors import org  # needed for few vaults, so not imported at the top
 
         for link in org.links(lines):
             found.add(link.target)
@@ -257,14 +258,14 @@ def _fields(path: str, lines: Sequence[str]) -> Iterator[Written]:
 
 
 def _in_card(field: Written, edit: Edit) -> Edit:
-    """Return the edit of a card's text after an empty line as one of its canvas."""
+    """Return the edit of a card's text, shifted to its place in the canvas."""
     place = field.place(edit.place._replace(line=edit.place.line - 1))
     old = field.raw[place.start - field.start : place.end - field.start]
     return Edit(edit.path, place, old, field.escaped(edit.new))
 
 
 def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
-    """Yield the edits of a note whose links have just been read; None for a link that does not follow."""
+    """Yield the edits of a note whose links were just read; None for a link that does not follow."""
     seen = set()
     for link in note.links:
         target = targets.of(as_written(link, note.lines), note.path)
@@ -277,7 +278,7 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
 def link_edit(
     path: str, link: Link, written: Place | None, target: str | None, lines: Sequence[str]
 ) -> Edit | None:
-    """Return the edit that replaces the target of a link; None if it cannot be written there."""
+    """Return the edit that replaces the target of a link; None if the target cannot be written there."""
     if target is None or written is None:
         return None
     old = lines[written.line - 1][written.start : written.end]
@@ -297,7 +298,7 @@ def quote_before(link: Link, lines: Sequence[str]) -> str:
 
 
 def as_written(link: Link, lines: Sequence[str]) -> Link:
-    """Return an image of Markdown as a Markdown link; every other link as it is."""
+    """Return a Markdown image as a Markdown link, other links unchanged."""
     place = link.place
     if link.kind != "embed" or place is None or place.line > len(lines):
         return link
@@ -306,13 +307,13 @@ def as_written(link: Link, lines: Sequence[str]) -> Link:
 
 
 def in_brackets(written: Place, lines: Sequence[str]) -> bool:
-    """True if a target that is written at this place is that of a wikilink."""
+    """True if a target at this place belongs to a wikilink."""
     line = lines[written.line - 1]
     return line[: written.start].endswith("[[") and line[written.end :].startswith("]]")
 
 
 def _quick_edit(path: str, link: Link, target: str | None, lines: Sequence[str]) -> Edit | None:
-    """Return the edit of a link at its place in the index; None if it is not there."""
+    """Return the edit of a link at its indexed place; None if it is no longer there."""
     place = link.place
     if place is None or place.line > len(lines):
         return None
@@ -350,9 +351,9 @@ def _markdown_span(raw: str, link: Link) -> tuple[int, int] | None:
 
 
 def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[Edit]:
-    """Return the edits that give a heading another text, there and in the links to it.
+    """Return the edits that change the text of a heading, and the links to it.
 
-    Raises NotFound if the note has no such heading, and UsageError if the heading has several lines.
+    Raises NotFound if the heading is missing, and UsageError if the heading has several lines.
     """
     own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
     chain = Anchors(own.headings).chain(heading)
@@ -365,9 +366,9 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return the edits, with those of links to the headings that they change: a heading may contain a link.
+    """Return the edits, extended by links to the headings that they change: a heading may contain a link.
 
-    ``texts`` are new texts of headings, by path and number, besides those that follow from the edits.
+    ``texts`` holds new heading texts, by path and number, in addition to those implied by the edits.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -379,11 +380,11 @@ def with_links_to_headings(
         note, changed = _changed_headings(path, by_path[path], texts.get(path, {}), vault)
         if changed.keys() <= done.get(path, set()):
             continue
-        done[path] = set(changed)  # once: two headings may link to each other
+        done[path] = set(changed)  # once, because two headings may link to each other
         for edit in _links_to_headings(note, changed, vault):
             of_path = by_path.setdefault(edit.path, {})
             if texts and any(_is_inside(edit, each) for each in edits):
-                continue  # a link of the heading whose whole text is new
+                continue  # a link in the heading whose whole text is new
             moved = of_path.get(edit.place)
             # The target comes from the move, the fragment from the heading.
             new = edit.new if moved is None else with_target(edit.new, moved.new)
@@ -401,9 +402,9 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and by number the headings that links name differently after these edits.
+    """Return a note, and by number the headings whose names change through these edits.
 
-    ``texts`` are new texts that are known.
+    ``texts`` are new texts that are already known.
     """
     row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
     headings = row.headings if row else ()
@@ -412,7 +413,7 @@ def _changed_headings(
         any(lines & set(_lines_of(heading)) for heading in headings)
         and any(row.link.heading for row in vault.ledger.links.to_paths([path]))
     )
-    if not is_changed:  # parsing takes much longer than looking for links to headings
+    if not is_changed:  # parsing is much slower than looking for links to headings
         return Note(path, ""), {}
     note = parse("\n".join(vault.lines(path) or ()), path)
     after = parse(_edited(note.lines, edits.values()), path)
@@ -426,7 +427,7 @@ def _lines_of(heading: Heading) -> range:
 
 
 def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
-    """Yield the edits of all links to headings of a note, by number, that get these texts."""
+    """Yield the edits of all links to a note's headings that get these texts, by number."""
     path, anchors = own.path, Anchors(own.headings)
     yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
     wanted: dict[str, set[str]] = {}
@@ -459,7 +460,7 @@ def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
 
 
 def heading_place(note: Note, heading: Heading) -> Place:
-    """Return the place of a heading's text. Raises UsageError for one of several lines."""
+    """Return the place of a heading's text. Raises UsageError if it spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
         raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it in one")
@@ -468,9 +469,9 @@ def heading_place(note: Note, heading: Heading) -> Place:
 
 
 def heading_edit(note: Note, at: int, text: str) -> Edit:
-    """Return the edit of the heading number ``at`` itself.
+    """Return the edit of heading number ``at`` itself.
 
-    Raises UsageError for a heading of several lines, and for a text that is not read as this heading's.
+    Raises UsageError for a heading of several lines, and for a text that would not parse as this heading.
     """
     heading = note.headings[at]
     place = heading_place(note, heading)
@@ -500,11 +501,11 @@ def heading_links(
     texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits of a note's links to those headings of the note at ``path`` that get these texts.
+    """Yield the edits of a note's links to headings of the note at ``path`` that get these texts.
 
-    ``leading`` are the places of the links that lead to that note; those without a target lead to their own.
+    ``leading`` holds the places of links to that note; links without a target lead to their own note.
     """
-    seen = set()  # the definition of a reference is where all of its links are written
+    seen = set()  # a reference definition is where all of its links are written
     for link in note.links:
         if link.heading is None or link.written is None or link.written in seen:
             continue
@@ -521,7 +522,7 @@ def heading_links(
 
 
 def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
-    """Return a link's fragment once headings have these texts, by number; None if it stays."""
+    """Return a link's fragment for the new heading texts, by number; None if unchanged."""
     for parts in ([fragment], fragment.split("#")):
         if chain := anchors.nested(parts):
             named = zip(parts, chain, strict=True)
@@ -534,7 +535,7 @@ def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) 
 
 
 def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
-    """Return the edits that rename a tag, and those nested under it, in every note."""
+    """Return the edits that rename a tag and the tags nested under it in every note."""
     folded = fold(old)
     sql = "SELECT DISTINCT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?)"
     ids = [note for (note,) in vault.ledger.select(sql, folded, f"{folded}/", f"{folded}0")]
@@ -556,7 +557,7 @@ def tag_edits(note: Note, old: str, new: str) -> Iterator[Edit]:
 
 
 def checked_path(path: str) -> str:
-    """Return a path that a note may be moved to. Raises UsageError."""
+    """Return a valid path that a note may be moved to. Raises UsageError."""
     parts = path.split("/")
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise UsageError(f"{quote(path)} is not a path inside the vault; give one relative to it")
@@ -564,7 +565,7 @@ def checked_path(path: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return a name or path that a person gives a note. Raises UsageError."""
+    """Return a valid name or path for a note, as entered by a person. Raises UsageError."""
     last = name.rpartition("/")[2].removesuffix(NOTE_SUFFIX)
     if not last:
         raise UsageError("a note needs a name; type one")
@@ -576,7 +577,7 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the path of a file that gets another ``name``, which may be a path without the extension.
+    """Return the new path of a file renamed to ``name``, which may be a path without extension.
 
     Raises UsageError for the extension of another kind of file, unless the file is a note.
     """

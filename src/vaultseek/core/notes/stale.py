@@ -1,4 +1,4 @@
-"""Notes whose currency contradicts itself or is forgotten: a list of what to tidy up."""
+"""Notes with contradictory or forgotten currency: a list of things to tidy up."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import outdated
 
 ORDER = ("circle", "missing", "past_date", "link")
-"""Kinds of items, in their order."""
+"""Kinds of items, in order."""
 
 
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
-    """Return notes past their date, without their successor, in a circle, or with links to superseded ones.
+    """Return notes past their date, without their successor, in a circle, or with links to superseded notes.
 
-    ``total`` counts all of them, of which the first are listed.
+    ``total`` counts all of them; only the first are listed.
     """
     rows = ledger.notes.by_id(sorted(outdated(rules, ledger)))
     notes = {row.path: row for row in rows.values()}
@@ -34,7 +34,7 @@ def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator
 
 
 def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
-    """Yield the links in the text of current notes to superseded ones, except from their successors."""
+    """Yield links in the text of current notes to superseded ones, except from their successors."""
     superseded = [path for path, each in currencies.items() if each.state == "superseded"]
     links = [
         link

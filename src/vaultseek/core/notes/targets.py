@@ -1,4 +1,4 @@
-"""Where links lead: to which file, at which line, and what is wrong with them and with frontmatter."""
+"""Targets of links: the file, the line, and problems of links and frontmatter."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambig
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """The file that a link leads to, and the line of its heading or block in that; None if it leads nowhere.
+    """The file that a link resolves to, and the line of its heading or block; None if it is missing.
 
-    ``candidates`` are the other files that the link may mean, ``problem`` is the worst that is wrong with it.
+    ``candidates`` are other files that the link may mean; ``problem`` is its most serious problem.
     """
 
     path: str | None
@@ -45,7 +45,7 @@ class LinkTarget:
 
 
 class LinkTargets:
-    """Where links lead. Each note that they lead to is read once, however many links there are."""
+    """Resolves links; each target note is read once, however many links there are."""
 
     def __init__(self, names: Names, ledger: Ledger) -> None:
         self._names = names
@@ -53,7 +53,7 @@ class LinkTargets:
         self._notes: dict[str, _Linked | None] = {}
 
     def of(self, link: Link, source: str) -> LinkTarget:
-        """Return where a link in the note ``source`` leads."""
+        """Return the target of a link in the note ``source``."""
         resolution = self._names.resolve_link(link, source)
         path = resolution.path
         if path is None:
@@ -75,14 +75,14 @@ class LinkTargets:
 
 
 class _Linked:
-    """A note that links lead to."""
+    """A note that is the target of links."""
 
     def __init__(self, row: NoteRow) -> None:
         self.title = row.title
         self._anchors = Anchors(row.headings, row.blocks) if is_markdown(row.path) else None
 
     def part(self, link: Link) -> tuple[int | None, LinkProblem | None]:
-        """Return the line of the part that a link names, and what is wrong with that."""
+        """Return the line of the part that a link names, and its problem."""
         if self._anchors is None:
             return None, None
         if link.block is not None:
@@ -95,7 +95,7 @@ class _Linked:
 
 
 def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str]) -> str:
-    """Return what is wrong with a link, in words."""
+    """Return the problem of a link in words."""
     if problem == "missing_note":
         name = quote(posixpath.basename(link.target) or link.target)
         return f"no note or file is called {name}; create it, or link to another"
@@ -112,14 +112,14 @@ TO_PARTS = "heading IS NOT NULL OR block IS NOT NULL"
 
 
 def problems(ledger: Ledger, names: Names, row: NoteRow | None = None) -> list[JSON]:
-    """Return the problems of one note or of all, by path and line."""
+    """Return the problems of one note or of all notes, by path and line."""
     links = ledger.links.from_notes([row.id]) if row else _suspects(ledger, names)
     items = [*_of_links(links, ledger, names), *_of_files(ledger, row)]
     return sorted(items, key=lambda item: (item["path"], item["line"] or 0, item["column"] or 0))
 
 
 def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
-    """Return the links that may have a problem; most of a vault's cannot."""
+    """Return the links that may have a problem; most links cannot."""
     broken = {note for (note,) in ledger.select(f"SELECT DISTINCT note FROM links WHERE {BROKEN}")}
     partial = {note for (note,) in ledger.select(f"SELECT DISTINCT note FROM links WHERE {TO_PARTS}")}
     shared = names.shared_keys()
@@ -134,7 +134,7 @@ def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
 
 
 def _of_links(links: Iterable[LinkRow], ledger: Ledger, names: Names) -> Iterator[JSON]:
-    # By target, so that the headings of one note are in memory rather than those of all.
+    # Sorted by target, so that only one note's headings are in memory at a time.
     by_target = sorted(links, key=lambda row: row.resolved or "")
     for _, rows in groupby(by_target, key=lambda row: row.resolved):
         targets = LinkTargets(names, ledger)

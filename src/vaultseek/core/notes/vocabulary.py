@@ -1,4 +1,4 @@
-"""Names, tags, properties and values of a vault, counted note by note and synced with the ledger."""
+"""Names, tags, properties and values of a vault with their note counts, synced with the ledger."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import changed_rows
 
 COMMON_VALUES = 10
-"""Values listed with each property, the commonest."""
+"""Number of most common values listed with each property."""
 
 
 def levels(tag: str) -> Iterator[str]:
@@ -24,16 +24,16 @@ def levels(tag: str) -> Iterator[str]:
 
 
 def commonest(spellings: Counter[str], default: str) -> str:
-    """Return the commonest spelling, the first by alphabet of several; ``default`` if there is none."""
+    """Return the most common spelling, the alphabetically first on a tie; ``default`` if there is none."""
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
 
 _KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
-"""Types of properties' values, by that of Python; any other is a text."""
+"""Types of property values, by Python type; anything else is a text."""
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield the value of a property as texts: the elements of a list, else the value itself."""
+    """Yield the value of a property as texts: the elements of a list, or else the value itself."""
     for element in value if isinstance(value, list) else [value]:
         if isinstance(element, bool):
             yield "true" if element else "false"
@@ -49,7 +49,7 @@ Spellings = dict[str, Counter[str]]
 class Vocabulary:
     """The tags, property names and values of all notes, each with its number of notes.
 
-    ``version`` is another after every change.
+    ``version`` changes with every change of the content.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Vocabulary:
         self._values: Spellings = defaultdict(Counter)
 
     def sync(self, ledger: Ledger) -> None:
-        """Count what changed in the ledger."""
+        """Count the changes in the ledger."""
         revision = ledger.revision
         if revision == self._revision:
             return
@@ -81,12 +81,12 @@ class Vocabulary:
         self._revision = revision
 
     def put(self, note: int, tags: str, properties: str) -> None:
-        """Count the tags and the properties of a note, both as JSON, instead of those counted before."""
+        """Replace the counted tags and properties of a note, both given as JSON."""
         self._put_tags(note, tags)
         self._put_properties(note, properties)
 
     def tags(self) -> list[JSON]:
-        """Return every tag: its notes (``count``), and those with it or one nested under it (``total``)."""
+        """Return every tag with ``count``, its notes, and ``total``, including tags nested under it."""
         return [
             {"tag": commonest(spellings, tag), "count": spellings.total(), "total": total}
             for tag, total in sorted(self._tag_totals.items())
@@ -94,12 +94,12 @@ class Vocabulary:
         ]
 
     def names(self) -> Iterator[tuple[str, int]]:
-        """Yield the name of every property and the number of notes with it."""
+        """Yield the name of every property with its number of notes."""
         for key, spellings in sorted(self._names.items()):
             yield commonest(spellings, key), spellings.total()
 
     def properties(self) -> list[JSON]:
-        """Return every property: its number of notes, the types of its values, its commonest values."""
+        """Return every property with its number of notes, value types and most common values."""
         return [
             {
                 "name": commonest(spellings, key),
@@ -112,7 +112,7 @@ class Vocabulary:
         ]
 
     def values(self, name: str) -> list[JSON]:
-        """Return the values of a property with their numbers of notes, commonest first; lists by element."""
+        """Return the values of a property with their note counts, most common first; lists by element."""
         counts = self._values.get(fold(name), Counter())
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         return [{"value": value, "count": count} for value, count in ordered]
@@ -161,18 +161,18 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Changed notes that are always completed beside the ranked names; more than these are ranked among them."""
+"""Number of changed notes completed separately from the ranked names; with more, they are ranked too."""
 RECENT_PART = 16
-"""In a large vault, one part in this many may be completed beside the ranked names."""
+"""In a large vault, the fraction (one in this many) of notes completed separately from the ranked names."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
-"""Function that returns the names in a row, given the note's id and the other columns."""
+"""Function that returns the names in a row, given the note's id and its other columns."""
 
 
 class SyncedNames:
-    """The names that ``names`` makes of the ``columns`` of each note, at the ledger's current revision.
+    """Names derived from the ``columns`` of each note, at the ledger's current revision.
 
-    Notes that do not meet the SQL ``condition`` have none.
+    Notes that fail the SQL ``condition`` have no names.
     """
 
     def __init__(
@@ -192,11 +192,11 @@ class SyncedNames:
 
     @property
     def crowded(self) -> bool:
-        """True if so many notes changed that their names should be ranked."""
+        """True if enough notes changed that their names should be ranked."""
         return len(self._changed) > max(RECENT_NOTES, len(self._ranked) // RECENT_PART)
 
     def complete(self, typed: str, limit: int, grades: int | None = None) -> list[Match]:
-        """Return the best completions, of the first ``grades`` only."""
+        """Return the best completions, from the first ``grades`` only."""
         grades = grades or self._grades
         with self._lock:
             self._sync()
@@ -205,9 +205,9 @@ class SyncedNames:
         return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
 
     def rank_recent(self) -> None:
-        """Read the names, if they have not been read; rank those of changed notes, if they are many.
+        """Read the names if necessary, and rank those of changed notes if there are many.
 
-        This takes long in a large vault; completions are answered meanwhile.
+        Slow in a large vault; completions are answered in the meantime.
         """
         with self._ranking:
             with self._lock:

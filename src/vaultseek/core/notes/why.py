@@ -1,7 +1,7 @@
-"""Explain the rank of a note in the answer to a query, or the stage at which it was lost.
+"""Explanation of a note's rank for a query, or of the stage at which it was dropped.
 
-The search runs once; everything is read from its trace. Only for a note that is further down a lane than the
-search looked is that lane asked for its place.
+The search runs once, and the explanation is read from its trace. A lane is only asked again if the note is
+further down than the search looked.
 """
 
 import asyncio
@@ -25,16 +25,16 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
-"""Notes of the keyword lane among which the place of one is looked for."""
+"""Number of keyword results among which a note's rank is determined."""
 BY_WORD_ONLY = Reason("not_searched", "queries of identifiers only are searched by word only")
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
-    """Return what became of the note at ``row`` in this search, with what each stage says of it.
+    """Return the fate of the note at ``row`` in this search, with the result of each stage.
 
     ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
-    ``below_limit`` (further down than the answer goes) or ``cut`` (too low a score or confidence).
-    Raises what a search raises.
+    ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises as a
+    search.
     """
     trace = await Searcher(vault).run(request)
     answer: JSON = {"query": request.query, **head(trace), "explain": explanation(trace)}
@@ -139,7 +139,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     lane, unsearched = trace.lanes.named("semantic"), {}
     try:
         if answer is None:
-            # The search had no use for this lane; its opinion is still of interest.
+            # The search did not use this lane, but its result is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
             ids = None if trace.filtered is None else trace.filtered.ids
             answer = await vault.ask_semantic(text, trace.parsed.depth, ids)

@@ -37,7 +37,8 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a base. ``columns`` are names of properties or formulas; ``summaries`` are keyed by column."""
+    """A view of a base. ``columns`` are names of properties or formulas; ``summaries`` are keyed by
+    column."""
 
     name: str
     type: str = "table"

@@ -33,7 +33,8 @@ first."""
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the minimum and maximum number of arguments of a function, beyond the scope and those ``given``."""
+    """Return the minimum and maximum number of arguments of a function, beyond the scope and those
+    ``given``."""
     parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS

@@ -200,7 +200,8 @@ def _path(value: Value) -> str | None:
 
 
 def compare(left: Value, right: Value) -> int | None:
-    """Return -1, 0 or 1 for ``left`` less than, equal to or greater than ``right``; None if not comparable."""
+    """Return -1, 0 or 1 for ``left`` less than, equal to or greater than ``right``; None if not
+    comparable."""
     if left is None or right is None:
         return None
     if isinstance(left, Date) or isinstance(right, Date):

@@ -26,7 +26,8 @@ class Budget:
         self._kept = 0
 
     def keep(self, value: Value) -> Value:
-        """Return a value after counting it as kept for the table. Raises FormulaError if there are too many."""
+        """Return a value after counting it as kept for the table. Raises FormulaError if there are
+        too many."""
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
             raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")

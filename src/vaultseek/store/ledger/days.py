@@ -21,7 +21,8 @@ class DayTable:
         self._database.run("DELETE FROM days WHERE note = ?", note)
 
     def within(self, first: str, last: str, limit: int) -> list[int]:
-        """Return the ids of up to ``limit`` notes with a day, or a whole month, from ``first`` to ``last``."""
+        """Return the ids of up to ``limit`` notes with a day, or a whole month, from ``first`` to
+        ``last``."""
         sql = "SELECT DISTINCT note FROM days WHERE day BETWEEN ? AND ? LIMIT ?"
         return [
             row[0] for row in self._database.all(sql, first[:7] if _is_whole(first) else first, last, limit)

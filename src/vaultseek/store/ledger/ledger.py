@@ -144,7 +144,8 @@ class Ledger:
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield possible link targets: path and aliases of each note, then each attachment without aliases."""
+        """Yield possible link targets: path and aliases of each note, then each attachment without
+        aliases."""
         yield from self.notes.aliases()
         for path in self.attachments.paths():
             yield path, ()

@@ -44,7 +44,8 @@ _OUTDATE = (
 
 
 class NoteTable:
-    """The tables ``notes``, ``names``, ``tags`` and ``removed``; also writes a note's rows in other tables."""
+    """The tables ``notes``, ``names``, ``tags`` and ``removed``; also writes a note's rows in other
+    tables."""
 
     def __init__(
         self,

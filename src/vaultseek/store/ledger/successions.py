@@ -42,7 +42,8 @@ class SuccessionTable:
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return, by path, the successors of these notes, given by id, those named by the note itself first."""
+        """Return, by path, the successors of these notes, given by id, those named by the note itself
+        first."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))

@@ -95,7 +95,8 @@ class SpaceTable:
         return [row[0] for row in self._database.all(_PENDING_CHUNKS, self._space, 0, limit)]
 
     def note_ids(self, limit: int) -> list[int]:
-        """Return the ids of notes whose own vectors are waiting to be stored, recently modified ones first."""
+        """Return the ids of notes whose own vectors are waiting to be stored, recently modified ones
+        first."""
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
     def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
