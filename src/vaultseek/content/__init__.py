@@ -1,1 +1,1 @@
-"""From bytes and texts to values: notes, queries, other files. Nothing here knows an index."""
+"""Conversion of bytes and texts to values: notes, queries, other files. Independent of any index."""

@@ -1,6 +1,6 @@
-"""The kinds of files that are read, by suffix, and the setting that enables them.
+"""The kinds of files that are read, by suffix, and the setting that enables each.
 
-Every other file of a vault is an attachment: a name that links may lead to.
+All other files of a vault are attachments: only names that links can point to.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,7 +10,7 @@ Kind = Literal["note", "canvas", "base", "excalidraw", "text", "org", "html", "p
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Switch = Literal["canvas", "base", "excalidraw", "text", "org", "html", "pdf", "ocr", "session"]
 """A value in ``[index] kinds``; notes are always read. ``ocr`` reads images and scanned pages of PDFs,
-``session`` logs of coding agents."""
+``session`` reads logs of coding agents."""
 DEFAULT_SWITCHES: tuple[Switch, ...] = ("canvas", "base", "excalidraw", "text", "org", "html", "pdf")
 
 _IMAGES = ("png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff")
@@ -29,7 +29,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
 }
 _DRAWING = ".excalidraw.md"
 LINKING_TURN = 1
-"""Files of a later turn, PDFs and pictures, have no links of the vault."""
+"""Files of a later turn, PDFs and pictures, contain no links to the vault."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 
@@ -53,7 +53,7 @@ def file_type(name: str) -> str | None:
 
 
 def is_read(path: str, switches: Collection[str] = DEFAULT_SWITCHES) -> bool:
-    """True if the file is read: a note, or of a kind that ``switches`` enable."""
+    """True if the file is read: a note, or a kind that ``switches`` enable."""
     kind = kind_of(path)
     return kind == "note" or (kind is not None and ("ocr" if kind == "image" else kind) in switches)
 

@@ -1,1 +1,1 @@
-"""Text of files that are no Markdown: one extractor for each kind, run in a process of its own."""
+"""Text extraction from files other than Markdown: one extractor per kind, run in a separate process."""

@@ -22,7 +22,7 @@ _WORDS = frozenset({"and", "or", "not", "true", "false", "null", "this", "file",
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a base: each view is a part of its own."""
+    """Read a base; each view is a separate part."""
     text, _ = decode(data)
     try:
         base = load(text, _BOUNDS).value if text.strip() else {}
@@ -67,7 +67,7 @@ def _write_view(view: JSON, made: Composition) -> None:
 
 
 class _Mentions:
-    """The names that expressions refer to, by kind, each in the order of its first mention."""
+    """The names that expressions refer to, by kind, in order of first mention."""
 
     def __init__(self) -> None:
         self._lists: dict[str, dict[str, None]] = {"tags": {}, "folders": {}, "properties": {}, "notes": {}}

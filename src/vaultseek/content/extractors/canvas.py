@@ -31,7 +31,7 @@ class _Node:
     groups: list[_Node] = field(default_factory=list)
 
     def holds(self, other: _Node) -> bool:
-        """True if the middle of another node lies in this one."""
+        """True if the middle of another node lies within this one."""
         across, down = other.x + other.width / 2, other.y + other.height / 2
         return self.x <= across <= self.x + self.width and self.y <= down <= self.y + self.height
 
@@ -45,7 +45,7 @@ class _Node:
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a canvas. Each card is a part of its own, in the order of reading: down, then across."""
+    """Read a canvas. Each card is a separate part, in reading order: down, then across."""
     text, _ = decode(data)
     try:
         canvas = json.loads(text) if text.strip() else {}
@@ -100,7 +100,7 @@ def _edges(value: Any, nodes: Sequence[_Node]) -> dict[str, list[_Edge]]:
 
 
 def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
-    """Put each node into the smallest group around it; return a group of all."""
+    """Put each node into the smallest group around it; return a root group."""
     top = _Node("", "group", {}, 0.0, 0.0, 0.0, 0.0)
     groups = sorted((n for n in nodes if n.kind == "group"), key=lambda n: n.width * n.height)
     if len(groups) > CANVAS_GROUPS:
@@ -161,7 +161,7 @@ def _write_edge(edge: _Edge, made: Composition) -> None:
 # -- where links are written
 
 FILE_FIELDS = ("file", "background")
-"""Fields with the path of a file: that of a card, the picture behind a group."""
+"""Fields with a file path: the file of a card, the background of a group."""
 _LINKING = re.compile(
     r'(?<!\\)"(file|background|subpath|text)"\s*:\s*'
     r'"((?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"'
@@ -171,7 +171,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Written(NamedTuple):
-    """The value of a field that may have links, as it is written between quotation marks in a line."""
+    """The value of a field that may contain links, as written between quotation marks in a line."""
 
     field: str
     line: int
@@ -184,7 +184,7 @@ class Written(NamedTuple):
         return str(json.loads(f'"{self.raw}"'))
 
     def escaped(self, text: str) -> str:
-        """Return another text as it is written here, in ASCII if this value is."""
+        """Return another text as it would be written here: in ASCII if this value is."""
         in_ascii = self.raw.isascii() and "\\u" in self.raw
         return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
 
@@ -203,7 +203,7 @@ class Written(NamedTuple):
 
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
-    """Yield the files, their headings and the cards of a canvas with these lines."""
+    """Yield the file fields, headings and cards of a canvas with these lines."""
     text = "\n".join(lines)
     number = start = counted = 0
     for match in _LINKING.finditer(text):

@@ -1,4 +1,4 @@
-"""The text of a file as JSON, on its way between processes and in the cache."""
+"""The JSON form of a file's text, for passing between processes and for the cache."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _PARTS: Mapping[str, Any] = {
     "places": Part,
 }
 _WRITTEN = 7
-"""The fields of a link that say what is written, not where: a file has no columns that could be edited."""
+"""Number of link fields that describe the text, not the place: such a file has no editable columns."""
 _LISTS = ("lines", "tags", "aliases")
 
 
@@ -46,7 +46,7 @@ def encode(note: Note) -> bytes:
 
 
 def decode(data: bytes) -> Note:
-    """Return the note of ``encode``. Raises ValueError or TypeError for anything else."""
+    """Return the note from the JSON of ``encode``. Raises ValueError or TypeError for anything else."""
     values = json.loads(data)
     for name, part in _PARTS.items():
         values[name] = tuple(part(*each) for each in values[name])

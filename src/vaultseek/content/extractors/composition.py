@@ -1,4 +1,4 @@
-"""Compose the text of a file from parts, each with its place, as a note."""
+"""Composition of a file's text as a note, from parts with their places."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ LEVELS = 6
 
 
 class Composition:
-    """The text of one file, to which parts are added in the order of reading."""
+    """The text of one file, to which parts are added in reading order."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -42,7 +42,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part of the file called ``name``, below the last headings of ``depth`` levels."""
+        """Begin the part of the file called ``name``, below the last headings up to level ``depth``."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -59,7 +59,7 @@ class Composition:
         self._spans.append(Span("heading", line, line))
 
     def paragraph(self, text: str) -> None:
-        """Add plain text; what looks like Markdown in it is not."""
+        """Add plain text, escaping anything that looks like Markdown."""
         lines = plain_lines(text)
         line = self.next_line
         self._edits |= render_plain(lines, line)
@@ -69,9 +69,9 @@ class Composition:
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
         """Add Markdown, its headings ``level`` steps down.
 
-        ``of_app`` is false for text in which ``#word`` is no tag and ``[[word]]`` no link.
+        ``of_app`` is false for text in which ``#word`` is not a tag and ``[[word]]`` not a link.
         """
-        # A rule at the beginning of a part is no frontmatter.
+        # A rule at the beginning of a part is not frontmatter.
         part = parse(f"\n{text}", self._path)
         shift = self.next_line - 2
         self._add([*part.lines[1:], ""])
@@ -85,7 +85,7 @@ class Composition:
             self.tag(tag)
 
     def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a line that is a link to ``target``, and to a heading or block of it by ``fragment``."""
+        """Add a line that links to ``target``, and to its heading or block ``fragment``."""
         line = self.next_line
         self.paragraph(text)
         self.link_at(line, target, fragment, alias)
@@ -154,7 +154,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the paragraphs of lines, of which the first has the number ``first``: blank lines part them."""
+    """Return the paragraphs of lines separated by blank lines; the first line has the number ``first``."""
     spans: list[Span] = []
     start = last = 0
     for number, line in enumerate(lines, first):
@@ -173,7 +173,7 @@ def one_line(text: str) -> str:
 
 
 def link_target(text: str) -> str:
-    """Return what a link leads to, without line breaks and control characters; spaces are part of names."""
+    """Return a link target without line breaks and control characters; spaces are part of names."""
     return _UNREADABLE.sub(" ", text.replace("\n", " ")).strip()
 
 

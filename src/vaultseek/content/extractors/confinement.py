@@ -1,7 +1,7 @@
-"""Confine a process that reads untrusted files: no file but libraries, no network, no other program.
+"""Confinement of a process that reads untrusted files: no files but libraries, no network, no programs.
 
-Landlock closes the file system, and a seccomp filter the system calls that lead elsewhere; both hold for all
-later threads, and cannot be undone. Protection that the kernel lacks is left out.
+Landlock closes the file system, and a seccomp filter blocks system calls that lead elsewhere; both apply to
+all later threads and cannot be undone. Protection that the kernel lacks is left out.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ from pathlib import Path
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache")
 PROCESSORS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
-"""Places where libraries look up the number of threads and the instructions."""
+"""Files that libraries read to find the number of threads and the instruction set."""
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # of every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on every architecture
 _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of rights about files by version of Landlock; later versions have all."""
+"""Number of file rights by version of Landlock; later versions have all."""
 _ALL_FILE_RIGHTS = 16
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 
@@ -30,9 +30,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _FILTER = 38, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _NUMBER, _ARCHITECTURE = 0, 4
-"""Places of the system call's number and architecture in what a filter sees."""
+"""Offsets of the system call's number and architecture in the data of a filter."""
 _OTHER_NUMBERS = 0x40000000
-"""Bit of a second set of system calls of x86-64."""
+"""Bit of the second set of system calls on x86-64."""
 _REFUSED = {
     # socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, io_uring_setup
     "x86_64": (0xC000003E, (41, 59, 322, 101, 310, 311, 438, 425)),
@@ -41,7 +41,8 @@ _REFUSED = {
 
 
 def confine() -> None:
-    """Give up the file system but for libraries, new connections, other programs and other processes."""
+    """Give up all of the file system except libraries, new connections, other programs and other
+    processes."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -81,7 +82,7 @@ def _close_files(libc: ctypes.CDLL) -> None:
 
 
 def _readable() -> Iterator[Path]:
-    """Yield the folders of Python and of shared libraries, and those that describe the processors."""
+    """Yield the folders of Python and shared libraries, and the files that describe the processors."""
     own = Path(__file__).parents[3]
     names = dict.fromkeys((sys.prefix, sys.base_prefix, *sys.path, str(own), *LIBRARIES, *PROCESSORS))
     return (path for path in map(Path, filter(None, names)) if path.is_absolute() and path != Path("/"))

@@ -1,4 +1,4 @@
-"""Excalidraw drawings: their texts, links and embedded files; the drawing itself is left out."""
+"""Excalidraw drawings: their texts, links and embedded files, without the drawing itself."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _MOST_HEAD = 4000
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a drawing: each text is a part of its own, the frames are headings."""
+    """Read a drawing; each text is a separate part, frames are headings."""
     text, problems = decode(data)
     if path[-3:].lower() == ".md":
         return read_markdown(text, path, problems)
@@ -68,14 +68,14 @@ def is_drawing(text: str) -> bool:
 
 
 def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Read a drawing that is kept in Markdown; its lines are those of the file, each element is a part."""
+    """Read a drawing stored in Markdown, with the file's line numbers; each element is a part."""
     note = parse("\n".join(without_drawing(text)), path, problems)
     title = note.title if note.title_source != "name" else name_of(path)
     return replace(note, title=title, places=tuple(_places(_lines(text))))
 
 
 def without_drawing(text: str) -> Iterator[str]:
-    """Yield the lines of a drawing in Markdown, with blank ones for the drawing itself and its markers.
+    """Yield the lines of a drawing in Markdown, with blank lines for the drawing data and its markers.
 
     The note that a drawing may have above its data is left unchanged.
     """
@@ -100,7 +100,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _beginning(lines: Sequence[str]) -> int:
-    """Return where the data of a drawing begins, which the plugin writes below the note."""
+    """Return where the drawing data begins, which the plugin writes below the note."""
     return next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
 
 

@@ -25,7 +25,7 @@ _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECA
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read an Org file; line numbers are those of the file."""
+    """Read an Org file; line numbers refer to the file."""
     text, of_text = decode_any(data)
     problems = list(of_text)
     lines = plain_lines(text) if text else []
@@ -65,7 +65,7 @@ def _heading(node: OrgNode) -> Heading:
 
 
 def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:
-    """Yield the edits that show a line to a reader: without stars, and links and emphasis as their text."""
+    """Yield the edits that turn a line into displayed text: without stars, with links and emphasis as text."""
     if is_heading:
         yield Edit(0, len(line) - len(line.lstrip("*").lstrip()))
     for match in _MARKUP.finditer(line):
@@ -113,7 +113,7 @@ def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
 
 
 def links(lines: Sequence[str]) -> Iterator[Link]:
-    """Yield the links of an Org file; their ``written`` is the place of the target without ``file:``."""
+    """Yield the links of an Org file; ``written`` is the place of the target without ``file:``."""
     in_code = _lines_of(_code(lines))
     for number, line in enumerate(lines, 1):
         if number in in_code or "[[" not in line:

@@ -16,17 +16,17 @@ _OPTIONS = ConversionOptions(
 )
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _HEAD = re.compile(r"---\n(?!\n).*?\n---(?:\n|\Z)", re.DOTALL)
-"""Frontmatter, of the facts about a page; a rule has a blank line after it."""
+"""Frontmatter with facts about a page; unlike after it, a rule is followed by a blank line."""
 _IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read an HTML file. Its lines are those of the resulting Markdown."""
+    """Read an HTML file. Line numbers refer to the resulting Markdown."""
     page = convert(_text(data), _OPTIONS)
     about = page.metadata.document if page.metadata else None
     text = _IMAGE.sub(
-        # Its words stand for an image; its address is of the site.
+        # Its alternative text represents an image; its address belongs to the site.
         lambda image: f" {image[1]} " if image[1].strip() else "",
         page.content or "",
     )

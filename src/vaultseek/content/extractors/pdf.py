@@ -1,4 +1,4 @@
-"""PDFs: the text of each page, title and outline. Pages without text are read by OCR, if that is on."""
+"""PDFs: the text of each page, title and outline. Pages without text are read by OCR if enabled."""
 
 import math
 import re
@@ -23,11 +23,11 @@ _NO_TITLE = re.compile(
 )
 _NUMBERING = r"(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.):]? "
 _OCR_DOTS = 2.5
-"""Scale at which a page is drawn for OCR, in pixels per point; a poster is drawn smaller."""
+"""Scale for rendering a page for OCR, in pixels per point; large pages are scaled down."""
 _SCREEN_DOTS = 2.0
-"""Scale at which a page is drawn for a screen."""
+"""Scale for rendering a page for a screen."""
 SCREEN_PIXELS = 6_000_000
-"""Pixels of the largest page that is drawn for a screen."""
+"""Maximum pixels of a page rendered for a screen."""
 NEED_OCR = (
     "no text, only scanned pictures; to read them, list ocr in [index] kinds, and add the extra ocr with "
     "the command that `vaultseek doctor` shows"
@@ -35,7 +35,7 @@ NEED_OCR = (
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
-    """Read a PDF. Each page is a part of its own, ``page=N``; the outline gives the headings."""
+    """Read a PDF. Each page is a separate part, ``page=N``; the outline provides the headings."""
     try:
         document = PdfDocument(data)
         pages = len(document)
@@ -83,7 +83,7 @@ def draw(data: bytes, number: int) -> bytes:
             struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
         )
 
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each begins with its filter: none
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each row begins with its filter: none
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
@@ -130,9 +130,9 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
-    """Add a page. A heading of the outline stands in place of the line that is it, with a number or without.
+    """Add a page. An outline heading replaces the line with the same text, numbered or not.
 
-    It stands at the top if there is no such line.
+    Without such a line, it goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)

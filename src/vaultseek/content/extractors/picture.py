@@ -1,4 +1,4 @@
-"""Pictures of text, by OCR: needs the extra ``ocr``."""
+"""Text in pictures, by OCR; needs the extra ``ocr``."""
 
 import io
 from functools import cache
@@ -13,9 +13,9 @@ NOT_INSTALLED = (
     "reading pictures needs the extra ocr; add it with the command that `vaultseek doctor` shows, "
     "or take ocr out of [index] kinds"
 )
-"""Problem of a picture that is not read without the extra."""
+"""Problem of a picture that cannot be read without the extra."""
 CERTAINTY = 0.5
-"""Certainty below which a line of text is left out."""
+"""Minimum certainty of a recognized line."""
 
 
 def read(data: bytes, path: str) -> Note:

@@ -13,7 +13,7 @@ from vaultseek.content.markdown.rendering import render_plain
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a text file; line numbers are those of the file."""
+    """Read a text file; line numbers refer to the file."""
     text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
     return Note(
@@ -28,23 +28,23 @@ def read(data: bytes, path: str) -> Note:
 
 PROBE_BYTES = 64 * 1024
 WESTERN_SHARE = 0.3
-"""The share of bytes beyond ASCII below which a text has Latin letters, of which only some have accents."""
+"""Maximum share of non-ASCII bytes in a text with Latin letters, only some of which have accents."""
 _OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp1252")
 _OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _EAST_OF_GERMANY = re.compile("[a-z][¹³¿¼¾Ÿ]|[¹³¿¼¾][a-zê]", re.ASCII)
-"""Signs within words: letters of Polish, Czech and other languages, decoded as Western European signs."""
+"""Character sequences within words that reveal Polish, Czech and other texts decoded as Western European."""
 _NAMES = {"cp932": "Shift_JIS", "cp949": "EUC-KR", "gb18030": "GBK"}
 
 
 def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """Return the text of a file and its problems, decoded in the likeliest encoding if it is not Unicode."""
+    """Return the text of a file and its problems, guessing the encoding if it is not Unicode."""
     text, problems = decode(data)
     broken = text.count("\ufffd")
     if not broken or not any(problem.code == "bad_encoding" and problem.line for problem in problems):
         return text, problems
     if sum(character > "\x7f" for character in text) > 2 * broken:
-        return text, problems  # UTF-8 with some damage
+        return text, problems  # damaged UTF-8
     probe = data[:PROBE_BYTES]
     encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
     name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
@@ -59,12 +59,12 @@ def _likeliest(probe: bytes) -> str:
         return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
     best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
     text = probe.decode(best, errors="replace")
-    # Nobody writes whole texts in half-width kana; letters of other languages are misread as these.
+    # Nobody writes whole texts in half-width kana; other languages are misread as such.
     return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
 
 
 def _best(probe: bytes, encodings: Sequence[str]) -> str:
-    # Needed for few files, so not imported at once.
+    # Needed for few files, so not imported at the top.
     from charset_normalizer import from_bytes
 
     best = from_bytes(probe, cp_isolation=list(encodings)).best()

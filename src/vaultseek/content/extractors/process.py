@@ -1,6 +1,6 @@
 """The process that reads files, and its caller's side: bytes in, the text as JSON or a page as a picture out.
 
-It runs while there is something to read, and can open no other file and no connection.
+It runs while there is something to read, and cannot open other files or connections.
 """
 
 import contextlib
@@ -37,11 +37,11 @@ STOPPED = "vaultseek is stopping; the rest is read after the next start"
 
 
 class ReaderEnded(Exception):
-    """The process ended while it read a file, because of the file or for another reason."""
+    """Raised when the process ended while reading a file, because of the file or for another reason."""
 
 
 class ExtractionProcess:
-    """A process that reads one file after the other. If it ends, only the current file is lost."""
+    """A process that reads one file after another. If it ends, only the current file is lost."""
 
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
@@ -68,7 +68,7 @@ class ExtractionProcess:
                 if ending == -signal.SIGPROF:
                     return named_only(path, "too_slow", "reading it takes too long")
                 if ending != 0:
-                    break  # with 0 it had just ended for being idle
+                    break  # 0 if it had just ended for being idle
             raise ReaderEnded(path)
 
     def page(self, data: bytes, number: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Read files of other kinds than Markdown: from the cache, or in a process of their own."""
+"""Reading files other than Markdown: from the cache, or in a separate process."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
 
 
 class FileReader:
-    """The reader of the files of one vault: which kinds it reads, its cache and its process."""
+    """Reads the files of one vault, with its enabled kinds, its cache and its process."""
 
     def __init__(self, switches: Sequence[str] = DEFAULT_SWITCHES, cache: Path | None = None) -> None:
         self.switches = tuple(switches)
         self.cache = TextCache(cache)
         self.process = ExtractionProcess()
         self.ahead: dict[tuple[str, bytes], Note] = {}
-        """Texts that ``prepare`` extracted and the cache does not have, by path and hash."""
+        """Texts extracted by ``prepare`` and missing from the cache, by path and hash."""
         self._directory = cache
         self._suspects: set[tuple[str, bytes]] = set()
 
     def describe(self) -> JSON:
-        """Return the arguments that make the same reader in another process."""
+        """Return the arguments that create the same reader in another process."""
         return {"switches": self.switches, "cache": None if self._directory is None else str(self._directory)}
 
     @classmethod
     def of(cls, described: JSON) -> FileReader:
-        """Return the reader that ``describe`` describes."""
+        """Return the reader described by ``describe``."""
         cache = described["cache"]
         return cls(described["switches"], None if cache is None else Path(cache))
 
@@ -44,7 +44,7 @@ class FileReader:
         """Extract the text of a file, so that ``read`` returns at once.
 
         False if its process ended, perhaps for another reason than the file: the caller retries once, later.
-        Raises what ``read`` raises.
+        Raises as ``read``.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
             return True
@@ -102,34 +102,34 @@ def _kind(path: str) -> Kind:
 
 
 _UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "no_ocr"})
-"""Problems that another attempt may not have."""
+"""Problems that another attempt may solve."""
 
 
 def file_kind(path: str) -> Kind | None:
-    """Return the kind of a file that is read by an extractor; None for Markdown, which needs none."""
+    """Return the kind of a file that needs an extractor; None for Markdown."""
     return None if is_markdown(path) else kind_of(path)
 
 
 def most_bytes(path: str) -> int | None:
-    """Return the size up to which such a file is read; None for Markdown."""
+    """Return the maximum size of such a file; None for Markdown."""
     kind = file_kind(path)
     return None if kind is None else EXTRACTORS[kind].most_bytes
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return a version that changes whenever the same file may give another text."""
+    """Return a version that changes whenever the same file may give a different text."""
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 
 
 class TextCache:
-    """A folder of texts. One that is damaged or cannot be written counts as absent."""
+    """A folder of cached texts; damaged or unwritable ones count as missing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
 
     def get(self, digest: bytes, extractor: Extractor, *, ocr: bool) -> Note | None:
-        """Return the text of the content with this hash; None if it is not there."""
+        """Return the text of the content with this hash; None if missing."""
         if self._directory is None or not extractor.kept:
             return None
         try:
@@ -139,7 +139,7 @@ class TextCache:
             return None
 
     def put(self, digest: bytes, extractor: Extractor, note: Note, *, ocr: bool) -> None:
-        """Keep the text of the content with this hash."""
+        """Store the text of the content with this hash."""
         if self._directory is None or not extractor.kept:
             return
         body = encode(note)
@@ -150,7 +150,7 @@ class TextCache:
             )
 
     def prune(self, used: Collection[bytes]) -> None:
-        """Delete the texts of all contents but those with these hashes."""
+        """Delete the texts of all contents except those with these hashes."""
         names = {digest.hex() for digest in used}
         if self._directory is None or not self._directory.is_dir():
             return

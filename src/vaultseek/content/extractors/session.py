@@ -15,14 +15,14 @@ TIME_CHARS = 40
 """Maximum length of a turn's time; a log may have anything in its place."""
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
-"""Types of the items of a message that somebody wrote; the others are tools, pictures and thoughts."""
+"""Types of message items that a person or agent wrote; others are tools, pictures and thoughts."""
 _ADDED = re.compile(
     r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>"
     r"|\A\s*# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>"
     r"|\A\s*# Context from my IDE setup:.*?\n## My request for Codex:",
     re.DOTALL,
 )
-"""Text that a program adds to a turn, such as ``<system-reminder>``, or instructions of the project."""
+"""Text added to a turn by a program, such as ``<system-reminder>``, or project instructions."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|AGE-SECRET-KEY-1\w+"
@@ -34,29 +34,29 @@ _SECRETS = re.compile(
     r"|(?<=hooks\.slack\.com/services/)\S+|(?<=/api/webhooks/)\S+"
     r"|(?<=://)[^\s/@\"'<>]*:[^\s\"'<>]+(?=@)|(?<=://)[^\s/@:]{12,}(?=@)"
     r"|(?i:(?<=bearer)|(?<=basic)|(?<=authorization: token))\s+(?=\S*[A-Z0-9])[\w.~+/-]{12,}=*"
-    # Long words of large and small letters and digits are keys, whoever gave them out.
+    # Long words that mix upper and lower case and digits are keys of any provider.
     r"|(?<![\w/.-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d)[\w+-][\w+/-]{23,}={0,2}",
     re.DOTALL,
 )
-"""Keys and tokens by their form."""
+"""Keys and tokens recognized by their form."""
 _PASSWORDS = re.compile(
     r"((?:pass(?:word|wd|phrase|wort)|\b(?:pwd|psk))[\"'\\*]*\s*(?:=>|[:=|>-]|\b(?:is|was)\b:?)[\"'\\*\s]*"
     r"|--pass(?:word)?[ =]|\bsshpass -p ?|\bcurl -u ?)"
     r"(?!(?:required|wrong|too|not|missing|empty|the|a|stored|hashed)\b)([^\s\"'<|]{3,})",
     re.IGNORECASE,
 )
-"""Passwords by the word before them."""
+"""Passwords recognized by the word before them."""
 _ASSIGNED = re.compile(
     r"((?:secret|token|(?:api|access|account|private|signing|encryption|secret)[-_ ]?key|credential|cookie"
     r"|\bsig)[\"'\\*]*\s*(?:=>|[:=]|\bis\b)[\"'\\*\s]*|--(?:token|secret|api-key)[ =])"
     r"(?=\S*\d)(?!\d+\b)([^\s\"'<|]{6,})",
     re.IGNORECASE,
 )
-"""Values of names that say that they are secret, if they have a digit and are no number."""
+"""Values of names that indicate a secret, if they contain a digit and are not numbers."""
 
 
 class Turn(NamedTuple):
-    """One turn: its text, speaker, and its moment in ISO 8601, empty if it is not known."""
+    """One turn: its text, its speaker, and its moment in ISO 8601, empty if unknown."""
 
     speaker: str
     when: str
@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a log. Each turn is a part of its own, ``turn=3``, below a heading with speaker and time."""
+    """Read a log. Each turn is a separate part, ``turn=3``, below a heading with speaker and time."""
     entries = [*_entries(decode(data)[0])]
     turns = [*_turns(entries)]
     if not turns:
@@ -90,12 +90,12 @@ def without_secrets(text: str) -> str:
 
 
 def _entries(text: str) -> Iterator[JSON]:
-    """Yield the objects of the lines; of Codex's newer logs what they wrap, with its time."""
+    """Yield the objects of the lines; for newer Codex logs the wrapped objects with their time."""
     for line in text.split("\n"):
         try:
             entry = json.loads(line)
         except (ValueError, RecursionError):
-            continue  # a line is cut off while it is written
+            continue  # a line may be incomplete while it is being written
         if not isinstance(entry, dict):
             continue
         payload = entry.get("payload")
@@ -125,7 +125,7 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
 
 
 def _shown(when: str) -> str:
-    """Return a moment to the minute; agents write it in UTC, and the text is the same for every reader."""
+    """Return a moment to the minute; agents write UTC, and the text is the same for every reader."""
     minute = when[:16].replace("T", " ")
     return f"{minute} UTC" if when.endswith("Z") else minute
 

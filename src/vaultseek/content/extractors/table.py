@@ -1,4 +1,4 @@
-"""The table of extractors: for each kind of file the function that reads it, its limits and its version."""
+"""The table of extractors: for each kind of file its function, limits and version."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from vaultseek.base.model import Note, Problem
 from vaultseek.content.kinds import Kind
 
 Read = Callable[..., Note]
-"""Function from bytes and path to the file's text and structure; that of PDFs takes ``ocr`` too."""
+"""Function from bytes and path to the file's text and structure; the one for PDFs also takes ``ocr``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The way in which files of a kind are read.
+    """How files of a kind are read.
 
-    Raise ``version`` whenever the same file gives another text. A ``kept`` text is not extracted again when
-    the index is made anew.
+    Raise ``version`` whenever the same file gives a different text. A ``kept`` text is not extracted again
+    when the index is rebuilt.
     """
 
     module: str
@@ -27,7 +27,7 @@ class Extractor:
     seconds: float = limits.EXTRACTION_SECONDS
 
     def function(self) -> Read:
-        """Return the function, whose libraries are imported now."""
+        """Return the function, importing its libraries."""
         read: Read = import_module(f"vaultseek.content.extractors.{self.module}").read
         return read
 

@@ -10,7 +10,8 @@ from vaultseek.content.kinds import turn
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A note's file as the ledger knows it. ``racy``: read again, because its ``stat`` cannot be trusted."""
+    """A note's file as recorded in the ledger. If ``racy``, its ``stat`` cannot be trusted, so it is read
+    again."""
 
     stat: FileStat
     racy: bool
@@ -20,8 +21,8 @@ class FileState:
 class Changes:
     """The changes that sync the ledger with the disk. ``moved`` holds pairs of old and new path.
 
-    The files to ``read`` are those of the latest modification first, because they are the ones looked for,
-    and notes before PDFs and pictures.
+    The files to ``read`` are sorted by latest modification, because these are searched for most, with notes
+    before PDFs and pictures.
 
     ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """
@@ -46,10 +47,10 @@ def compare(
     attachments: frozenset[str],
     scope: tuple[str, ...] = ("",),
 ) -> Changes:
-    """Compare a scan of the vault, or of a part of it, with what the ledger holds of the same part.
+    """Compare a scan of the vault, or of a part of it, with the same part of the ledger.
 
-    A note that is gone from one path and new at another with the same inode, size and modification time has
-    moved. Times are compared for equality only: clocks jump.
+    A note that disappears from one path and appears at another with the same inode, size and modification
+    time has moved. Times are compared for equality only: clocks jump.
     """
     new: dict[str, FileStat] = {}
     changed: dict[str, FileStat] = {}

@@ -1,4 +1,4 @@
-"""The files that are not part of a vault: hidden ones, leftovers of editors and sync, and excluded ones."""
+"""Files that are not part of a vault: hidden files, leftovers of editors and sync tools, exclusions."""
 
 import fnmatch
 import re
@@ -24,7 +24,7 @@ FOLDERS = re.compile(
     | vx_recycle_bin | _v_recycle_bin                         # of VNote
     """
 )
-"""Names of the folders of systems and programs that never contain a user's notes."""
+"""Folder names of systems and programs that never contain a user's notes."""
 _LOGSEQ = re.compile(r"(?:^|/)logseq/(?:bak|version-files)$")
 _EXTENSIONS = r"(?:\.\w+){0,2}$"
 LEFTOVER = re.compile(
@@ -57,16 +57,16 @@ CONFLICT_COPY = re.compile(
 )
 """Names of the copies that sync tools and git make of a note when two versions of it conflict.
 
-A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, is not one of them. All of
-them contain ``_IN_ALL``, which is faster to look for.
+A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
+contain ``_IN_ALL``, which is faster to search for.
 """
 _IN_ALL = "onfli"
 
 
 class Ignore:
-    """The rules of a vault by which files are read or not. Paths are relative to the vault, with ``/``.
+    """The rules of a vault that decide which files are read. Paths are relative to the vault, with ``/``.
 
-    They apply to names alone. ``switches`` are the kinds of files that are read beside notes.
+    They apply only to names. ``switches`` are the kinds of files that are read besides notes.
     """
 
     def __init__(
@@ -80,33 +80,33 @@ class Ignore:
 
     @property
     def problems(self) -> list[str]:
-        """The rules of the vault itself that are not applied so far, and why not."""
+        """The vault's own rules that are not applied, and why."""
         return [
             f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
             for pattern, why in self._expressions.problems.items()
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file is read, given that it is not skipped; any other one is an attachment."""
+        """True if a file is read, provided it is not skipped; others are attachments."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:
-        """True if a folder and all below it is skipped; a vault inside this vault is a vault of its own."""
+        """True if a folder and everything below it is skipped; a nested vault is a separate vault."""
         return self.is_excluded(path) or self.is_nested_vault(path)
 
     def is_excluded(self, path: str) -> bool:
-        """True if a folder is skipped for its name or because the user excluded it."""
+        """True if a folder is skipped because of its name or because the user excluded it."""
         name = path.rpartition("/")[2]
         if name.startswith(".") or FOLDERS.fullmatch(name) or _LOGSEQ.search(path):
             return True
         return self._is_named(path + "/")
 
     def is_nested_vault(self, path: str) -> bool:
-        """True if a folder is a vault of its own."""
+        """True if a folder is a separate vault."""
         return has_obsidian(self._root / path)
 
     def skips_file(self, path: str) -> bool:
-        """True if a file is skipped, given that its folder is not."""
+        """True if a file is skipped, provided its folder is not."""
         name = unicodedata.normalize("NFC", path.rpartition("/")[2])
         if name.startswith(".") or LEFTOVER.search(name):
             return True
@@ -119,7 +119,7 @@ class Ignore:
         return any(rule(folded) for rule in self._names)
 
     def skips(self, path: str) -> bool:
-        """True if ``path`` is skipped by itself or by a folder above it."""
+        """True if ``path``, or a folder above it, is skipped."""
         slash = path.find("/")
         while slash != -1:
             if self.skips_folder(path[:slash]):
@@ -129,19 +129,19 @@ class Ignore:
 
 
 Rule = Callable[[str], bool]
-"""A function from a path, folded and with ``/`` at the end if it is a folder's, to whether it is left out."""
+"""Function from a folded path, ending in ``/`` for a folder, to whether it is left out."""
 
 
 def _glob(pattern: str) -> Rule:
-    """Return the rule of a glob, which is read as in a .gitignore, but that ``*`` matches ``/``, too."""
-    # fnmatch has no escape, but a set of one character.
+    """Return the rule of a glob, interpreted as in a .gitignore, except that ``*`` also matches ``/``."""
+    # fnmatch has no escape, but sets of one character.
     glob = re.sub(r"\\([*?\[])", r"[\1]", fold_case(pattern.strip()))
     glob = re.sub(r"\\(.)", r"\1", glob)
     is_anchored = "/" in glob.rstrip("/")
     names = glob.removeprefix("./").strip("/")
     if not names:
         return lambda path: False
-    # Each part without the end of the text, which is last in a translation.
+    # Drop each part's end-of-text assertion, which a translation appends.
     parts = [fnmatch.translate(part)[:-2] for part in _ANY_FOLDERS.split(names)]
     begin, end = ("" if is_anchored else _BELOW), ("/.*" if glob.endswith("/") else "(?:/.*)?")
     expression = re.compile(begin + _BELOW.join(parts) + end, re.DOTALL)
@@ -157,14 +157,14 @@ def _prefix(prefix: str) -> Rule:
 
 
 class _Expressions:
-    """The rules of one vault that are regular expressions. They are untrusted, and share what time they have.
+    """The regular expressions among a vault's rules; they are untrusted and share a time budget.
 
-    A rule that has been slow is left out when the time is over.
+    Slow rules are dropped when the time is over.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
-        """The rules that are left out, and why."""
+        """The dropped rules, and why."""
         self._seconds = EXCLUDED_RULES_SECONDS
         self._patterns: dict[str, BoundedPattern] = {}
         for pattern in patterns:
@@ -174,7 +174,8 @@ class _Expressions:
                 self.problems[pattern] = str(error)
 
     def match(self, path: str) -> bool:
-        """True if the path of a file has a match. Those of folders have none: a rule may say "all but"."""
+        """True if the path of a file matches. Folder paths are not tried, because a rule may say "all
+        but"."""
         composed = unicodedata.normalize("NFC", path)
         return any(self._matches(pattern, composed) for pattern in self._patterns)
 
@@ -197,11 +198,11 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Time that a usual expression takes at most for a path."""
+"""Maximum seconds that a normal expression takes for a path."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:
-    """Return the app's own "Excluded files": path prefixes, and regular expressions."""
+    """Return Obsidian's "Excluded files": path prefixes and regular expressions."""
     filters = app_settings(root).get("userIgnoreFilters")
     texts = filters if isinstance(filters, list) else []
     prefixes: list[str] = []

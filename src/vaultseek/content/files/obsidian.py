@@ -1,6 +1,6 @@
 """Settings of Obsidian in a vault: excluded files, new links, line breaks, types of properties.
 
-The vault may be a stranger's: files are bounded, and whoever reads a setting checks its value.
+The vault may come from a stranger: files are limited in size, and every reader of a setting checks its value.
 """
 
 import json
@@ -28,7 +28,7 @@ def has_obsidian(root: Path) -> bool:
 
 
 def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
-    """Return the settings in a file of the app; none if it is missing, too large or not understood."""
+    """Return the settings in a file of Obsidian; empty if it is missing, too large or not understood."""
     try:
         settings = json.loads(_read(root / file))
     except (OSError, ValueError, RecursionError):
@@ -37,10 +37,10 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
 
 
 def is_day_first(root: Path, folder: Path) -> bool | None:
-    """Tell whether the day stands before the month in dates like ``4-5-2026``; None if nothing shows it.
+    """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
 
-    The format of the vault's daily notes shows it, else the other file names of the folder: there is no month
-    13. The names are looked at again once the folder has changed.
+    The format of the vault's daily notes decides, or else the other file names in the folder: there is no
+    month 13. The names are checked again once the folder has changed.
     """
     format = app_settings(root, DAILY_NOTES_FILE).get("format")
     if isinstance(format, str) and (order := _ORDER.search(_LITERAL.sub("", format))):
@@ -53,7 +53,8 @@ def is_day_first(root: Path, folder: Path) -> bool | None:
 
 _LITERAL = re.compile(r"\[[^\]]*\]|.*/")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""The first of day and month in a format of moment.js, which writes either with one or two letters."""
+"""Whichever of day and month comes first in a moment.js format, which writes either with one or two
+letters."""
 
 
 @lru_cache(maxsize=64)
@@ -71,7 +72,7 @@ _TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
 
 
 def _read(file: Path) -> bytes:
-    # Links are followed, since many share the settings of their vaults so, but a pipe must not block.
+    # Links are followed, since many vaults share settings this way, but a pipe must not block.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

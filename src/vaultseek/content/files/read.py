@@ -1,4 +1,4 @@
-"""Read one note's bytes: from regular files only, bounded, and consistent from first to last byte."""
+"""Reading a note's bytes: from regular files only, bounded, and consistent from first to last byte."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from vaultseek.content.files.scan import NOT_A_FILE, FileStat, regular_stat
 
 READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
-"""A file younger than this when it was read is read again: a later write could leave the same times."""
+"""Age in nanoseconds below which a file is read again, because a later write could leave the same times."""
 
 _NOTE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -24,7 +24,7 @@ class NoteBytes:
     """A note's bytes and the stat of the file that they were read from.
 
     ``racy``: the file changed so shortly before it was read that a later write could leave the same stat, so
-    that it has to be read again next time.
+    it must be read again next time.
     """
 
     data: bytes
@@ -34,9 +34,9 @@ class NoteBytes:
 
 
 def read_note(root: Path, path: str, most: int = NOTE_READ_BYTES) -> NoteBytes | None:
-    """Read the file at ``path``, of at most ``most`` bytes; None if it is not there.
+    """Read up to ``most`` bytes of the file at ``path``; None if it is missing.
 
-    Never blocks, never follows a link. A note that cannot be read has a problem and no bytes.
+    Never blocks and never follows links. An unreadable note has a problem and no bytes.
     """
     for attempt in range(READ_ATTEMPTS):
         last = attempt == READ_ATTEMPTS - 1
@@ -74,7 +74,7 @@ def _read_once(root: Path, path: str, last: bool, most: int) -> NoteBytes | None
 
 
 def _open(root: Path, path: str) -> int:
-    """Open a note, folder by folder: none of them may have become a link since the scan."""
+    """Open a note folder by folder, because any of them may have become a link since the scan."""
     *folders, name = path.split("/")
     above = os.open(root, _FOLDER) if folders else None
     try:
@@ -107,8 +107,8 @@ def _read_open(descriptor: int, last: bool, most: int) -> NoteBytes:
 
 
 def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
-    # On some file systems small files live in the inode. Only a hole proves that no content is stored here,
-    # and only if it remains after everything written has been allocated.
+    # On some file systems small files are stored in the inode. Only a hole proves that no content is here,
+    # and only if it remains after all written data has been allocated.
     if _is_hole(descriptor):
         with contextlib.suppress(OSError):
             os.fsync(descriptor)

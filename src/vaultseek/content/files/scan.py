@@ -1,4 +1,4 @@
-"""Walk a vault's files and stat them. Opens no file and follows no link."""
+"""The scan of a vault's files and their stat values; opens no file and follows no link."""
 
 import os
 import re
@@ -17,11 +17,11 @@ from vaultseek.content.files.obsidian import APP_FILE
 from vaultseek.content.kinds import is_markdown
 
 MOST_NS = 2**63 - 1
-"""Largest number that the ledger takes: as a time, in the year 2262. File systems have later ones."""
+"""Largest number that the ledger stores; as a time, it is in the year 2262. File systems have later ones."""
 
 
 class FileStat(NamedTuple):
-    """The fields of ``stat`` that tell whether a file has changed; compared for equality only."""
+    """The ``stat`` fields that show whether a file has changed; compared for equality only."""
 
     size: int
     mtime_ns: int
@@ -76,7 +76,7 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
 
 
 def bad_name(path: str) -> ScannedFile | None:
-    """Return the entry of a file or folder whose name is no UTF-8, with its problem; None for any other."""
+    """Return the entry of a file or folder whose name is not UTF-8, with its problem; None for others."""
     legible = escape_undecodable(path)
     if legible == path:
         return None
@@ -91,7 +91,7 @@ def skipped_folder(path: str, ignore: Ignore) -> ScannedFile | None:
 def skipped_link(path: str) -> ScannedFile | None:
     """Return the entry of a symbolic link with its problem; None if it is named like an attachment.
 
-    The target is not examined: that alone may reach another machine.
+    The target is not examined, because even that may reach another machine.
     """
     if is_markdown(path):
         return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))
@@ -107,7 +107,7 @@ def file_stat(root: Path, path: str) -> FileStat | None:
 
 
 def regular_stat(status: os.stat_result) -> FileStat | None:
-    """Return the relevant fields of a stat result, or None if it is not that of a regular file."""
+    """Return the relevant fields of a stat result; None if it does not belong to a regular file."""
     if not stat.S_ISREG(status.st_mode):
         return None
     inode = status.st_ino if status.st_ino <= MOST_NS else status.st_ino - 2**64

@@ -1,4 +1,4 @@
-"""Collect hints about changed paths until a burst of them is over; one that keeps changing waits longer."""
+"""Collection of hints about changed paths until a burst ends; paths that keep changing wait longer."""
 
 import asyncio
 import contextlib
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from vaultseek.base.limits import HINTS
 
 SETTLE_SECONDS = 0.05
-"""Time without a hint after which a burst is over."""
+"""Seconds without a hint after which a burst ends."""
 SETTLE_MAX_SECONDS = 2.0
-"""Longest part of a burst that is handed over as one batch."""
+"""Maximum seconds of a burst in one batch."""
 FREE_CHANGES = 2
-"""Successive changes of a path that are handed over at once: a save, and another right after it."""
+"""Number of successive changes of a path that are passed on at once: a save, and another right after it."""
 FIRST_PAUSE_SECONDS = 2.0
 PAUSE_GROWTH = 1.5
-"""Factor from one pause to the next, as long as the path keeps changing."""
+"""Factor between pauses while the path keeps changing."""
 LONGEST_PAUSE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class HintBatch:
-    """The hints of one burst, or a ``rescan_reason``: why the whole vault must be compared."""
+    """The hints of one burst, or a ``rescan_reason`` for comparing the whole vault."""
 
     paths: frozenset[str]
     rescan_reason: str | None
@@ -31,7 +31,7 @@ class HintBatch:
 class Hints:
     """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``.
 
-    ``exists`` tells whether there is something at a path now.
+    ``exists`` reports whether a path currently exists.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, exists: Callable[[str], bool]) -> None:
@@ -44,7 +44,7 @@ class Hints:
         self._arrived = asyncio.Event()
         self._pace = Pace()
         self._held: dict[str, float] = {}
-        """Paths that changed too soon again, and when they are due."""
+        """Paths that changed again too soon, with the time when they are due."""
 
     def add(self, path: str) -> None:
         """Add a path that may have changed."""
@@ -58,16 +58,16 @@ class Hints:
             self._wake()
 
     def request_rescan(self, reason: str) -> None:
-        """Ask for a comparison of the whole vault, because changes may have been lost."""
+        """Request a comparison of the whole vault, because changes may have been lost."""
         with self._lock:
             self._rescan_reason = reason
             self._touch()
         self._wake()
 
     async def next_batch(self) -> HintBatch:
-        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints.
+        """Wait for a hint and the end of its burst, up to ``SETTLE_MAX_SECONDS``; return all hints.
 
-        A file that keeps changing is handed over at the pace of ``Pace``.
+        ``Pace`` determines how often a file that keeps changing is passed on.
         """
         while True:
             await self._something_due()
@@ -105,7 +105,7 @@ class Hints:
         now = self._loop.time()
         for path in changed | self._held.keys():
             due = self._pace.due(path, now)
-            # A file that is gone may have moved, which is seen only if both of its paths are in one batch.
+            # A missing file may have moved, which is recognized only if both paths are in one batch.
             if due > now and self._exists(path):
                 self._held[path] = due
             else:
@@ -114,7 +114,7 @@ class Hints:
                 yield path
 
     def _touch(self) -> bool:
-        """Note the time of a hint; true if the consumer has to be woken."""
+        """Record the time of a hint; return True if the consumer must be woken."""
         is_first = self._last_hint == 0.0 or not self._arrived.is_set()
         self._last_hint = self._loop.time()
         return is_first
@@ -128,30 +128,30 @@ class Hints:
 
 @dataclass(slots=True)
 class _Changes:
-    """The changes of a path in a row: how many, when the last was taken, and the pause after it."""
+    """Consecutive changes of a path: their number, when the last was taken, and the pause after it."""
 
     count: int
     taken: float
     pause: float
 
     def is_over(self, now: float) -> bool:
-        """True if the path was quiet for so long that its next change begins a new row."""
+        """True if the path was quiet long enough for its next change to start a new row."""
         return now - self.taken > 2 * max(self.pause, FIRST_PAUSE_SECONDS)
 
 
 class Pace:
-    """The times at which paths may be taken again, in seconds of any clock that never goes back."""
+    """The times at which paths may be taken again, in seconds of any monotonic clock."""
 
     def __init__(self) -> None:
         self._changes: dict[str, _Changes] = {}
 
     def due(self, path: str, now: float) -> float:
-        """Return the moment from which a change of the path may be taken, ``now`` or later."""
+        """Return the earliest time at which a change of the path may be taken, ``now`` or later."""
         changes = self._changes.get(path)
         return now if changes is None or changes.is_over(now) else max(now, changes.taken + changes.pause)
 
     def take(self, path: str, now: float) -> None:
-        """Note that a change of the path was taken."""
+        """Record that a change of the path was taken."""
         changes = self._changes.pop(path, None)
         if changes is None or changes.is_over(now):
             changes = _Changes(0, now, 0.0)
@@ -163,7 +163,7 @@ class Pace:
         self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Drop what is over; the paths are in the order in which they were taken."""
+        """Drop finished rows; paths are in the order in which they were taken."""
         while self._changes:
             path = next(iter(self._changes))
             if now - self._changes[path].taken <= 2 * LONGEST_PAUSE_SECONDS:

@@ -1,4 +1,4 @@
-"""Hints from the operating system that something in a vault may have changed. A hint is never a fact."""
+"""Hints from the operating system that a vault may have changed; a hint is never a fact."""
 
 import ctypes
 import errno
@@ -24,10 +24,10 @@ OnRescan = Callable[[str], None]
 
 
 class Watcher:
-    """A recursive watch on a vault's folder, with a thread of its own.
+    """A recursive watch on a vault's folder, with its own thread.
 
     ``on_hint`` is called with the vault-relative paths of files and folders that may have changed, and
-    ``on_rescan`` with a reason when changes may have been lost, so that the whole vault must be compared.
+    ``on_rescan`` with a reason when changes may have been lost and the whole vault must be compared.
     """
 
     def __init__(self, root: Path, on_hint: OnHint, on_rescan: OnRescan) -> None:
@@ -40,16 +40,17 @@ class Watcher:
         self._started = 0.0
         self._remote = False
         self.may_have_lost_folders = False
-        """True after a folder was moved: watchdog may watch another folder in its place."""
+        """True after a folder was moved, when watchdog may watch another folder in its place."""
         self.poll_reason: str | None = None
-        """The reason for polling, because changes may go unnoticed; None if all of it is watched."""
+        """The reason for polling, because changes may go unnoticed; None if everything is watched."""
 
     def start(self) -> None:
-        """Begin to watch. A folder that cannot be watched gives a ``poll_reason``, not an error."""
+        """Start watching. A folder that cannot be watched sets ``poll_reason`` instead of raising an
+        error."""
         from watchdog import events
         from watchdog.observers import Observer
 
-        # Without opening and closing after reading: indexing itself would fill the queue.
+        # Without open and read-only close events, because indexing itself would fill the queue.
         watched_events = [
             events.DirCreatedEvent,
             events.DirDeletedEvent,
@@ -81,13 +82,13 @@ class Watcher:
         self._observer = observer
 
     def stop(self) -> None:
-        """Stop watching; returns when the threads have ended."""
+        """Stop watching; return when the threads have ended."""
         logging.getLogger("watchdog").removeHandler(self._overflow)
         observer, self._observer = self._observer, None
         _end(observer)
 
     def alive(self) -> bool:
-        """True while hints can arrive; false after the folder, or a mount below it, was replaced."""
+        """True while hints can arrive; False after the folder, or a mount below it, was replaced."""
         observer = self._observer
         if _identity(self._root) != self._identity:
             return False
@@ -96,12 +97,13 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the limit of watches is reached, so that newer folders are not watched."""
+        """Check whether the limit on watches is reached, so that newer folders are not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
     def may_see_more(self) -> bool:
-        """True if a new start may watch what could not be watched; not again for ``RESTART_SECONDS``."""
+        """True if a restart may watch folders that could not be watched; not again for
+        ``RESTART_SECONDS``."""
         if self.poll_reason is None or self._remote or time.monotonic() - self._started < RESTART_SECONDS:
             return False
         return self._observer is None or _watch_limit_reason(self._root) is None
@@ -121,9 +123,9 @@ class Watcher:
 
 
 class EventHandler:
-    """The handler of watchdog's events. Both ends of a move are hints; event types are not trusted.
+    """Handler of watchdog's events. Both ends of a move are hints; event types are not trusted.
 
-    ``on_folder`` is called for each folder that is new, moved or gone, with True if it was moved.
+    ``on_folder`` is called for each folder that was created, moved or deleted, with True if it was moved.
     """
 
     def __init__(
@@ -145,14 +147,14 @@ class EventHandler:
 
 
 def _threads(observer: Any) -> Iterator[threading.Thread]:
-    """Yield every thread of an observer; without any of them, no event arrives."""
+    """Yield all threads of an observer; if any of them is missing, no event arrives."""
     for part in (observer, *observer.emitters):
         yield part
         yield from (kept for kept in vars(part).values() if isinstance(kept, threading.Thread))
 
 
 def _end(observer: Any) -> None:
-    """Stop the threads of an observer and wait for them; it may be None, or its start may have failed."""
+    """Stop the threads of an observer, which may be None or not started, and wait for them."""
     if observer is None:
         return
     threads = list(_threads(observer))
@@ -167,8 +169,8 @@ def _end(observer: Any) -> None:
 def _stop_emitter(emitter: Any) -> None:
     """Stop the thread of an emitter.
 
-    Two removed folders may have had the same path. watchdog raises KeyError at the second one and drops it;
-    the next call continues with the other folders.
+    Two removed folders may have had the same path. watchdog raises KeyError for the second and drops it; the
+    next call continues with the other folders.
     """
     watches = getattr(emitter, "_inotify", None)
     stop = emitter.stop
@@ -181,9 +183,9 @@ def _stop_emitter(emitter: Any) -> None:
 
 
 class _OverflowHandler(logging.Handler):
-    """A log handler, because watchdog reports a lost queue only in its log.
+    """A log handler that detects overflows, which watchdog reports only in its log.
 
-    An error without an exception comes from an emitter that is being stopped, maybe another vault's.
+    An error without an exception comes from an emitter that is being stopped, perhaps another vault's.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:
@@ -196,7 +198,7 @@ class _OverflowHandler(logging.Handler):
 
 
 class _Identity(NamedTuple):
-    """The folder at a path, and the mounts below it, which come and go without an event."""
+    """The identity of the folder at a path, and the mounts below it, which change without an event."""
 
     device: int
     inode: int
@@ -220,7 +222,7 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if no watch is left: watchdog leaves folders out without an error."""
+    """Return a reason if no watch is left; watchdog silently leaves folders out."""
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init
@@ -242,7 +244,7 @@ def _watch_limit_reason(root: Path) -> str | None:
 
 
 def mounts() -> list[str]:
-    """Return the lines of the table of mounted file systems; none where there is no such table."""
+    """Return the lines of the table of mounted file systems; empty if there is no such table."""
     try:
         table = os.fsdecode(Path("/proc/self/mounts").read_bytes())
     except OSError:
@@ -259,7 +261,7 @@ def _mount_point(line: str) -> str:
 
 
 def _remote_reason(root: Path, table: list[str]) -> str | None:
-    """Return a reason if others may change a file system of the vault, which this machine does not report."""
+    """Return a reason if other machines may change a file system of the vault unnoticed."""
     for folder in (root, *map(Path, map(_mount_point, _mounts_below(root, table)))):
         if (remote := remote_file_system(folder, table)) is not None:
             place, kind = remote
@@ -273,7 +275,7 @@ def _remote_reason(root: Path, table: list[str]) -> str | None:
 def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
     """Return the place and type of the file system of ``folder``, unless it is known to be local.
 
-    Without a ``table``, no file system is known, and none is returned.
+    Without a ``table``, file systems are unknown, and None is returned.
     """
     mount_point, kind = "/", "unknown"
     for line in table:
@@ -285,12 +287,12 @@ def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None
 
 _IN_DELETE_SELF = 0x400
 _ESCAPE = re.compile(r"\\([0-7]{3})")
-"""A space, a tab, a line break, a backslash or # in the table of mounts."""
+"""An escaped space, tab, line break, backslash or # in the table of mounts."""
 _LOCAL = re.compile(
     r"""(?x) apfs | aufs | bcachefs | btrfs | ecryptfs | erofs | exfat | ext[234] | f2fs | fuseblk | hfs
     | hfsplus | iso9660 | jffs2 | jfs | lxfs | minix | msdos | nilfs2 | ntfs | ntfs3 | overlay | ramfs
     | reiser4 | reiserfs | rootfs | squashfs | tmpfs | ubifs | udf | ufs | ufsd | vfat | wslfs | xfs | zfs
     """
 )
-"""Types of file systems that only this machine changes. Any other may be shared with a server, a host or a
-cluster, and inotify reports what this machine writes."""
+"""Types of file systems that only this machine changes. Others may be shared with a server, a host or a
+cluster, and inotify reports only writes by this machine."""

@@ -1,1 +1,1 @@
-"""The languages of notes: their stop words and stems, and how to tell them apart."""
+"""The languages of notes: detection, stop words and stems."""

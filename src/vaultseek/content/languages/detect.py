@@ -13,21 +13,21 @@ from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 
 NO_LANGUAGE = ""
-"""Language of a text without a clear one."""
+"""Language code of a text without a clear language."""
 DEFAULT_LANGUAGE = "en"
-"""Language of a vault in which no note has a clear one."""
+"""Language of a vault whose notes all lack a clear language."""
 SAMPLE_CHARS = 2000
-"""Characters of a text that are looked at."""
+"""Maximum characters of a text that are examined."""
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Least number of different stop words of a language in a text, and least share of them in its words."""
+"""Minimum number of distinct stop words of a language in a text, and their minimum share of its words."""
 CLEAR_LEAD = 1.4
-"""Weight of the stop words of a language compared with those of the next one, at least."""
+"""Minimum ratio of the stop word weight of a language to the next best one."""
 LEAST_LETTERS = 8
-"""Least number of letters of a script that belongs to one language."""
+"""Minimum number of letters of a script that belongs to one language."""
 SCRIPT_SHARE = 0.4
-"""Their least share of all letters."""
+"""Minimum share of such letters."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",
@@ -35,7 +35,7 @@ _SCRIPTS = {
     "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u0590-\u05ff", "ka": "\u10a0-\u10ff", "hy": "\u0530-\u058f",
     "bn": "\u0980-\u09ff", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f", "gu": "\u0a80-\u0aff",
 }  # fmt: skip
-"""Scripts of one language, as ranges for a character class. Han without kana is Chinese."""
+"""Scripts used by a single language, as ranges for a character class. Han without kana is Chinese."""
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f"
 _WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")
@@ -43,7 +43,7 @@ _LEAST_KANA = 0.05
 
 
 def detect_language(text: str) -> str:
-    """Return the two-letter code of the text's language, or ``NO_LANGUAGE`` if it is not clear."""
+    """Return the two-letter code of the text's language, or ``NO_LANGUAGE`` if unclear."""
     sample = text[:SAMPLE_CHARS]
     if not sample.isascii() and _any_script().search(sample):
         by_script = _language_of_script(sample)
@@ -53,7 +53,7 @@ def detect_language(text: str) -> str:
 
 
 def main_language(notes: Mapping[str, int]) -> str:
-    """Return the language of most notes, given the number of notes by language; English among equals."""
+    """Return the language of most notes, given note counts by language; English on a tie."""
     clear = {language: count for language, count in notes.items() if language and count > 0}
     if not clear:
         return DEFAULT_LANGUAGE
@@ -66,7 +66,7 @@ def _language_of_script(sample: str) -> str | None:
     if counts["ja"] > _LEAST_KANA * (counts["ja"] + counts["zh"]):
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda code: counts[code])
-    # A character of Han says as much as a word of other scripts, so a smaller share of them is enough.
+    # A Han character carries as much meaning as a word in other scripts, so a smaller share suffices.
     share = SCRIPT_SHARE / 2 if best in ("zh", "ja") else SCRIPT_SHARE
     return best if counts[best] >= LEAST_LETTERS and counts[best] > share * letters else None
 
@@ -97,7 +97,7 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for language in WITH_STOP_WORDS:
         for word in stop_words(language):
-            if len(word) == 1 and fold_accents(word).isascii():  # more often a name than a word
+            if len(word) == 1 and fold_accents(word).isascii():  # usually a name
                 continue
             table[word] = (*table.get(word, ()), language)
     return table

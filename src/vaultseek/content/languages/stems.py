@@ -1,9 +1,10 @@
-"""Stems: what the forms of a word have in common, language by language.
+"""Stemmers: the common part of a word's forms, for each language.
 
 A stem need not be a word; it has to be the same for the forms of one word, and rarely the same for two.
-Where Snowball has an algorithm, that one is used. The other languages lose their commonest endings, by a
-list. Outside of English a stem is cut after some letters: long words are compounds and derivations there,
-which share their beginning. This improved ranking more than a better algorithm did (docs/ranking.md).
+Snowball's algorithm is used where there is one. For other languages, a list of the most common endings is
+removed. Outside English, stems are cut to a number of letters, because long words there are often compounds
+and derivations that share their beginning. This improved ranking more than a better algorithm did
+(docs/ranking.md).
 """
 
 import re
@@ -15,7 +16,7 @@ from vaultseek.base.text import fold_accents
 CACHED_STEMS = 20_000
 """Stems cached per language."""
 LEAST_STEM = 3
-"""Letters that an ending leaves of a word at least."""
+"""Minimum number of letters left after removing an ending."""
 
 Stem = Callable[[str], str]
 
@@ -53,24 +54,24 @@ _ENDINGS = {
     "tr": "",
     "uk": _CYRILLIC,
 }  # fmt: skip
-"""Endings of languages without an algorithm, as the keyword index folds them or with their accents."""
+"""Endings of languages without an algorithm, folded as in the keyword index or with their accents."""
 _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
-"""Languages whose endings are compared without accents and in one spelling."""
+"""Languages whose endings are compared without accents, in one spelling."""
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Letters of a stem at most. Turkish adds ending to ending, so little but the beginning stays the same."""
+"""Maximum letters of a stem. Turkish appends ending to ending, so little but the beginning stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages without endings, or with changes at the beginning of words, which are compared as they are."""
+"""Languages without endings, or with changes at the beginning of words, which are compared unchanged."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
-"""Two-letter codes of the languages whose words are analysed by rules of their own."""
+"""Two-letter codes of the languages that have their own analysis rules."""
 
 
 @cache
 def stemmer(language: str | None) -> Stem:
-    """Return the function that stems lower-case words of a language; words stay as they are without one.
+    """Return the function that stems lower-case words; without a language, words stay unchanged.
 
     Raises ``ValueError`` for a language that is not in ``LANGUAGES``.
     """
@@ -101,7 +102,7 @@ def _make_stemmer(language: str) -> Stem:
 
 
 _CEDILLAS = str.maketrans("șț", "şţ")
-"""Snowball knows the Romanian letters by their older code points."""
+"""Snowball expects the older code points of these Romanian letters."""
 
 
 def _without_ending(endings: list[str]) -> Stem:
@@ -118,7 +119,7 @@ _ARABIC_SUFFIX = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 
 def _stem_arabic(word: str) -> str:
-    """Take the article, "and" and endings off, as the stemmer light10 does (Larkey, Ballesteros, 2007)."""
+    """Remove the article, "and" and endings, like the stemmer light10 (Larkey, Ballesteros, 2007)."""
     word = _ARABIC_AND.sub("", _ARABIC_PREFIX.sub("", word, count=1), count=1)
     for _ in range(2):
         word = _ARABIC_SUFFIX.sub("", word, count=1)

@@ -1,7 +1,7 @@
-"""Stop words: words that join the others and carry little meaning of their own.
+"""Stop words: function words that carry little meaning of their own.
 
 They count less in a search, and they reveal the language of a text. The lists are lower case and keep their
-accents. A language whose notes are known by their script alone has none.
+accents. Languages recognized by their script alone have none.
 """
 
 from functools import cache
@@ -213,7 +213,7 @@ WITH_STOP_WORDS = tuple(_WORDS)
 
 @cache
 def stop_words(language: str | None) -> frozenset[str]:
-    """Return the stop words of a language, with their accents; none for a language without a list."""
+    """Return the stop words of a language, with accents; empty for a language without a list."""
     return frozenset(_WORDS.get(language or "", "").split())
 
 
@@ -225,11 +225,12 @@ def all_stop_words() -> frozenset[str]:
 
 @cache
 def folded_stop_words(language: str | None) -> frozenset[str]:
-    """Return the stop words of a language as the keyword index compares words: without accents."""
+    """Return the stop words of a language without accents, as the keyword index compares words."""
     return frozenset(map(fold_accents, stop_words(language)))
 
 
 _OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
 
 STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
-"""Folded, but with accents. A single letter begins an identifier more often: ``E-4107``."""
+"""Folded, but with accents. Single letters are left out, because they usually begin an identifier:
+``E-4107``."""

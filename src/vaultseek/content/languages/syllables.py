@@ -1,7 +1,7 @@
-"""Syllables of scripts that put no spaces between words: what one consonant or one character stands with.
+"""Syllables of scripts without spaces between words: one consonant with its marks, or one character.
 
-In Thai, Lao, Burmese and Khmer vowels and tones are marks before, above, below and after a consonant; a mark
-alone means nothing. Every character of Chinese, Japanese and Korean is a syllable by itself here.
+In Thai, Lao, Burmese and Khmer, vowels and tones are marks before, above, below and after a consonant; a mark
+alone means nothing. In Chinese, Japanese and Korean, every character counts as a syllable.
 """
 
 import re
@@ -10,7 +10,7 @@ from functools import cache
 from vaultseek.base.text import SYLLABIC, UNSPACED
 
 _MOST_MARKS = 8
-"""Marks of one syllable; more are not text."""
+"""Maximum number of marks in one syllable; more are not text."""
 _THAI_AND_LAO = (
     "[\u0e40-\u0e44\u0ec0-\u0ec4]?[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
     f"[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]{{0,{_MOST_MARKS}}}"
@@ -22,14 +22,14 @@ _KHMER = f"[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3\u17dd]){
 
 _OF_CONSONANT = f"{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}"
 SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
-"""Pattern of one syllable of any of these scripts; atomic, for a shorter one leaves its marks behind."""
+"""Pattern of one syllable of any of these scripts; atomic, because a shorter match would split off marks."""
 
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
-# A last syllable matches as well: the search would go on with the marks in it otherwise.
+# Also matches a last syllable; otherwise the search would continue among its marks.
 _PAIR = f"({SYLLABLE})(?=({SYLLABLE})|)"
 _UNSPACED_PAIR = f"([{UNSPACED}])(?=([{UNSPACED}]))"
 _compiled = cache(re.compile)
-"""Few notes have these scripts, and their patterns take long to compile."""
+"""Lazily compiled, because few notes have these scripts and their patterns compile slowly."""
 
 
 def space_pairs(text: str) -> str:
@@ -39,13 +39,13 @@ def space_pairs(text: str) -> str:
 
 
 def first_syllable(pair: str) -> str:
-    """Return the first syllable of a text that begins with one."""
+    """Return the first syllable of a text that begins with a syllable."""
     match = _compiled(SYLLABLE).match(pair)
     return match[0] if match else pair[:1]
 
 
 def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges of the pairs that begin in this range of a text; a last syllable is by itself."""
+    """Return the ranges of the pairs that begin in this range of a text; a last syllable stands alone."""
     pairs = []
     syllable = _compiled(SYLLABLE)
     for match in syllable.finditer(text, start, end):
@@ -55,7 +55,7 @@ def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def has_syllables(text: str) -> bool:
-    """True if the text has Thai, Lao, Burmese or Khmer in it."""
+    """True if the text contains Thai, Lao, Burmese or Khmer."""
     return not text.isascii() and _SYLLABIC.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""Parse the blocks of a note's body with the Markdown block grammar of tree-sitter.
+"""Parser for the blocks of a note's body, using tree-sitter's Markdown block grammar.
 
 Nothing here recurses, so deep nesting is harmless.
 """
@@ -52,7 +52,7 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """Parse again with filler words in place of the lines that the grammar misread."""
+    """Parse again, with filler words in place of the lines that the grammar misread."""
     for _ in range(_REPAIRS):
         if not structure.misread:
             break
@@ -63,11 +63,11 @@ def _repaired(
 
 
 def _as_text(line: str) -> str:
-    """Return a line of the paragraph before, with the markers of the quotes that it is in."""
+    """Return a line of the preceding paragraph, with the markers of its quotes."""
     quotes = _QUOTES.match(line)
     assert quotes
     rest = line[quotes.end() :]
-    # What is indented further than a marker of a quote is text, whatever it begins with.
+    # Text indented further than a quote marker is text, whatever it begins with.
     return quotes[0] + rest.removesuffix(rest.lstrip(" \t>")).replace(">", "x") + "x"
 
 
@@ -272,7 +272,7 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """Yield a paragraph, up to HTML that the grammar misses within containers, and that."""
+        """Yield a paragraph up to HTML that the grammar misses within containers, then that HTML."""
         rows = range(block.start, block.start + 1 if block.quotes else block.end + 1)
         for row in rows:
             line = self.lines[row][block.column if row == block.start else 0 :]
@@ -341,7 +341,7 @@ _MARKERS: dict[BlockKind, str] = {"math": "$$", "comment": "%%"}
 
 
 def _before(marker: str, lines: Sequence[str]) -> list[int]:
-    """Return how often a marker stands in the lines before each."""
+    """Return, for each line, how often a marker occurs in the lines before it."""
     return list(accumulate((line.count(marker) for line in lines), initial=0))
 
 

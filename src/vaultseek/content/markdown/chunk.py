@@ -1,4 +1,4 @@
-"""Split a note into chunks that fit the embedding model, along its headings.
+"""Splitting of a note into chunks that fit the embedding model, along its headings.
 
 A section that fits is one chunk, with its subsections if they are small together; a longer one is split at
 block borders, then within blocks. Small sibling sections are joined. An edit must not move borders elsewhere
@@ -50,7 +50,8 @@ UNCOUNTED_CHARS = 64 * KIB
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 10
-"""Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
+"""Raise it whenever the same note gives different chunks, title, links or properties; vaults are read
+again."""
 
 Path = tuple[str, ...]
 
@@ -60,8 +61,8 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
 
     ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
     Every character of the body except white space is in the source of exactly one chunk; chunks come in
-    order. A chunk of several sibling sections has the heading path of their parent. No chunk has text of two
-    places. Frontmatter that was not read is text before the body, so that its words are found.
+    order. A chunk of several sibling sections has the heading path of their parent. No chunk combines text
+    from two places. Frontmatter that was not read is text before the body, so that its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
@@ -92,10 +93,10 @@ def _chunked(
 
 
 class _SyllableCount:
-    """The count of a model, or one token for two syllables of Thai, Lao, Burmese or Khmer, if that is more.
+    """The model's token count, or one token per two syllables of Thai, Lao, Burmese or Khmer if that is more.
 
-    A run of a script that a model cannot read is a single unknown token, and a whole note would be one
-    passage. A model that reads it has about one token for two syllables.
+    A run of a script that a model cannot read is a single unknown token, so a whole note would be one
+    passage. A model that supports the script has about one token per two syllables.
     """
 
     def __init__(self, count: TokenCount) -> None:
@@ -187,7 +188,7 @@ class _Plan:
             low, high = waiting.pop()
             if high - low == 1 or self._sizes.joins(starts[low], starts[high]):
                 yield low, high
-            else:  # ranks are as good as random, so the parts halve
+            else:  # ranks are practically random, so the parts halve
                 border = max(range(low + 1, high), key=ranks.__getitem__)
                 waiting += [(border, high), (low, border)]
 
@@ -275,7 +276,7 @@ class _Sizes:
         yield start, block.end
 
     def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
-        """Split ranges again whose real count is above the sum of their blocks' counts."""
+        """Split ranges again whose actual count exceeds the sum of their blocks' counts."""
         fits = self._additive or self._count(self._text[start:end]) <= room.tokens
         if fits or is_data(self._text, start, end):
             yield start, end
@@ -339,7 +340,7 @@ def _chunks(
 
 
 def chunk_id(path: str, heading_path: Path, text: str, ordinal: int) -> str:
-    """Return the id of a chunk; ``ordinal`` is its place among those of the note that are equal to it."""
+    """Return the id of a chunk; ``ordinal`` counts equal chunks within the note."""
     return _digest(path, str(len(heading_path)), *heading_path, text, str(ordinal)).hex()
 
 

@@ -1,7 +1,7 @@
-"""Read what a note says of its currency: its status, until when it holds, and which notes replace which.
+"""Reader of a note's statements about its currency: status, expiry date, and which notes replace which.
 
-It is said by properties, by fields ``name: value`` at the head of a note, by a section *Status*, or by a
-sentence at the head such as *moved to [[New]]*.
+Statements are properties, fields ``name: value`` at the head of a note, a section *Status*, or a sentence at
+the head such as *moved to [[New]]*.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.links import markdown_link, wikilink
 
 HEAD_BLOCKS = 6
-"""Number of blocks, headings apart, at the beginning of a note that may say what it is."""
+"""Number of blocks at the beginning of a note, without headings, that may describe it."""
 BLOCK_LINES, BLOCK_CHARS = 4, 600
-"""Lines and characters of a block that are read."""
+"""Maximum number of lines and characters that are read of a block."""
 STUB_LINES = 4
-"""Maximum number of lines, blank ones apart, of a note that only says where its text is now."""
+"""Maximum number of non-blank lines in a note that only refers to its new place."""
 NAME_CHARS = 200
-"""Maximum length of the name of a note that a property names without a link."""
+"""Maximum length of a note name in a property without a link."""
 STATUS_CHARS = 60
 """Maximum length of a status."""
 SUCCESSORS = 20
@@ -34,14 +34,14 @@ SUCCESSORS = 20
 
 
 class Succession(NamedTuple):
-    """The target of a link to another note; ``is_successor`` if that one replaces this one."""
+    """The target of a link to another note; ``is_successor`` if the other note replaces this one."""
 
     target: str
     is_successor: bool
 
 
 def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
-    """Return what a note says of its currency, and the notes that it replaces or is replaced by."""
+    """Return the statements of a note about its currency, with its successors and predecessors."""
     if (kind_of(note.path) or "note") != "note":
         return NOTHING_STATED, ()
     reader = _Reader()
@@ -64,7 +64,7 @@ _FIELDS = {
     "staleafter": "stale",
     "validuntil": "valid",
 }
-"""The fields that are read, without regard to case and to signs between words."""
+"""The recognized fields, ignoring case and punctuation between words."""
 _NO_VALUE = frozenset(
     {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
 )
@@ -75,11 +75,11 @@ _LINK = re.compile(
 _NOT_STATUS = re.compile(r"^[\W_]+|[\W_]+$")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BY = re.compile(r"(\w+)\s+(?:by|durch|por|par|da|door)\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-"""A status that names the successor: *superseded by ADR-7*."""
+"""A status with a successor: *superseded by ADR-7*."""
 
 
 class _Reader:
-    """Collects what the properties and the head of one note say."""
+    """Collects the statements in the properties and the head of one note."""
 
     def __init__(self) -> None:
         self.statuses: list[str] = []
@@ -110,10 +110,10 @@ class _Reader:
             self.statuses.append(plain)
 
     def related(self, text: str, *, is_successor: bool) -> None:
-        """Add the notes that a text names, by links or as a whole."""
+        """Add the notes named in a text, by links or by the whole text."""
         links = _links(text)
         for link in links:
-            # A note that replaces one section of another leaves the rest of it as it is.
+            # A note that replaces a section of another leaves the rest of it current.
             if link.target and (is_successor or not (link.heading or link.block)):
                 self.successions.append(Succession(link.target, is_successor))
         plain = text.partition("|")[0].partition("#")[0].strip().strip("*_`\"'").rstrip(".")
@@ -214,8 +214,8 @@ _SENTENCES = tuple(
         (rf"(?:supersedes|obsoletes):? {_LINKS}{_END}", False),
     )
 )
-"""Sentences at the head of a note, and whether they name its successor. One that may be about the subject of
-the note, as *Moved to [[Lisbon]]*, counts in a note that has nothing else."""
+"""Sentences at the head of a note, and whether they name its successor. A sentence that may be about the
+note's subject, such as *Moved to [[Lisbon]]*, counts only in a note without other text."""
 
 _MARKS = re.compile(
     r"^(?:\s|>|[-*+](?=\s)|\[![^\]\n]*\][+-]?|[*_=]{1,3}(?=\S)|[^\w\s\[#~]+(?=\s))+", re.MULTILINE
@@ -224,7 +224,7 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 
 
 def _plain(span: Span, lines: Sequence[str]) -> str:
-    """Return the beginning of a block without marks of quotes, callouts, lists and emphasis."""
+    """Return the beginning of a block without markers of quotes, callouts, lists and emphasis."""
     text = "\n".join(lines[span.start_line - 1 : min(span.end_line, span.start_line + BLOCK_LINES)])[
         :BLOCK_CHARS
     ]

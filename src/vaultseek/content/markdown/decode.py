@@ -1,4 +1,4 @@
-"""Decode the bytes of a note: byte order marks, UTF-16, invalid UTF-8, and binary files."""
+"""Decoding of a note's bytes: byte order marks, UTF-16, invalid UTF-8, and binary files."""
 
 import codecs
 
@@ -6,9 +6,9 @@ from vaultseek.base.limits import BINARY_PROBE_BYTES
 from vaultseek.base.model import Problem
 
 CONTROL_SHARE = 0.1
-"""The share of control characters among the first bytes above which a file counts as binary."""
+"""Minimum share of control characters among the first bytes of a binary file."""
 ZERO_SHARE = 0.3
-"""The share of zero bytes at even or odd offsets above which a file is UTF-16 without a byte order mark."""
+"""Minimum share of zero bytes at even or odd offsets in a UTF-16 file without a byte order mark."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

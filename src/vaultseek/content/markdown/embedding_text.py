@@ -1,9 +1,9 @@
-"""Compose the texts that are embedded: of a passage, and of a whole note.
+"""Composition of the texts to embed, for a passage and for a whole note.
 
 A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
-description, other properties in words, and the opening of its body. A file name in words that says something
-else than the title stands beside it. Title, aliases and heading path have a limit each, so the room for the
-passage does not depend on them and a longer file name does not move the borders of chunks.
+description, other properties in words, and the opening of its body. A file name in words that differs from
+the title is added to it. Title, aliases and heading path have their own limits, so the room for the passage
+does not depend on them and a longer file name does not move the borders of chunks.
 """
 
 import functools
@@ -24,19 +24,19 @@ TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 KEY_TEXT_CHARS = 16
-"""A title from the file name is in a passage's key if the rest has fewer letters and digits than this."""
+"""Minimum letters and digits in a passage; below, its key also includes a title from the file name."""
 
 EMBEDDING_TEXT_VERSION = 1
-"""The version of these texts: raise it with every change that gives another text under the same key."""
+"""Version of these texts: raise it with every change that gives a different text under the same key."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
     """A text for the model and the key of its vector.
 
-    Texts with equal keys share one vector. A title that is only the file's name is in the text of a passage
-    but not in its key, unless it has hardly anything else: so the passages of a renamed file keep their
-    vectors, and that of the note, whose key has every title, is computed again.
+    Texts with equal keys share one vector. A title that is only the file name is part of a passage's text but
+    not of its key, unless the passage has hardly any other text. So the passages of a renamed file keep their
+    vectors, while the note's own vector, whose key includes every title, is computed again.
     """
 
     text: str
@@ -56,7 +56,7 @@ def passage_text(
 ) -> EmbeddingText:
     """Return the text to embed for a chunk: at most ``window`` tokens.
 
-    ``file_name`` is the name of the note's file, if it says something else than the title.
+    ``file_name`` is the note's file name if it differs from the title.
     """
     path = heading_path
     if path and not title_is_name and _same(path[0], title):
@@ -85,7 +85,7 @@ def note_text(
 ) -> EmbeddingText:
     """Return the text to embed for a whole note; ``opening`` is the beginning of its rendered body.
 
-    Of its ``properties`` those with words in their values are embedded.
+    Only ``properties`` with words in their values are embedded.
     """
     body = compact(opening)
     first, _, rest = body.partition("\n")
@@ -103,7 +103,7 @@ def note_text(
 
 
 def compact(text: str) -> str:
-    """Return a rendered text without what says nothing to a model: signs of lists and tables, white space,
+    """Return a rendered text without parts that mean nothing to a model: list and table markers, white space,
     and the paths of web addresses."""
     text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
     lines = (" ".join(_CELLS.sub(" ", _SIGN_OF_ITEM.sub("", line)).split()) for line in text.split("\n"))
@@ -116,7 +116,8 @@ _CELLS = re.compile(r"(?<=\s)\|(?=\s)")
 
 
 def _in_words(properties: Iterable[PropertyLine]) -> str:
-    """Return the properties with words in their values, one a line; numbers, dates, addresses are none."""
+    """Return the properties with words in their values, one per line, without numbers, dates and
+    addresses."""
     lines = (
         line.text
         for line in properties
@@ -128,7 +129,7 @@ def _in_words(properties: Iterable[PropertyLine]) -> str:
 
 
 def _with_file_name(title: str, name: str | None) -> str:
-    """Return the title, and in brackets the words of the file name; dates and numbers are none."""
+    """Return the title, followed by the file name's words in brackets, without dates and numbers."""
     words = " ".join(_JOINTS.split(name)).strip() if name else ""
     return f"{title} ({words})" if is_unspaced(words) or _WORD.search(words) else title
 
@@ -162,7 +163,7 @@ def alias_line(aliases: Sequence[str], count: TokenCount, window: int) -> str:
 
 
 def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) -> str:
-    """Return the heading path, cut to its share of the window from the outermost heading on."""
+    """Return the heading path, cut to its share of the window, starting with the outermost heading."""
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
@@ -187,12 +188,12 @@ def fit(text: str, count: TokenCount, room: int) -> str:
 def _embedding_text(
     title: str, parts: Sequence[str], count: TokenCount, window: int, *, keeps: bool = False
 ) -> EmbeddingText:
-    """Return the text with its key; ``keeps`` means that it keeps its vector whatever the title is."""
+    """Return the text with its key; ``keeps`` means that its vector does not depend on the title."""
     heading = title_line(title, count, window)
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
     text = "\n".join(filter(None, (heading, rest)))
     if len(text) > window * TOKEN_CHARS or not getattr(count, "additive", False):
-        text = fit(text, count, window)  # else both fit, as each has its share of the window
+        text = fit(text, count, window)  # otherwise both fit, as each has its share of the window
     keeps = keeps and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
     signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if keeps else heading}\0{rest}"
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
@@ -210,7 +211,7 @@ def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
 def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, additive: bool = False) -> str:
     """Return the longest prefix, up to one of the ``ends``, that fits; "" if none does.
 
-    If counts are ``additive`` over white space, what is known to fit is not counted again.
+    If counts are ``additive`` over white space, parts known to fit are not counted again.
     """
     low, high = 0, len(ends)
     start = used = 0
@@ -227,7 +228,7 @@ def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, ad
 
 
 _SPACE = ("", " ", "\n", "\t")
-"""White space for every model; other characters that Python calls so may be a part of a word."""
+"""White space for every model; other characters that Python counts as such may be part of a word."""
 
 
 def _same(heading: str, title: str) -> bool:

@@ -1,7 +1,7 @@
-"""Delimiters of emphasis: match the ones that open it with those that close it, as far as tags need it.
+"""Matching of opening and closing emphasis delimiters, as far as tags depend on it.
 
-The rules are those that Obsidian's metadata cache was observed to follow, not CommonMark's: a delimiter opens
-wherever a closing one follows, also within a word.
+The rules follow the observed behaviour of Obsidian's metadata cache, not CommonMark: a delimiter opens
+wherever a closing one follows, even within a word.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Parse frontmatter: its position, properties, tags, aliases, title and links; and the dates of a note."""
+"""Parser for frontmatter: position, properties, tags, aliases, title, links, and the dates of a note."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 REJECTED = frozenset(("bad_frontmatter", "frontmatter_too_large"))
-"""The problems of frontmatter that is not read."""
+"""Problems of frontmatter that is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
 def _title(document: Document) -> str | None:
     for key, value in document.value.items():
         if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
-            # The source text: a title that parses as a number or a date keeps its form.
+            # The source text, so that a title that looks like a number or a date keeps its form.
             texts = (scalar.text for scalar in document.scalars if scalar.key == key)
             return " ".join(next(texts, str(value)).split()) or None
     return None
 
 
 def placed_tags(note: Note) -> Iterator[PlacedTag]:
-    """Yield the tags in a note's frontmatter as they are written; those with escaped signs are left out."""
+    """Yield the tags in a note's frontmatter as written, without those with escaped characters."""
     if not note.frontmatter or note.body_line < 3:
         return
     from vaultseek.content.markdown.yamlcore import load
@@ -129,7 +129,7 @@ def placed_tags(note: Note) -> Iterator[PlacedTag]:
 
 
 def frontmatter_tags(properties: JSON) -> Iterable[str]:
-    """Yield the tags in properties, as often as they are there."""
+    """Yield the tags in properties, including repetitions."""
     for value in _values(properties, *TAG_PROPERTIES):
         listed = isinstance(value, list)
         for text in value if listed else (value,):
@@ -138,7 +138,7 @@ def frontmatter_tags(properties: JSON) -> Iterable[str]:
 
 
 def _words(text: str, *, listed: bool) -> Iterable[str]:
-    """Yield the tags in a property's text, or in an item of a list, which is not split at spaces."""
+    """Yield the tags in a property's text, or in a list item, which is not split at spaces."""
     if listed and _SPACE.search(text.strip()):
         return
     for word in _SEPARATORS.split(text):

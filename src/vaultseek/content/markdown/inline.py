@@ -1,4 +1,4 @@
-"""Links and tags in the text of a block, in one pass from left to right and in linear time.
+"""Scanner for links and tags in the text of a block, in one linear pass from left to right.
 
 Links follow CommonMark with Obsidian's wikilinks. A tag may start where Obsidian's metadata cache was
 observed to find one: after white space, or right after a separate node (a link, a code span, an escape, a
@@ -18,7 +18,7 @@ from vaultseek.content.markdown.links import label_key, markdown_link, parse_des
 
 
 class Definition(NamedTuple):
-    """A reference's raw destination, and where that is written."""
+    """The raw destination of a reference, and its place."""
 
     destination: str
     place: Place | None = None
@@ -43,9 +43,9 @@ def worth_scanning(text: str) -> bool:
 
 
 class Source(NamedTuple):
-    """The lines that a block's text is taken from: each line of the text is the end of one.
+    """The lines of a block's text; each line of the text is the end of one of them.
 
-    After the text's last line, ``after`` more characters stand in its own.
+    After the last line of the text, its line continues for ``after`` more characters.
     """
 
     lines: Sequence[str]
@@ -104,7 +104,7 @@ class _Scanner:
         self.source = source
         self.line_position = 0
         self.span = (0, -1)
-        """The line of the text that a place was last wanted in, as a range of positions."""
+        """The line of the text in which a place was last requested, as a range of positions."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0

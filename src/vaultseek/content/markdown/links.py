@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from vaultseek.base.model import Link, LinkKind, Place
 
 Places = tuple[Place | None, Place | None]
-"""Places of a link and of its target, if they are known."""
+"""The places of a link and of its target, if known."""
 NO_PLACES: Places = (None, None)
 
 
@@ -20,7 +20,7 @@ def wikilink(
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
-    # In a table the bar is written with a backslash, which belongs to neither part.
+    # In a table the bar is escaped with a backslash, which belongs to neither part.
     alias = alias.replace("\\|", "|").strip()
     return _link(kind, path, alias or None, line, prop, places)
 
@@ -48,7 +48,7 @@ def label_key(label: str) -> str:
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
     """Return the link if a property's whole ``value`` is one.
 
-    ``columns`` are those of each character of the value in its line, and of its end.
+    ``columns`` holds the column of each character of the value in its line, and of its end.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 
@@ -67,7 +67,7 @@ def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ())
 
 
 def in_quotes(text: str, quote: str) -> str:
-    """Return a text as YAML has it between two of these quotation marks."""
+    """Return a text as YAML writes it between two of these quotation marks."""
     if quote == "'":
         return text.replace("'", "''")
     return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
@@ -82,12 +82,12 @@ _ESCAPED = re.compile(
 
 
 def _character(match: re.Match[str]) -> str:
-    """Return what is escaped by a backslash or written as a reference."""
+    """Return the character written with a backslash or as a reference."""
     return match[1] or decode_reference(match[0])
 
 
 def decode_reference(reference: str) -> str:
-    """Return the characters of a reference such as ``&amp;`` or ``&#38;``; an unknown one as it is."""
+    """Return the characters of a reference such as ``&amp;`` or ``&#38;``; an unknown one unchanged."""
     return html.unescape(reference) if reference[1] == "#" else html5.get(reference[1:], reference)
 
 

@@ -1,4 +1,4 @@
-"""Parse a note from its text. Never raises."""
+"""Parser for a note's text; never raises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Parse ``text``, the content of the note at ``path``; ``problems`` are those of decoding it."""
+    """Parse ``text``, the content of the note at ``path``; ``problems`` come from decoding it."""
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
@@ -42,7 +42,7 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """Return the lines of a text without its byte order mark; what cannot be text is U+FFFD."""
+    """Return the lines of a text without its byte order mark, with U+FFFD for invalid characters."""
     text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -128,7 +128,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block, its first line in the file, 1-based, and how much follows in the last one."""
+    """The text of a block, its first line in the file (1-based), and the length of the rest of its
+    last line."""
 
     text: str
     line: int

@@ -1,4 +1,4 @@
-"""Property text: the properties of a note as lines of text, which words and phrases match like any other."""
+"""The properties of a note as lines of text, which words and phrases match like any other text."""
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from vaultseek.content.markdown.rendering import render_text
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
-"""Properties that are names and tags of the note, whose own name says nothing about it."""
+"""Properties that are names and tags of the note, whose own name carries no information."""
 
 
 class PropertyLine(NamedTuple):
@@ -23,7 +23,7 @@ class PropertyLine(NamedTuple):
 
 
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
-    """Yield each property as a line, in their order; one without a value is its name alone."""
+    """Yield each property as a line, in order; without a value, only its name."""
     for name, value in properties.items():
         text = render_text(value_text(value))
         if name.casefold() not in NAMELESS:
@@ -34,20 +34,21 @@ def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
 
 
 def lines_of_text(properties: Mapping[str, Any]) -> str:
-    """Return the properties that are neither names nor tags of the note as text, a line each."""
+    """Return the properties, except names and tags of the note, as text with one line each."""
     return "\n".join(line.text for line in property_lines(properties) if not line.is_name)
 
 
 def named_lines(properties: Mapping[str, Any]) -> str:
-    """Return all properties as text, a line each, which begins with the name."""
+    """Return all properties as text, one line each, beginning with the name."""
     lines = property_lines(properties)
     return "\n".join(f"{line.name}: {line.text}" if line.is_name else line.text for line in lines)
 
 
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
-    """Return the 1-based line of each property, guessed from the number of properties and list items.
+    """Return the 1-based line of each property, estimated from the number of properties and list items.
 
-    ``last`` is the last line before the text. Lists have a line for each element, if there are so many lines.
+    ``last`` is the last line before the text. Lists are assumed to have a line per element if there are
+    enough lines.
     """
     sizes = [1 + len(value) if isinstance(value, list) else 1 for value in properties.values()]
     if sum(sizes) > last - 2:

@@ -1,12 +1,12 @@
-"""Render Markdown as the text that a reader sees, with a map back to the source.
+"""Rendering of Markdown as displayed text, with a map back to the source.
 
-A note is rendered once, when it is parsed. What is indexed, embedded, previewed and compared is this text:
-no markup, no addresses of links, no HTML tags, no comments and no invisible characters; entities and escapes
-are decoded. Code stays as it is written, without its fences.
+A note is rendered once, when it is parsed. This text is indexed, embedded, previewed and compared: no markup,
+no addresses of links, no HTML tags, no comments and no invisible characters; entities and escapes are
+decoded. Code stays as it is written, without its fences.
 
-Rendering never moves a line: line 7 of the rendered text is line 7 of the file. So the map is a list of
-edits for each line that differs. Inline syntax follows CommonMark 0.31 with Obsidian's additions.
-The time is linear in the text.
+Rendering never moves a line: line 7 of the rendered text is line 7 of the file. So the map is a list of edits
+for each line that differs. Inline syntax follows CommonMark 0.31 with Obsidian's additions. The time is
+linear in the text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from vaultseek.content.markdown.links import decode_reference, label_key, parse_
 from vaultseek.content.markdown.structure import Block, without_quotes
 
 BULLET = "•"
-"""The sign of an item of a bulleted list; it keeps items apart where lines are joined."""
+"""The marker of a bulleted list item; it separates items where lines are joined."""
 CACHED_TEXTS = 4096
-"""Short texts, such as headings and properties, whose rendering is kept."""
+"""Number of short texts, such as headings and properties, whose rendering is cached."""
 Labels = frozenset[str]
 """The keys of the link definitions of a note."""
 
@@ -51,7 +51,8 @@ def render_plain(lines: Iterable[str], first: int) -> dict[int, list[Edit]]:
 def render_blocks(
     lines: Sequence[str], first: int, blocks: Iterable[Block], labels: Labels
 ) -> dict[int, list[Edit]]:
-    """Return the edits of the ``blocks`` of a body with these ``lines``, the first of which is ``first``."""
+    """Return the edits of the ``blocks`` of a body with these ``lines``; the first line has number
+    ``first``."""
     found: defaultdict[int, list[Edit]] = defaultdict(list)
     rendered: set[int] = set()
     for block in blocks:
@@ -70,7 +71,8 @@ Placed = Iterator[tuple[int, Edit]]
 
 
 def _columns(block: Block, lines: Sequence[str]) -> list[int]:
-    """Return where the text of each line of the block begins, behind quotes, lists and indentation."""
+    """Return the column where the text of each line of the block begins, after quotes, lists and
+    indentation."""
     first, *rest = lines[block.start : block.end + 1]
     head = first[block.column :]
     return [
@@ -102,7 +104,7 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequence[int]) -> Placed:
-    """Yield edits of the text that these lines have from these columns on; line breaks in them stay."""
+    """Yield edits of the text of these lines, starting at these columns; line breaks are kept."""
     row, start = 0, 0
     for edit in edits:
         text = edit.text
@@ -137,14 +139,14 @@ def _heading(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _within(line: str, start: int, end: int, labels: Labels) -> Iterator[Edit]:
-    """Yield the edits of a part of a line that is a text of its own."""
+    """Yield the edits of a part of a line that is rendered as a separate text."""
     text = line[start:end]
     for edit in _inline(text, labels) if _SIGN.search(text) else ():
         yield Edit(edit.start + start, edit.end + start, edit.text)
 
 
 def _code(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Remove the fences of a block of code, and the quotes and lists around it."""
+    """Remove the fences of a code block, and the quote and list markers around it."""
     first = lines[block.start]
     fence = _FENCE.match(first, block.column) if block.kind == "fence" else None
     item = block.column - _quoted(first, block.quotes) if fence else 0
@@ -165,7 +167,7 @@ def _code(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _quoted(line: str, quotes: int) -> int:
-    """Return how many characters of a line are the markers of its quotes."""
+    """Return the length of the quote markers at the beginning of a line."""
     marker = -1
     for _ in range(quotes):
         marker = max(marker, line.find(">", marker + 1))
@@ -173,7 +175,7 @@ def _quoted(line: str, quotes: int) -> int:
 
 
 def _table(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Show the cells of each row with a bar between them; the row below the head is a sign."""
+    """Show the cells of each row separated by bars; the delimiter row becomes a sign."""
     columns = _columns(block, lines)
     for row, column in enumerate(columns, block.start):
         line = lines[row]
@@ -202,12 +204,12 @@ def _html(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _nothing(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Show nothing of a comment, a rule or a link definition."""
+    """Show nothing for a comment, a rule or a link definition."""
     yield from ((row, Edit(0, len(lines[row]))) for row in range(block.start, block.end + 1) if lines[row])
 
 
 def _math(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Leave formulas as they are written."""
+    """Leave formulas as written."""
     yield from ()
 
 
@@ -267,7 +269,7 @@ _JOINING = re.compile(
     "a|abbr|acronym|b|bd[io]|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span"
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
-"""HTML elements within a word: the text around their tags is one."""
+"""HTML elements used within words: the text around their tags is one word."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
 """HTML elements whose content is not shown."""
 
@@ -285,13 +287,13 @@ class _Inline:
         self._labels = labels
         self._found: list[Edit] = []
         self._brackets: list[tuple[int, int]] = []
-        """Where open brackets begin and end."""
+        """Start and end of the open brackets."""
         self._marks: defaultdict[str, list[list[int]]] = defaultdict(list)
-        """Delimiters of emphasis that are open: where each begins, and how many signs are left of it."""
+        """Open emphasis delimiters: the start of each, and how many of its signs are left."""
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
         self._unclosed: set[str] = set()
-        """Signs that no closing one follows."""
+        """Delimiters without a closing one after them."""
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
@@ -372,7 +374,7 @@ class _Inline:
         return end
 
     def _wiki(self, match: re.Match[str]) -> int:
-        """Show the alias of a wikilink, else its target: ``Note > Heading`` for ``[[Note#Heading]]``."""
+        """Show the alias of a wikilink, or else its target: ``Note > Heading`` for ``[[Note#Heading]]``."""
         link = _WIKI.match(self._text, match.start())
         if link is None:
             return match.end() - 1  # the second bracket may open a link
@@ -394,7 +396,7 @@ class _Inline:
         return link.end()
 
     def _open(self, match: re.Match[str]) -> int:
-        if len(self._brackets) >= OPEN_BRACKETS:  # the innermost are the likeliest to be closed
+        if len(self._brackets) >= OPEN_BRACKETS:  # the innermost are the most likely to be closed
             del self._brackets[: OPEN_BRACKETS // 2]
         self._brackets.append(match.span())
         return match.end()
@@ -415,7 +417,8 @@ class _Inline:
         return end
 
     def _end_of_link(self, content: int, position: int) -> int:
-        """Return the end of the link whose text ends at the bracket at ``position``; 0 if it is none."""
+        """Return the end of the link whose text ends at the bracket at ``position``; 0 if it is not a
+        link."""
         text = self._text
         if text.startswith("(", position + 1):
             _, end = parse_destination(text, position + 1)
@@ -438,7 +441,7 @@ class _Inline:
         return match.end()
 
     def _mark(self, match: re.Match[str]) -> int:
-        """Remove delimiters of emphasis that have a partner."""
+        """Remove emphasis delimiters that have a partner."""
         text, (start, end) = self._text, match.span()
         sign, left = match[0][0], end - start
         before, after = text[start - 1 : start] if start else " ", text[end : end + 1] or " "

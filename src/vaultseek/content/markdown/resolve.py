@@ -1,11 +1,11 @@
-"""Resolve links by an index of a vault's file names, updated file by file. No I/O.
+"""Resolution of links by an index of a vault's file names, updated file by file. No I/O.
 
 The rules in order: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
-folder and a leading ``/`` is exact from the root, both without a fallback; else an exact path; else every
-path whose last segments are the target, first those below the source's folder, then the shortest; then
-aliases, for targets without a folder; last, the page that a file name stands for in Logseq
-(``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Names are
-compared without regard to case, to Unicode normalization and to whether a space breaks the line.
+folder and a leading ``/`` is exact from the root, both without a fallback; otherwise an exact path; otherwise
+every path whose last segments are the target, first those below the source's folder, then the shortest; then
+aliases, for targets without a folder; last, Logseq's page name for a file (``pumps___sump.md`` for
+``pumps/sump``). A target is tried as written before ``.md`` is added. Comparison ignores case, Unicode
+normalization and the difference between kinds of space.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LINK_CANDIDATES = 20
 
 NOTE_SUFFIX = ".md"
 FOUND = LINK_CANDIDATES + 1
-"""Files that a search among many of one name returns: the target and the candidates."""
+"""Number of files returned by a search among many with one name: the target and the candidates."""
 LINEAR_SEARCH_MAX = 16
-"""Up to this many files of one name are searched one by one; more are sorted once for all links to them."""
+"""Maximum number of files with one name that are searched one by one; more are sorted once for all links."""
 
 
 _Kind = Literal["path", "name", "alias", "page"]
@@ -39,7 +39,7 @@ _Kind = Literal["path", "name", "alias", "page"]
 class Resolution:
     """The target of a link: a path in the vault, or None.
 
-    ``candidates`` are the other files that match the target, the likeliest first (at most
+    ``candidates`` are the other files that match the target, the most likely first (up to
     ``LINK_CANDIDATES``). A full path is not ambiguous.
     """
 
@@ -60,7 +60,7 @@ def link_key(target: str) -> str:
 
 
 def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
-    """Return the names of a file, its own and its aliases, in the form of ``link_key``."""
+    """Return the file's own name and its aliases, in the form of ``link_key``."""
     if _is_hidden(path):
         return frozenset()
     keys = {_bare(_fold(path).rpartition("/")[2])}
@@ -93,7 +93,7 @@ class Names:
         return path in self._files
 
     def add(self, path: str, aliases: Sequence[str] = ()) -> None:
-        """Add a file, note or attachment; for a known one replace the aliases."""
+        """Add a file, note or attachment; for a known file, replace its aliases."""
         if _is_hidden(path):
             return
         self.remove(path)
@@ -104,7 +104,7 @@ class Names:
             self._namesakes.pop((kind, key), None)
 
     def remove(self, path: str) -> None:
-        """Remove a file; an unknown one is ignored."""
+        """Remove a file; unknown files are ignored."""
         keys = self._files.pop(path, None)
         if keys is None:
             return
@@ -117,13 +117,13 @@ class Names:
         return tuple(self._files)
 
     def moved(self, moves: Mapping[str, str]) -> Names:
-        """Return the names as they will be when these files have moved; these stay as they are."""
+        """Return a copy of the names after these files have moved."""
         other = Names()
         other._files = dict(self._files)
         other._tables = {kind: dict(table) for kind, table in self._tables.items()}
         aliases = {path: self._files.get(path, ()) for move in moves.items() for path in move}
         for old, new in moves.items():
-            # A note may be at the new path already: its aliases are removed from the lists, too.
+            # A note may already be at the new path; its aliases must also be removed from the lists.
             keys = (*aliases[old], *aliases[new])
             for kind, key in (*_entries(old, aliases[old]), *_entries(new, keys)):
                 if key in other._tables[kind]:
@@ -141,14 +141,14 @@ class Names:
         return {_bare(key.rpartition("/")[2]) for key in shared}
 
     def keys_of(self, path: str) -> frozenset[str]:
-        """Return the current names of the file; none if it is unknown."""
+        """Return the current names of the file; empty if it is unknown."""
         keys = self._files.get(path)
         return frozenset() if keys is None else name_keys(path, keys)
 
     def resolve(self, target: str, source: str) -> Resolution:
         """Resolve ``target`` in the note ``source``.
 
-        The target comes without fragment and alias, and decoded if it is a Markdown destination.
+        The target has no fragment or alias, and is decoded if it is a Markdown destination.
         """
         target = target.strip()
         if not target:
@@ -208,13 +208,13 @@ class Names:
         return _choice(self._nearest("alias", folded_target, paths, folder), by_alias=True)
 
     def _nearest(self, kind: _Kind, key: str, paths: Sequence[str], folder: str) -> Sequence[str]:
-        """Return the first of the files with a key: those below ``folder``, then the others."""
+        """Return the first of the files with a key, preferring those below ``folder``."""
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         return self._all(kind, key, paths).nearest(folder)
 
     def _spelled(self, folded_path: str, target: str) -> Sequence[str]:
-        """Return the first of the files at a folded path: those spelled like ``target``, then the others."""
+        """Return the first of the files at a folded path, preferring those spelled like ``target``."""
         paths = self._tables["path"].get(folded_path, ())
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
@@ -227,7 +227,7 @@ class Names:
 
 
 def _entries(path: str, aliases: Iterable[str]) -> Iterator[tuple[_Kind, str]]:
-    """Yield what a file is found by, and under which key."""
+    """Yield the keys under which a file is found."""
     folded = _fold(path)
     yield "path", folded
     yield "name", folded.rpartition("/")[2]
@@ -238,7 +238,7 @@ def _entries(path: str, aliases: Iterable[str]) -> Iterator[tuple[_Kind, str]]:
 
 
 class _Namesakes:
-    """Many files of one name. What is asked of them once is kept, so no link looks at all of them again."""
+    """Many files with one name; results are cached, so no link examines all of them again."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = sorted(paths, key=_rank)
@@ -247,7 +247,7 @@ class _Namesakes:
         self._spelled: dict[str, Sequence[str]] = {}
 
     def nearest(self, folder: str) -> list[str]:
-        """Return the first files: those below ``folder``, then the others, shorter paths first."""
+        """Return the first files, preferring those below ``folder``, then shorter paths."""
         if not folder:
             return self._paths[:FOUND]
         if folder not in self._below:
@@ -256,7 +256,7 @@ class _Namesakes:
         return self._first(self._below[folder])
 
     def ending(self, folded_target: str) -> _Namesakes:
-        """Return those whose path ends with the segments of ``folded_target``."""
+        """Return the files whose path ends with the segments of ``folded_target``."""
         if "/" not in folded_target:
             return self
         if folded_target not in self._ending:
@@ -266,7 +266,7 @@ class _Namesakes:
         return self._ending[folded_target]
 
     def spelled(self, target: str) -> Sequence[str]:
-        """Return the first files: those whose path ends with ``target`` as it is spelled, then the others."""
+        """Return the first files, preferring those whose path ends exactly with ``target``."""
         if target not in self._spelled:
             end = _backwards(target)
             spelled = _within(self._by_spelling, end, end + "/")
@@ -351,13 +351,13 @@ def _bare(name: str) -> str:
 
 
 def _alias_key(alias: str) -> str:
-    """Return the folded alias; empty if it has a slash, since a path never matches an alias."""
+    """Return the folded alias; empty if it contains a slash, since a path never matches an alias."""
     key = _fold(alias.strip())
     return "" if "/" in key else key
 
 
 def _page_key(path: str) -> str:
-    """Return the folded name of the page that a file name stands for; empty if it is the file name."""
+    """Return the folded page name that a file name represents; empty if it is the file name itself."""
     name = note_name(path)
     return "" if name == file_stem(path) else _fold(name)
 

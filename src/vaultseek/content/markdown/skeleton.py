@@ -1,7 +1,7 @@
-"""The skeleton of a body: its structural markers, with filler for the words. The grammar parses this.
+"""The skeleton of a body: its structural markers, with filler for the words, for the grammar to parse.
 
-It parses the skeleton several times faster than the text. Syntax that the grammar does not know or gets
-wrong is replaced by an equivalent that it knows.
+The grammar parses it several times faster than the text. Syntax that it does not support or misreads is
+replaced by a supported equivalent.
 """
 
 import re
@@ -22,13 +22,13 @@ HTML_BLOCK = re.compile(
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]*)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
-# The mark of a task is part of the item's text.
+# The marker of a task is part of the item's text.
 _TASK = re.compile(rf"(?m)^({_MARKERS})\[[ xX]\](?=[ \t])")
 _FOREIGN = re.compile(r"[^\t\n -~]")
-# The grammar does not know these elements as HTML blocks, or not where they end.
+# The grammar does not recognize these elements as HTML blocks, or not where they end.
 _NEWER_ELEMENT = re.compile(r"(</?)(?:[hH][1-6]|search)(?=[\s/>])")
 _DECLARATION = re.compile(r"<![A-Za-z][^<>]*+>")
-# The grammar fails on elements this deep in a list if they follow a paragraph; it never reads them as blocks.
+# The grammar fails on elements this deep in a list after a paragraph; it never reads them as blocks.
 _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )
@@ -46,7 +46,7 @@ def skeleton_of(lines: Sequence[str]) -> list[str]:
     if "[ ]" in text or "[x]" in text or "[X]" in text:
         text = _TASK.sub(r"\1xxx", text)
     if "[^" in text:
-        # A definition contains blocks like a list item: the next lines are indented by four columns.
+        # A definition contains blocks, like a list item: the next lines are indented by four columns.
         text = FOOTNOTE.sub(rf"\g<1>{_FOOTNOTE_ITEM}x ", text)
     skeleton = _WORDS.sub(lambda match: match[1] + "x" * min(len(match[2]), 8), text).split("\n")
     if len(text) > _LONG_LINE:

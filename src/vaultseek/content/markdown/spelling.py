@@ -1,4 +1,4 @@
-"""Write links: the target that leads from a note to a file, as short as can be or in the manner of a link."""
+"""Writing of links: the target from a note to a file, as short as possible or in the style of a link."""
 
 import posixpath
 import re
@@ -17,7 +17,7 @@ Format = Literal["shortest", "relative", "absolute"]
 
 
 class LinkStyle(NamedTuple):
-    """The links that a vault wants: how a target is written, and Markdown links instead of wikilinks."""
+    """The preferred style of links: how a target is written, and whether wikilinks are replaced."""
 
     format: Format = "shortest"
     markdown: bool = False
@@ -38,7 +38,7 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
 
 
 def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
-    """Return the shortest end of ``path`` that leads there from ``source`` and is not ambiguous.
+    """Return the shortest unambiguous suffix of ``path`` for a link from ``source``.
 
     Notes are written without ``.md`` unless ``suffix`` is true or nothing else leads to them.
     """
@@ -64,14 +64,14 @@ def moved_target(
     by_alias: bool = False,
     portable: bool = False,
 ) -> str | None:
-    """Return the target of a link that led from the first to the second path of ``was``, as of ``now``.
+    """Return the new target of a link whose note and file moved from the paths ``was`` to the paths ``now``.
 
-    An embed is taken as one in double brackets; an image of Markdown has to come as a Markdown link.
-    ``names`` are those after the move. The manner of the link stays: name, path, relative or from the root,
-    with or without ``.md``. A Markdown link that is a true path stays one, since other programs look nowhere
-    else; with ``portable`` a path relative to its note. A link that is spelled like the file stays so: some
-    programs distinguish upper and lower case. Return the target as it is if it may stay, and None if no
-    target leads there.
+    An embed is treated like a wikilink; a Markdown image must be given as a Markdown link. ``names`` are the
+    names after the move. The style of the link is kept: name, path, relative or from the root, with or
+    without ``.md``. A Markdown link that is a valid path remains one, since other programs follow nothing
+    else; with ``portable``, it is relative to its note. A link spelled like the file stays so, because some
+    programs distinguish upper and lower case. Returns the target unchanged if it is still valid, and None if
+    no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
@@ -88,7 +88,7 @@ def moved_target(
 
 
 def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the text of a link's target, ``written``, with another ``target``; the fragment stays.
+    """Return the text of a link's target, ``written``, with another ``target`` and the same fragment.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -97,12 +97,12 @@ def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> 
         return in_quotes(target, quote) + (written[end.start() :] if end else "")
     path = _markdown_path(written)
     new = destination(target)
-    # Angle brackets around a destination let it contain spaces, but no other sign that has to be encoded.
+    # Angle brackets around a destination allow spaces, but no other character that must be encoded.
     return in_quotes(new.replace("%20", " ") if " " in written else new, quote) + written[len(path) :]
 
 
 def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the text of a link's target with another fragment, which is that of a heading.
+    """Return the text of a link's target with another fragment that names a heading.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -117,7 +117,7 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return the text of a link's target with the path of another text, ``moved``; the fragment stays."""
+    """Return the text of a link's target with the path from another text, ``moved``, and its own fragment."""
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 
@@ -127,7 +127,7 @@ def destination(target: str) -> str:
 
 
 def linkable_heading(text: str) -> str:
-    """Return the text of a heading without the signs of link syntax."""
+    """Return the text of a heading without link syntax characters."""
     return " ".join(_LINK_SIGNS.sub(" ", text).split())
 
 
@@ -137,18 +137,18 @@ def is_wikilink(raw: str) -> bool:
 
 
 def can_be_in_brackets(target: str) -> bool:
-    """False for a target that contains a sign at which that of a wikilink ends."""
+    """False for a target with a character that ends a wikilink's target."""
     return not _ENDS_TARGET.search(target)
 
 
 def can_be_linked(path: str) -> bool:
-    """False for a path that contains a sign of link syntax."""
+    """False for a path with a character of link syntax."""
     return not _LINK_SIGNS.search(path)
 
 
 _WIKI_PATH_END = re.compile(r"\\?\||#")
 _MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
-"""The path of a destination, where an entity such as ``&#39;`` may stand."""
+"""The path of a destination, which may contain an entity such as ``&#39;``."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
 _ENDS_TARGET = re.compile(r"[#|\[\]\n]")
@@ -162,7 +162,7 @@ def _markdown_path(written: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return a heading as other programs write it in Markdown links; "" if that has not the same words."""
+    """Return a heading as other programs write it in Markdown links; "" if that changes its words."""
     text = text.casefold()
     slug = "".join(sign for sign in text if sign in "-_ " or not _is_punctuation(sign)).strip()
     words = "".join(" " if _is_punctuation(sign) else sign for sign in text).split()
@@ -187,11 +187,11 @@ def _leads(target: str, path: str, source: str, names: Names) -> bool:
 
 
 def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Names) -> Iterator[str]:
-    """Yield targets in the manner of a link, the most alike first."""
+    """Yield targets in the style of a link, the most similar first."""
     (old_source, old_path), (source, path) = was, now
     target = link.target
     suffix = target.lower().endswith(NOTE_SUFFIX)
-    # Some names lead nowhere without their suffix: one that ends with a space.
+    # Some names cannot be linked without their suffix, such as one that ends with a space.
     for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
         if target.startswith("/"):
             yield f"/{bare}"
@@ -225,7 +225,7 @@ def _is_relative(target: str, path: str, source: str) -> bool:
 
 
 def _is_spelled(target: str, path: str) -> bool:
-    """True if a target is spelled like the end of a path, case and Unicode form included."""
+    """True if a target is spelled like the end of a path, including case and Unicode form."""
     start = _DOTS.match(target)
     end = target[start.end() :] if start else target
     return f"/{path}".endswith((f"/{end}", f"/{end}{NOTE_SUFFIX}"))

@@ -1,4 +1,4 @@
-"""The parts of a note, and the pieces of a block that is too long for the model, at the best borders."""
+"""Splitting of a note into parts, and of blocks too long for the model into pieces, at the best borders."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Lines and sentences of fewer characters than the tokens of a chunk divided by this are joined first."""
+"""Divisor of a chunk's tokens: lines and sentences with fewer characters than the result are joined first."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
-"""A line that is longer may be data, such as minified JSON, instead of sentences."""
+"""Length above which a line may be data, such as minified JSON, instead of sentences."""
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
-"""Data has a smaller share of spaces than this, or a larger share of the signs of code."""
+"""Data has a smaller share of spaces than this, or a larger share of code characters."""
 DATA_PIECE = 64 * KIB
-"""Characters of a piece of data. It is searched by word; its meaning is that of its beginning."""
+"""Characters of a piece of data, which is searched by word; its meaning is taken from its beginning."""
 
 
-# A match ends a part. Parts that are still too long after one level of borders are split at the next level.
+# A match ends a part. Parts still too long after one level of borders are split at the next level.
 # A sentence ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of
 # dots linear.
 SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
@@ -39,12 +39,12 @@ LINES = (LINE, SENTENCE, PHRASE, WORD)
 
 _BEFORE_CONSONANT = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 _AFTER_CONSONANT = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
-"""Vowels of Thai and Lao that stand with the consonant after or before them."""
+"""Thai and Lao vowels that belong to the consonant after or before them."""
 PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
 
 
 class Piece(NamedTuple):
-    """A range of the text and its tokens."""
+    """A range of the text with its tokens."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ def split(
 ) -> Iterator[Piece]:
     """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is omitted.
 
-    A piece ends at the first possible border of its level, so pieces have to be packed afterwards.
+    A piece ends at the first possible border of its level, so pieces must be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
         if is_data(text, part_start, part_end):
@@ -86,7 +86,7 @@ def split(
 
 
 def is_data(text: str, start: int, end: int) -> bool:
-    """True if a range is one long line that no person wrote as sentences."""
+    """True if a range is one long line that nobody wrote as sentences."""
     if end - start <= DATA_CHARS or text.find("\n", start, end) >= 0:
         return False
     sample = text[start : start + DATA_PIECE]
@@ -97,7 +97,8 @@ def is_data(text: str, start: int, end: int) -> bool:
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
-    """Group the pieces into chunks as full as possible; if the last is nearly empty, balance the last two."""
+    """Group the pieces into chunks as full as possible; if the last one is nearly empty, balance the last
+    two."""
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     tokens = 0
@@ -119,7 +120,7 @@ def _parts(
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts between borders, without surrounding white space.
 
-    Neighbours below ``min_chars`` stay together, so that many short lines are not counted one by one.
+    Adjacent parts below ``min_chars`` stay together, so that many short lines are not counted one by one.
     """
     for match in border.finditer(text, start, end):
         after = match.end()
@@ -156,7 +157,7 @@ def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iter
 
 
 def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, room: Room) -> Piece:
-    """Return a piece close to the longest that fits, guessing from the tokens per character so far."""
+    """Return a piece close to the longest that fits, estimated from the tokens per character so far."""
     low, high = 1, min(end - start, room.chars)
     length = max(low, min(guess, high))
     best = Piece(start, start + 1, 1)
@@ -177,7 +178,7 @@ def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, roo
 
 
 def _border(text: str, start: int, stop: int, end: int) -> int:
-    """Return a border at or shortly before ``stop``: after punctuation, else not inside a Latin word."""
+    """Return a border at or shortly before ``stop``: after punctuation, or else not inside a Latin word."""
     if stop >= end:
         return end
     lowest = start + (stop - start) * 3 // 4
@@ -217,7 +218,7 @@ T = TypeVar("T")
 
 
 class NotePart(NamedTuple):
-    """The lines of a note that are cut together, from ``body_line`` on, and the headings ``above`` them."""
+    """Lines of a note that are chunked together, from ``body_line`` on, and the headings ``above`` them."""
 
     path: str
     lines: Sequence[str]
@@ -230,7 +231,7 @@ class NotePart(NamedTuple):
 
 
 def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
-    """Yield the places of a note, each with its lines."""
+    """Yield the separate places of a note, each with its lines."""
     places = note.places
     if places[0].line > note.body_line:
         places = (Part("", note.body_line), *places)
@@ -266,13 +267,13 @@ def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The body as a reader sees it, in one string, with the offsets of its lines and the edits of each."""
+    """The displayed text of the body in one string, with line offsets and the edits of each line."""
 
     text: str
     starts: Sequence[int]
     first_line: int
     lines: Sequence[str]
-    """The lines as they are written."""
+    """The lines as written."""
     edits: Mapping[int, Sequence[Edit]]
 
     @classmethod
@@ -286,9 +287,9 @@ class Body:
         return cls("\n".join(lines), starts, part.body_line, part.lines, edits)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ranges with the lines between them that show nothing, such as comments.
+        """Return the ranges extended by hidden lines between them, such as comments.
 
-        Each takes those behind it, the first one also those before it; blank lines are in no range.
+        Each range takes the lines after it, the first one also those before it; blank lines are in no range.
         """
         written = [row for row, line in enumerate(self.lines) if line.strip()]
         if not ranges:
@@ -307,7 +308,7 @@ class Body:
         return whole
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
-        """Yield the edits that make the source of a range; the next range begins at ``after``."""
+        """Yield the edits that restore the source of a range; the next range begins at ``after``."""
         for row in range(self._row(start), self._row(end) + 1):
             low, column = self.starts[row], 0
             for edit in self.edits.get(self.first_line + row, ()):
@@ -345,7 +346,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(part: NotePart, body: Body) -> list[Block]:
-    """Return the blocks of the body in order; text outside of all spans is a block as well."""
+    """Return the blocks of the body in order; text outside all spans is also a block."""
     blocks: list[Block | None] = []
     line = part.body_line
     for index, span in enumerate(part.spans):

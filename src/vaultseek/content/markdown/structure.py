@@ -35,7 +35,7 @@ class Structure:
     blocks: list[Block] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     misread: list[int] = field(default_factory=list)
-    """Lines that continue a paragraph although the grammar read them as something else."""
+    """Lines that continue a paragraph although the grammar read them differently."""
 
 
 def without_quotes(line: str, quotes: int) -> str:

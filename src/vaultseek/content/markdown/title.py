@@ -1,8 +1,8 @@
 """The title of a note, and its file name as a name.
 
-The title is the property ``title``; else the level-1 heading that begins the note; else the name of the file.
-Comments, link definitions and blank lines before the heading do not count, for a reader does not see them.
-A heading that others of level 1 follow is a section.
+The title is the property ``title``; otherwise the level-1 heading that begins the note; otherwise the file
+name. Comments, link definitions and blank lines before the heading are ignored, because they are not
+displayed. If other level-1 headings follow, the first one is a section.
 """
 
 import re
@@ -19,13 +19,13 @@ TitleSource = Literal["frontmatter", "heading", "name"]
 
 
 def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[str, TitleSource]:
-    """Return the title and where it is from; ``written`` is the property, ``opening`` the first block."""
+    """Return the title and its source; ``written`` is the property, ``opening`` the first block."""
     if written:
         return written, "frontmatter"
     title = ""
     if opening and opening.level == 1:
         title = (opening.text if opening.rendered is None else opening.rendered)[:TITLE_CHARS].strip()
-    # A tag in the heading is one of the note's tags already, unless the heading is nothing else.
+    # A tag in the heading is already one of the note's tags, unless the heading is nothing else.
     title = " ".join(_TAG.sub(" ", title).split()) or title
     return (title, "heading") if title else (note_name(path), "name")
 
@@ -36,8 +36,8 @@ _TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
 def note_name(path: str) -> str:
     """Return the file's name without its extension.
 
-    The escapes of Logseq are decoded: ``___`` for a slash in a page's name, and ``%3F`` for a character that
-    no file name may have.
+    Logseq's escapes are decoded: ``___`` for a slash in a page name, and ``%3F`` for a character not allowed
+    in file names.
     """
     stem = file_stem(path)
     name = stem
@@ -60,7 +60,7 @@ def file_stem(path: str) -> str:
 
 
 def other_name(title: str, path: str) -> str | None:
-    """Return the name of the file at ``path`` if it differs in words from the title."""
+    """Return the name of the file at ``path`` if its words differ from the title."""
     name = note_name(path)
     return None if name == title or _words(name) == _words(title) else name
 
@@ -73,7 +73,7 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s\-.,:;!?'\"()/]")
 
 
 def shows_nothing(kind: BlockKind, text: str) -> bool:
-    """True for a block that a reader does not see: link definitions, and text that is all comments."""
+    """True for a block that is not displayed: link definitions, and text consisting of comments."""
     return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(_outside_comments(text)).strip())
 
 

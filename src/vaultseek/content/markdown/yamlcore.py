@@ -28,7 +28,7 @@ from vaultseek.base.limits import FRONTMATTER_DEPTH, FRONTMATTER_EXPANDED, FRONT
 
 
 class LoadError(Exception):
-    """Raised for invalid YAML and for a document beyond a bound; ``row`` is 0-based."""
+    """Raised for invalid YAML and for a document beyond a limit; ``row`` is 0-based."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -37,9 +37,9 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and where it begins and ends (0-based).
+    """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
 
-    ``style`` is the sign that begins it: a quotation mark, ``|`` or ``>``; "" for a plain one.
+    ``style`` is the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain one.
     """
 
     key: str
@@ -79,7 +79,7 @@ class Document:
 
 
 class Bounds(NamedTuple):
-    """Bounds of one document: the deepest nesting, and the number of keys."""
+    """Limits for one document: the maximum nesting, and the number of keys."""
 
     depth: int = FRONTMATTER_DEPTH
     keys: int = FRONTMATTER_KEYS
@@ -89,7 +89,7 @@ _OF_FRONTMATTER = Bounds()
 
 
 def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
-    """Parse ``text``. Raises LoadError if it is not YAML or goes beyond a bound."""
+    """Parse ``text``. Raises LoadError if it is not YAML or exceeds a limit."""
     try:
         return _Builder(_as_yaml_1_1(text), bounds).document()
     except YAMLError as error:
@@ -161,7 +161,7 @@ _TAB_SEPARATES = re.compile(
     r"""(?m)(?<=[\s\[{,])(?:"(?:\\.|[^"\\\n])*+"|'(?:''|[^'\n])*+')"""
     r"|(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)"
 )
-"""Tabs between values, or a quoted value, in which tabs stay."""
+"""Tabs between values, or a quoted value, whose tabs are kept."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """The escape of half a character, which the scanner refuses."""
@@ -213,11 +213,11 @@ class _Builder:
 
     def next(self) -> Event:
         event = self.events.get_event()
-        assert event is not None  # nothing is asked for after the end
+        assert event is not None  # nothing is requested after the end
         return event
 
     def node(self, event: Event, key: str, depth: int) -> Any:
-        """Parse the value that starts with ``event``. Recursion ends at the bound of depth."""
+        """Parse the value that starts with ``event``. The depth limit ends recursion."""
         if depth > self.bounds.depth:
             raise LoadError("nested too deeply", _row(event))
         self.deepest = max(self.deepest, depth)
@@ -284,7 +284,7 @@ class _Builder:
         text = _clean(event.value)
         value = self.typed(event, text)
         start, end = event.start_mark, event.end_mark
-        assert start is not None  # as the parser makes events
+        assert start is not None  # in the form of the parser's events
         assert end is not None
         places = start.line, start.column, end.line, end.column
         self.scalars.append(Scalar(key, text, *places, isinstance(value, str), event.style or ""))

@@ -12,16 +12,17 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``words`` is in ``text``, both folded, as whole words; with ``prefix`` the last may go on.
+    """True if ``text`` contains ``words``, both folded, as whole words; with ``prefix``, the last is a
+    prefix.
 
-    A word boundary is required only between letters and digits, and never in scripts without spaces: ``rope``
-    is not in ``europe``, but ``c++`` is in ``c++17``, and any substring counts in Chinese.
+    A word boundary is required only between letters and digits, and never in unspaced scripts: ``rope`` is
+    not found in ``europe``, but ``c++`` is found in ``c++17``, and any substring counts in Chinese.
     """
     return find(text, words, prefix=prefix) >= 0
 
 
 def find(text: str, words: str, *, prefix: bool = False) -> int:
-    """Return where ``text`` contains ``words`` first, -1 for nowhere."""
+    """Return the first position of ``words`` in ``text``, or -1."""
     if not words:
         return 0
     start = text.find(words)
@@ -37,8 +38,8 @@ def find(text: str, words: str, *, prefix: bool = False) -> int:
 def comparable(value: object) -> str | None:
     """Return the form in which property values are compared; None for null and for mappings and lists.
 
-    Text is folded and a wikilink stands for its target; numbers, also those written as text, are normalized
-    (``5.0`` is ``5``); booleans are ``true`` and ``false``.
+    Text is folded and a wikilink is replaced by its target; numbers, even in text, are normalized (``5.0`` is
+    ``5``); booleans are ``true`` and ``false``.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -54,7 +55,7 @@ def comparable(value: object) -> str | None:
 
 
 def is_link_to(text: str, name: str) -> bool:
-    """True if ``text`` is a wikilink to ``name``: its path, or the end of it after a ``/``, folded."""
+    """True if ``text`` is a wikilink to ``name``, folded: its path, or the end of it after a ``/``."""
     link = _WIKILINK.fullmatch(fold(text))
     target = f"/{link[1].strip()}" if link else ""
     return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")
@@ -76,7 +77,7 @@ def is_file_name(path: str, name: str) -> bool:
 
 
 def is_named(path: str, name: str) -> bool:
-    """True if ``name`` is ``path`` or its end after a ``/``; ``.md`` may be left out."""
+    """True if ``name`` is ``path`` or its end after a ``/``; ``.md`` is optional."""
     whole, end = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
     return bool(end) and f"/{whole}".endswith(f"/{end}")
 

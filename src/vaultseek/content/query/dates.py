@@ -15,8 +15,8 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 class Period:
     """A half-open interval of time: ``end`` is excluded, and None if there is no end.
 
-    Both are aware datetimes. ``after:`` means from ``start`` on and ``before:`` earlier than ``start``,
-    so that the two neither overlap nor leave a gap.
+    Both are aware datetimes. ``after:`` means from ``start`` on, and ``before:`` earlier than ``start``, so
+    they neither overlap nor leave a gap.
     """
 
     start: datetime
@@ -24,13 +24,13 @@ class Period:
 
 
 def parse_period(text: str, now: datetime) -> Period | None:
-    """Return the period that ``text`` names, None if it names none.
+    """Return the period described by ``text``; None if it is not a period.
 
     ISO: ``2026``, ``2026-01``, ``2026-W05``, ``2026-01-15``, ``2026-01-15T10:30``. By name: ``march 2026``,
-    ``15 march 2026``, ``march 15th, 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``,
-    ``5 days ago``, ``today``, ``yesterday``, ``this week``, ``last month``, ``last year``, ``monday``,
-    ``last friday``. Weeks start on Monday. A naive ``now`` stands for local time; an aware one lends its zone
-    to dates that name none.
+    ``15 march 2026``, ``march 15th, 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``, ``5
+    days ago``, ``today``, ``yesterday``, ``this week``, ``last month``, ``last year``, ``monday``, ``last
+    friday``. Weeks start on Monday. A naive ``now`` means local time; the zone of an aware one also applies
+    to dates without a zone.
     """
     words = " ".join(text.casefold().split())
     for parse_form in (_iso, _relative, _calendar, _weekday, _named):
@@ -63,7 +63,7 @@ def _end(span: _Span, now: datetime) -> datetime | None:
         return None
     try:
         return _aware(start + length, now)
-    except (ValueError, OverflowError):  # the year 9999 has no next one
+    except (ValueError, OverflowError):  # no year follows 9999
         return None
 
 
@@ -104,7 +104,7 @@ def _relative(words: str, now: datetime) -> _Span | None:
     if not match:
         return None
     unit = match[2][0]
-    if unit == "h" and now.tzinfo is not None:  # hours that passed, also when the clock was put forward
+    if unit == "h" and now.tzinfo is not None:  # elapsed hours, even across a change of the clock
         moment = (now.astimezone(UTC) - _UNITS[unit](int(match[1]))).astimezone(now.tzinfo)
     else:
         moment = now - _UNITS[unit](int(match[1]))
@@ -145,7 +145,7 @@ def _weekday(words: str, now: datetime) -> _Span | None:
 
 
 def _named(words: str, now: datetime) -> _Span | None:
-    """Return the day or month that the words are, if they are one in any spelling."""
+    """Return the day or month that the words spell; None for other words."""
     found = next(iter(find_dates(words)), None)
     if found is None or len(found.days) > 1 or (found.start, found.end) != (0, len(words)):
         return None
@@ -193,9 +193,9 @@ _HAS_YEAR = re.compile(_YEAR)
 
 
 class Written(NamedTuple):
-    """A date in a text: the ISO days or the month that it may be, and where it stands.
+    """A date in a text: the possible ISO days or month, and its place.
 
-    Of ``4/5/2026`` the day may stand first or the month, so these are two days.
+    ``4/5/2026`` may begin with the day or the month, so it gives two days.
     """
 
     days: tuple[str, ...]
@@ -204,7 +204,7 @@ class Written(NamedTuple):
 
 
 def find_dates(text: str) -> list[Written]:
-    """Return the days and months that ``text`` names, in any spelling, in order.
+    """Return the days and months mentioned in ``text``, in any spelling, in order.
 
     ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``, ``January
     9th, 2024``, ``2024年1月5日``; months as ``2026-03`` and ``March 2026``.
@@ -221,7 +221,7 @@ def find_dates(text: str) -> list[Written]:
 
 
 def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
-    """Yield year, month and day that numbers may be."""
+    """Yield the possible readings of numbers as year, month and day."""
     if match["year2"]:
         yield match["year2"], int(match["second"]), match["first"]
         yield match["year2"], int(match["first"]), match["second"]
@@ -245,7 +245,7 @@ def _month_patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
-    """Return a day or a month as ISO; None if there is no such."""
+    """Return a day or a month as ISO; None if it does not exist."""
     try:
         whole = date(int(year), month, int(day) if day else 1).isoformat()
     except ValueError:
@@ -254,7 +254,7 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days or the month, as ISO, that ``text`` as a whole may be; none if it is something else."""
+    """Return the days or month, as ISO, that the whole of ``text`` may be; empty for other texts."""
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)
     for found in find_dates(words):

@@ -1,4 +1,4 @@
-"""Regular expressions of queries: matched with a timeout, because one may take for ever on a text."""
+"""Regular expressions of queries, matched with a timeout, because some would run forever."""
 
 import re
 import time
@@ -13,24 +13,24 @@ from vaultseek.base.text import printable
 from vaultseek.errors import BadQuery
 
 FLAGS = "im"
-"""Flags of all expressions: case does not matter, and ``^`` and ``$`` are those of a line."""
+"""Flags of all expressions: case is ignored, and ``^`` and ``$`` match at lines."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the expressions of one request: ``matching`` seconds in all, none after the time ``end``."""
+    """Time for the expressions of one request: ``matching`` seconds in total, none after ``end``."""
 
     end: float
     matching: float = MATCHING_SECONDS
 
     def left(self, now: float) -> float:
-        """Return the seconds that are left at the monotonic time ``now``."""
+        """Return the seconds left at the monotonic time ``now``."""
         return min(self.matching, self.end - now)
 
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Take the time of ``find`` and ``find_all`` in this thread from the budget."""
+    """Charge the time of ``find`` and ``find_all`` in this thread to the budget."""
     token = _budget.set(budget)
     try:
         yield
@@ -39,13 +39,13 @@ def within(budget: Budget) -> Iterator[None]:
 
 
 def is_spent() -> bool:
-    """Return whether there is a budget, and nothing is left of it."""
+    """Return whether there is a budget and it is used up."""
     budget = _budget.get()
     return budget is not None and budget.left(time.monotonic()) <= 0
 
 
 def find(pattern: str, text: str) -> tuple[int, int] | None:
-    """Return where the first match in ``text`` begins and ends, or None.
+    """Return start and end of the first match in ``text``, or None.
 
     Raises BadQuery if it takes too long.
     """
@@ -64,7 +64,7 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
 
 
 def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the matches in a short ``text`` begin and end; none after ``EXPRESSION_SECONDS``."""
+    """Yield start and end of the matches in a short ``text``; stop after ``EXPRESSION_SECONDS``."""
     try:
         budget, timeout = _budget.get(), EXPRESSION_SECONDS
         if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
@@ -94,7 +94,7 @@ def literal_of(pattern: str) -> str | None:
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
-# A flag may change how the rest is read, and the letters of a name are not those of a match.
+# A flag may change how the rest is read, and letters of a group name are not part of a match.
 _FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^{}]*\}|[A-Za-z])|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL
@@ -102,4 +102,4 @@ _ESCAPE = re.compile(
 _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
-"""A quantifier and the character that it may leave out or repeat."""
+"""A quantifier with the character that it repeats or makes optional."""

@@ -1,4 +1,4 @@
-"""The port of filters: the facts of a note that conditions refer to, and the pieces that a scope tests."""
+"""The facts of a note that filters refer to, and the passages that a scope tests."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
 
 Scope = Literal["content", "source", "section", "line", "block"]
-"""``source`` is the whole text as it is written, ``content`` as a reader sees it."""
+"""``source`` is the whole text as written, ``content`` the displayed text."""
 
 
 class NoteFacts(Protocol):
@@ -37,15 +37,15 @@ class NoteFacts(Protocol):
 
     @property
     def created(self) -> When | None:
-        """The day or time, None if unknown."""
+        """Creation day or time, None if unknown."""
 
     @property
     def modified(self) -> float | None:
-        """Unix time, None if unknown."""
+        """Modification time in Unix seconds, None if unknown."""
 
     @property
     def links(self) -> Collection[str]:
-        """Paths of the notes that this one links to; for unresolved links the target as written."""
+        """Paths of the linked notes; for unresolved links, the target as written."""
 
     @property
     def backlinks(self) -> Collection[str]:
@@ -53,14 +53,14 @@ class NoteFacts(Protocol):
 
     @property
     def headings(self) -> Collection[str]:
-        """Headings as they are written, and as they are shown."""
+        """Headings as written, and as displayed."""
 
     @property
     def tasks(self) -> Sequence[Task]: ...
 
     @property
     def stated(self) -> Stated:
-        """The note's own words about its currency."""
+        """The note's own statements about its currency."""
 
     @property
     def has_successor(self) -> bool:
@@ -69,12 +69,12 @@ class NoteFacts(Protocol):
     def passages(self, scope: Scope) -> Iterable[str]:
         """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote.
 
-        A line that is not shown as it is written comes in both forms.
+        Lines that are displayed differently from their source are yielded in both forms.
         """
 
 
 def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> Iterable[str]:
-    """Return the passages of a note, given its chunks in their order and the lines of its headings."""
+    """Return the passages of a note, given its chunks in order and the lines of its headings."""
     if not chunks:
         return []
     first = chunks[0].start_line
@@ -96,7 +96,7 @@ def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> 
 
 
 def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
-    """Return the places of the lines in code blocks, from the first line of the ``chunks`` on."""
+    """Return the lines in code blocks, from the first line of the ``chunks`` on."""
     return {
         chunk.start_line - chunks[0].start_line + row
         for chunk in chunks
@@ -106,9 +106,9 @@ def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
 
 
 def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
-    """Return the lines of a note, of which the chunks have these ``texts``.
+    """Return the lines of a note whose chunks have these ``texts``.
 
-    A chunk may end within a line, where white space is in neither chunk; Chinese has none.
+    A chunk may end within a line, with white space that is in neither chunk; Chinese has none.
     """
     first = chunks[0].start_line
     lines: list[str] = []
@@ -134,7 +134,7 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
         was_code, was_quote = in_code, in_quote
         in_code = place in code or (was_code and not line.strip() and place + 1 in code)
         begins = place == after_heading or place in headings or LIST_ITEM.match(line)
-        # The lines of a paragraph in a quote need no sign.
+        # The lines of a quoted paragraph need no marker.
         goes_on = was_quote and not begins and line.strip()
         in_quote = not in_code and bool(line.lstrip().startswith(">") or goes_on)
         if in_code or was_code:
@@ -152,6 +152,6 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
 
 
 LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-"""The beginning of a line that begins a list item."""
+"""The beginning of a list item."""
 _HANGUL = re.compile("[\uac00-\ud7ff]")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")

@@ -1,4 +1,4 @@
-"""Filters given as fields of a request or options of the command line."""
+"""Filters given as request fields or command line options."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
 
     A value is a string or a list of strings, all of which must hold; None stands for an absent field.
     ``property`` is ``name=value``, ``name<value``, ``name>=value`` and so on, or ``name=null``. Dates are
-    those of :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery, which
+    parsed by :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery, which
     names the field, for an unknown field, an invalid value, and more values than ``limits.QUERY_TERMS``.
     """
     moment = now or present()
@@ -44,18 +44,19 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
 
 
 def path_filter(text: str) -> Filter:
-    """Return the filter of ``path:text``: a folder if the text ends with ``/``, else a part of the path."""
+    """Return the filter of ``path:text``: a folder if the text ends with ``/``, otherwise part of the
+    path."""
     is_folder = text.endswith("/") and bool(text.strip("/"))
     return HasName("folder", text.strip("/")) if is_folder else HasName("path", text)
 
 
 def linked_note(text: str) -> str:
-    """Return the note of a link, which may name a heading or block, too; a path may have a ``#`` in it."""
+    """Return the note of a link, which may also name a heading or block; a path may contain a ``#``."""
     return text.strip() if is_markdown(text) else text.partition("#")[0].strip()
 
 
 def words_filter(text: str) -> Filter:
-    """Return the filter of a word or phrase; with a ``*`` at its end the last word is a prefix."""
+    """Return the filter of a word or phrase; a final ``*`` makes the last word a prefix."""
     stem = text.rstrip("*")
     return Contains(stem, prefix=True) if stem != text and stem[-1:].isalnum() else Contains(text)
 
@@ -136,4 +137,4 @@ FIELDS: Mapping[str, _Parser] = {
     "phrase": _of(Contains),
     "exclude": _of(words_filter, none=True),
 }
-"""Parsers of the fields' values, by the name of the field."""
+"""Parsers of the field values, by field name."""

@@ -1,4 +1,4 @@
-"""Filters as values: exact conditions on a note, whatever its rank.
+"""Filters as values: exact conditions on a note, independent of its rank.
 
 The classes form a closed set, :data:`Filter`. The docstring of each defines which notes match, so that an
 index may evaluate it from its own tables; :func:`matches` is the reference. All text is compared folded, see
@@ -32,16 +32,16 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The fact of a condition, by its name in ``NoteFacts``, and texts that every matching value contains: an
-index looks for these first."""
+"""The name of a condition's fact in ``NoteFacts``, and texts that every matching value contains, for an index
+to search first."""
 
 _folded = lru_cache(maxsize=256)(fold)
-"""Folds the text of a condition once for thousands of notes."""
+"""Folds the text of a condition, cached for thousands of notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Notes that match all of ``parts``, of which there are at least two."""
+    """Notes that match all of ``parts``, at least two."""
 
     parts: tuple[Filter, ...]
 
@@ -54,7 +54,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Notes that match any of ``parts``, of which there are at least two."""
+    """Notes that match any of ``parts``, at least two."""
 
     parts: tuple[Filter, ...]
 
@@ -82,9 +82,9 @@ class Not:
 class Contains:
     """Notes with ``text`` as whole words in a name, a property or the content; as a prefix if ``prefix``.
 
-    Names are path, title and aliases; a property is a line with its name and value.
+    Names are path, title and aliases; a property counts as a line with its name and value.
 
-    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
+    Inside :class:`Within` and :class:`HasTask` it applies to a single passage.
     """
 
     text: str
@@ -108,10 +108,10 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Notes whose content, as a reader sees it or as it is written, has a match of the regular expression, or
-    whose properties as lines ``name: value`` have one.
+    """Notes with a match of the regular expression in their content, as displayed or as written, or in their
+    properties as lines ``name: value``.
 
-    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
+    Inside :class:`Within` and :class:`HasTask` it applies to a single passage.
     """
 
     pattern: str
@@ -123,7 +123,7 @@ class Matches:
         return any(any(map(self.holds, facts.passages(scope))) for scope in ("content", "source"))
 
     def holds(self, passage: str) -> bool:
-        """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""
+        """True if ``passage`` has a match. Raises BadQuery if matching takes too long."""
         return _has_match(self.pattern, passage)
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Notes of which one passage of the scope matches ``test``: And, Or, Not, Contains and Matches."""
+    """Notes with a passage of the scope that matches ``test``: And, Or, Not, Contains and Matches."""
 
     scope: Scope
     test: Filter
@@ -146,7 +146,8 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class HasTask:
-    """Notes with a task in ``state`` (any mark but a space is done) whose text matches ``test``, if any."""
+    """Notes with a task in ``state`` (any mark except a space is done) and text that matches ``test``, if
+    given."""
 
     state: TaskState
     test: Filter | None
@@ -169,7 +170,7 @@ class HasTask:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Notes with the tag ``name`` or one nested under it. A name of digits alone has no notes."""
+    """Notes with the tag ``name`` or one nested under it. A name of digits only matches nothing."""
 
     name: str
 
@@ -188,8 +189,8 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with ``text`` in their path, the name of their file with its extension, an alias or a heading; in
-    a folder of the vault, at any depth; whose extension begins with it; or of that kind of file.
+    """Notes with ``text`` in their path, file name with extension, an alias or a heading; in a folder at any
+    depth; with an extension that begins with it; or of that kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
     """
@@ -234,7 +235,7 @@ _WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
     "heading": ("headings", lambda facts: facts.headings),
     "tag": ("tags", lambda facts: facts.tags),
 }
-"""The fact that has what a regular expression may be matched with, and how it is read."""
+"""The fact that a regular expression is matched against, and how to read it."""
 
 
 def _is_in_folder(facts: NoteFacts, folder: str) -> bool:
@@ -264,14 +265,14 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""The fact that has each kind of name, the test of it with a folded text, and the condition in words."""
+"""For each kind of name: its fact, the test with a folded text, and the condition in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Notes that link to ``note``, or by ``backlinks`` those that it links to.
+    """Notes that link to ``note``, or with ``backlinks`` the notes that it links to.
 
-    It is named by its path, the end of that, or its file name; ``.md`` may be left out.
+    The note is given by its path, a suffix of it, or its file name; ``.md`` is optional.
     """
 
     note: str
@@ -287,7 +288,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class IsOutdated:
-    """Notes that are superseded, or past their date, on the ISO day ``today`` by these rules."""
+    """Notes that are superseded, or past their date on the ISO day ``today``, by these rules."""
 
     state: State
     today: str
@@ -309,7 +310,7 @@ class IsOutdated:
 
 @dataclass(frozen=True, slots=True)
 class HasProperty:
-    """Notes with the property, whatever its value; if ``is_null`` without one, which "" and [] are."""
+    """Notes with the property, whatever its value; with ``is_null``, without a value, including "" and []."""
 
     name: str
     is_null: bool = False
@@ -328,9 +329,9 @@ class HasProperty:
 class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
-    A number, but not a text, equals every spelling of it: ``05`` and ``1e3`` are 5 and 1000. So does a day:
-    ``2026-1-10`` and ``10.01.2026`` are 2026-01-10; a time on it, in the reader's zone, also equals it. A
-    link is equal to the end of its target, too.
+    A number, but not a text, equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. The same applies to
+    days: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is a time on that day in the reader's zone.
+    A link also equals the end of its target.
     """
 
     name: str
@@ -351,7 +352,7 @@ class PropertyEquals:
     def stored(self) -> Stored:
         text = comparable(self.value) or ""
         is_spelled = _number_like(text) is not None or _date(_date_text(text)) is not None
-        # Numbers, dates and booleans have other spellings, which are equal.
+        # Numbers, dates and booleans have other, equal spellings.
         return "properties", [self.name, *([] if is_spelled or text in ("true", "false") else [text])]
 
     def __str__(self) -> str:
@@ -360,7 +361,7 @@ class PropertyEquals:
 
 @dataclass(frozen=True, slots=True)
 class PropertyMatches:
-    """Notes whose property, or an element of it, has a match of the regular expression."""
+    """Notes with a match of the regular expression in the property or one of its elements."""
 
     name: str
     pattern: str
@@ -378,11 +379,11 @@ class PropertyMatches:
 
 @dataclass(frozen=True, slots=True)
 class PropertyCompare:
-    """Notes whose property, or an element of it, is less or greater than ``value``.
+    """Notes whose property, or an element of it, compares to ``value`` as given.
 
-    Numbers compare as numbers. ISO dates, also partial ones (``2026`` or ``2026-03``), compare by when they
-    begin; one within the other is greater, and ``<=`` takes in all of a month or a day. A date may lack zeros
-    or be a link to the note of a day. A number never matches other text.
+    Numbers compare as numbers. ISO dates, including partial ones (``2026`` or ``2026-03``), compare by their
+    beginning; a date within another one is greater, and ``<=`` includes all of a month or a day. A date may
+    lack zeros or be a link to the note of a day. A number never matches other text.
     """
 
     name: str
@@ -418,7 +419,7 @@ class PropertyCompare:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """Notes created or modified from ``start`` on and before ``end`` (aware); never those without a date."""
+    """Notes created or modified from ``start`` on and before ``end`` (aware); never notes without a date."""
 
     field: DateField
     start: datetime | None
@@ -438,7 +439,7 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on one fact, which their ``stored`` names."""
+"""Conditions on one fact, named by their ``stored``."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
@@ -468,12 +469,12 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions of which a matching note has matches, not those that exclude notes."""
+    """Return the regular expressions that a matching note must match, without those that exclude notes."""
     return tuple(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches))
 
 
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the words and phrases that a matching note has, as written, not those that exclude notes."""
+    """Return the words and phrases that a matching note contains, as written, without excluding ones."""
     return tuple(
         f"{leaf.text}*" if leaf.prefix else leaf.text
         for leaf in _of_texts(condition)
@@ -487,13 +488,13 @@ def _of_texts(condition: Filter | None) -> Iterator[Filter]:
 
 
 def all_of(parts: Iterable[Filter | None]) -> Filter | None:
-    """Return the conjunction of ``parts``, flat and without repetition; None if there are none."""
+    """Return the conjunction of ``parts``, flat and without duplicates; None if there are none."""
     flat = _flat(parts, And)
     return And(flat) if len(flat) > 1 else next(iter(flat), None)
 
 
 def any_of(parts: Iterable[Filter | None]) -> Filter | None:
-    """Return the disjunction of ``parts``, flat and without repetition; None if there are none."""
+    """Return the disjunction of ``parts``, flat and without duplicates; None if there are none."""
     flat = _flat(parts, Or)
     return Or(flat) if len(flat) > 1 else next(iter(flat), None)
 
@@ -504,7 +505,7 @@ def negated(part: Filter) -> Filter:
 
 
 def conjuncts(condition: Filter | None) -> tuple[Filter, ...]:
-    """Return the conditions that must all hold, for an explanation to count the notes that each leaves."""
+    """Return the conditions that must all hold, so that an explanation can count the notes left by each."""
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
@@ -521,20 +522,20 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 
 def is_bound(value: str) -> bool:
-    """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year alone."""
+    """True if ``value`` can be ordered: a number, or an ISO date of at least a year."""
     text = _date_text(value)
     return _number_like(value) is not None or bool(_date(text) and parse_period(text, _SOME_TIME))
 
 
 def _date_text(value: str) -> str:
-    """Return a date in ISO form, also of a day in another spelling, ``15.03.2026``; other text folded."""
+    """Return a date in ISO form, from any spelling such as ``15.03.2026``; other texts folded."""
     text = iso_date(value)
     days = dates_of(text)
     return fold(days[0] if len(days) == 1 else text)
 
 
 def _is_date(element: str, date: str) -> bool:
-    """True if an element is a folded ISO date, or a time on it if it is a day."""
+    """True if an element is a folded ISO date; for a day, also a time on it."""
     text = _date_text(element)
     if text == date or not (_TIME.match(text) and _DAY.fullmatch(date)):
         return text == date
@@ -543,15 +544,15 @@ def _is_date(element: str, date: str) -> bool:
 
 
 def _date(text: str) -> re.Match[str] | None:
-    """Match the ISO date that a folded text begins with, or the year that it is."""
+    """Match the ISO date at the beginning of a folded text, or a year that is the whole text."""
     return _DATE.match(text) or _YEAR.fullmatch(text)
 
 
 @lru_cache(maxsize=4096)
 def _period(text: str, zone: tzinfo) -> Period | None:
-    """Return the period of a folded ISO date, of its day if the rest is no time; None if it is none.
+    """Return the period of a folded ISO date, or its day if the rest is not a time; None for other texts.
 
-    A date without a zone is in this one.
+    This zone applies to dates without one.
     """
     match = _date(text)
     if match is None:
@@ -575,19 +576,19 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
-    """Return the number that a value of a query spells, as YAML reads it."""
+    """Return the number that a value in a query spells, as YAML reads it."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 
 _EXACT = 2**53
-"""From here on, floating-point numbers stand for several integers."""
+"""Integers at which floating-point numbers are no longer exact."""
 _NUMBER_LIKE = re.compile(
     r"\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?\s*"
 )
 
 
 def _has_match(pattern: str, text: str) -> bool:
-    # A query is composed; a note or a file name may be decomposed.
+    # Queries are composed; notes or file names may be decomposed.
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     return expression.find(pattern, composed) is not None
 
@@ -607,7 +608,7 @@ def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
 
 
 def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter]:
-    """Yield the conditions that a condition on notes is made of, those that are ``negated`` as without it."""
+    """Yield the single conditions of a condition on notes, with ``negated`` ones as if not negated."""
     match condition:
         case And(parts) | Or(parts):
             for part in parts:
@@ -621,12 +622,12 @@ def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter
 
 
 def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
-    """Return the conditions on properties that a matching note satisfies, not those that exclude notes."""
+    """Return the property conditions that a matching note satisfies, without excluding ones."""
     return tuple(leaf for leaf in leaves(condition, negated=False) if isinstance(leaf, PropertyFilter))
 
 
 def property_patterns(condition: Filter | None) -> tuple[str, ...]:
-    """Return regular expressions of what matches in the lines of a note's properties: names and values."""
+    """Return regular expressions for the matching parts of a note's property lines: names and values."""
     patterns: list[str] = []
     for part in properties_of(condition):
         name = re.escape(part.name)

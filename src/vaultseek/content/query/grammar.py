@@ -2,12 +2,12 @@
 
 Bare words are rank text and filter nothing. A quoted phrase is rank text and a filter. Everything else is a
 filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
-tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since that side
-would match every note otherwise; an ``OR`` of words alone is only a longer bag of words.
+tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since their side
+would otherwise match every note; an ``OR`` of words only is a longer bag of words.
 
-The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Beside bare
-words and phrases, the words that operators look for in texts (``content:`` to ``task:``) are rank text, too,
-so that the best of the matching notes come first; excluded words are not. Operators alone rank nothing.
+The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Besides bare
+words and phrases, the words that operators search in texts (``content:`` to ``task:``) are also rank text, so
+that the best matching notes come first; excluded words are not. Other operators do not rank.
 
 Only a query that is too long or too deep is an error: an unknown operator is a word; unclosed quotes,
 brackets and parentheses extend to the end, and ``Query.notes`` reports the repairs.
@@ -42,10 +42,9 @@ _ARTICLES = frozenset({"a", "an", "the", "any", "ein", "eine", "einen"})
 class Query:
     """A parsed query.
 
-    ``rank_text`` holds the words to rank by, in order; ``phrases`` those of them in quotes, which the filter
-    requires as well. ``notes`` are sentences about repairs and about operators read as words. Terms that are
-    ``doubtful`` are conditions only if the vault has such a property or extension. ``reads_time`` is
-    false after ``when:any``.
+    ``rank_text`` holds the words to rank by, in order; ``phrases`` those in quotes, which the filter also
+    requires. ``notes`` are sentences about repairs and about operators read as words. ``doubtful`` terms are
+    conditions only if the vault has such a property or extension. ``reads_time`` is False after ``when:any``.
     """
 
     text: str
@@ -63,7 +62,7 @@ class Query:
 
     @property
     def is_listing(self) -> bool:
-        """True if there are only filters: the answer lists every note that matches them."""
+        """True if there are only filters, so the answer lists every matching note."""
         return not self.rank_text and self.filter is not None
 
     @property
@@ -82,10 +81,10 @@ def parse_query(
 ) -> Query:
     """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
 
-    The doubtful terms ``words`` are read as words. ``rules`` say which notes are outdated.
+    The doubtful terms in ``words`` are read as words. ``rules`` define which notes are outdated.
 
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than
-    ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
+    ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``.
     """
     _check_length(text)
     normal = unicodedata.normalize("NFC", blank_controls(text))
@@ -128,7 +127,7 @@ def _negations(words: Sequence[str]) -> Iterator[str]:
 
 
 def plain_query(text: str) -> Query:
-    """Return ``text`` as words alone, without parsing operators. Raises BadQuery if it is too long."""
+    """Return ``text`` as plain words, without parsing operators. Raises BadQuery if it is too long."""
     _check_length(text, limits.PASSAGE_CHARS)
     return Query(text, rank_text=" ".join(text.split()), reads_time=False)
 

@@ -1,4 +1,4 @@
-"""The settings that hide notes from agents: folders, and filters of the query language."""
+"""Settings that hide notes from agents: folders, and filters of the query language."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,16 +10,16 @@ from vaultseek.errors import BadQuery
 
 
 class Hidden(NamedTuple):
-    """Folders, folded and with a slash at the end, and the filter that every other hidden note satisfies."""
+    """Hidden folders, folded and with a trailing slash, and a filter for all other hidden notes."""
 
     folders: tuple[str, ...] = ()
     filter: Filter | None = None
 
 
 def read_hidden(texts: Sequence[str]) -> Hidden:
-    """Return what ``texts`` hide, with relative dates from now.
+    """Return the folders and filters in ``texts``, with dates relative to now.
 
-    Raises BadQuery for one that is neither a folder nor made of filters alone: it would hide nothing.
+    Raises BadQuery for a text that is neither a folder nor only filters, because it would hide nothing.
     """
     folders: list[str] = []
     filters: list[Filter] = []

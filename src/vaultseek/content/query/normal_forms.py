@@ -1,8 +1,8 @@
-"""Normal forms: the one spelling under which the keyword index knows days and identifiers.
+"""Normal forms: the single spelling under which the keyword index stores days and identifiers.
 
-A day is its ISO date, whatever the spelling in a text or a query. An identifier is its letters and digits:
-``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores these beside the words as they are
-written, and a query looks them up, so that no text is read to compare spellings.
+A day becomes its ISO date, whatever the spelling in a text or a query. An identifier becomes its letters and
+digits: ``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores these next to the words as
+written, and a query looks them up, so no text is read to compare spellings.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from vaultseek.base.text import fold_accents
 from vaultseek.content.query.dates import find_dates
 
 MARK = "="
-"""The sign before the normal form of an identifier, which no word begins with."""
+"""The sign before the normal form of an identifier; no word begins with it."""
 TELLING_DIGITS = 5
-"""A number of this many digits is the same with any separators, a shorter one only with thousands'."""
+"""Number of digits at which any separators are ignored; shorter numbers may only have thousands
+separators."""
 THOUSANDS_DIGITS = 4
-"""Digits of a number from which on it may have separators of thousands."""
+"""Minimum digits of a number with thousands separators."""
 SPACED_LETTERS = 10
-"""Longest word that is one identifier with the number after it: ``WM 14``."""
+"""Maximum length of a word that forms one identifier with the number after it: ``WM 14``."""
 UNIT_LETTERS = 4
-"""Longest unit that is one identifier with the number before it: ``10 mm``."""
+"""Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 MOST_DIGITS = 20
-"""A longer run of digits and separators is a row of numbers."""
+"""Maximum digits and separators of a number; longer runs are rows of numbers."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[-‐‑./_:][^\W_]+)*(?![^\W_])")
@@ -48,7 +49,7 @@ _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
 
 class NormalForm(NamedTuple):
-    """Terms of the index that stand for the characters ``start`` to ``end`` of a text."""
+    """Index terms that represent the characters ``start`` to ``end`` of a text."""
 
     terms: tuple[str, ...]
     start: int
@@ -58,7 +59,7 @@ class NormalForm(NamedTuple):
 def normal_forms(text: str) -> Iterator[NormalForm]:
     """Yield the normal forms of the days, months and identifiers in ``text``, which is in NFKC.
 
-    A word that is its own normal form is left out. A day has its month, too.
+    Words that are their own normal form are left out. A day also gives its month.
     """
     if not _HAS_SIGN.search(text):
         return
@@ -68,7 +69,7 @@ def normal_forms(text: str) -> Iterator[NormalForm]:
         if not _GOES_ON.match(text[end : end + 1] or " ") and not _GOES_ON.match(
             text[start - 1 : start] or " "
         ):
-            terms.pop(text[start:end], None)  # a word of the text already
+            terms.pop(text[start:end], None)  # already a word of the text
         if terms:
             yield NormalForm(tuple(terms), start, end)
     for match in _COMPOUND.finditer(text):
@@ -90,7 +91,7 @@ def normal_forms(text: str) -> Iterator[NormalForm]:
 
 
 def _dotted_parts(name: str) -> Iterator[str]:
-    """Yield the dotted names inside a longer one: ``os.path`` and ``path.join`` of ``os.path.join``."""
+    """Yield the dotted names within a longer one: ``os.path`` and ``path.join`` from ``os.path.join``."""
     parts = name.split(".")
     for size in range(2, len(parts)):
         for at in range(len(parts) - size + 1):
@@ -98,9 +99,9 @@ def _dotted_parts(name: str) -> Iterator[str]:
 
 
 def identifier_form(written: str) -> str:
-    """Return the normal form of a compound or a number with separators, "" if it has none.
+    """Return the normal form of a compound or a number with separators; "" if it has none.
 
-    ``os.path`` and ``and/or`` have none: their parts are words, which no other spelling joins.
+    ``os.path`` and ``and/or`` have none, because their parts are words that no other spelling joins.
     """
     plain = "".join(character for character in written if character.isalnum())
     if not plain or len(plain) > TERM_CHARS:

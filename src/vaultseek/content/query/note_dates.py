@@ -1,4 +1,4 @@
-"""The dates of a note: those of its properties and of its file name, in any spelling."""
+"""The dates of a note, from its properties and file name, in any spelling."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ from vaultseek.base.when import When, iso_date, read_when
 from vaultseek.content.query.dates import dates_of, find_dates
 
 IsDayFirst = Callable[[], bool | None]
-"""Tells whether the day stands before the month in the dates of a vault, None if that is not known."""
+"""Returns whether the day comes before the month in a vault's dates; None if unknown."""
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
 _ID = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})(?!\d)")
 """The id of a Zettelkasten note at the start of a file name: a day with hours and minutes."""
@@ -22,7 +22,7 @@ def _unknown() -> None:
 def created_when(note: Note, modified: float, is_day_first: IsDayFirst = _unknown) -> When:
     """Return the date in a note or its file name, else the Unix time ``modified``.
 
-    ``is_day_first`` is asked where either of two numbers may be the day; None means that it is not known.
+    ``is_day_first`` is called if either of two numbers may be the day; None means unknown.
     """
     created = property_when(note.frontmatter, CREATED_PROPERTIES, is_day_first)
     return created or file_name_when(note.path, is_day_first) or When(modified)
@@ -31,8 +31,8 @@ def created_when(note: Note, modified: float, is_day_first: IsDayFirst = _unknow
 def property_when(
     properties: Mapping[str, Any], names: Iterable[str], is_day_first: IsDayFirst = _unknown
 ) -> When | None:
-    """Return the first of these properties that is a date; case does not matter in names."""
-    if not properties:  # as of most notes that a search ranks
+    """Return the first of these properties that is a date; names are case-insensitive."""
+    if not properties:  # true for most notes that a search ranks
         return None
     values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
     dates = (_date(values.get(name.casefold()), is_day_first) for name in names)
@@ -44,7 +44,7 @@ def file_name_when(path: str, is_day_first: IsDayFirst = _unknown) -> When | Non
     name = path.rpartition("/")[2].rpartition(".")[0]
     if stamp := _ID.match(name):
         return read_when("{year}-{month}-{day}".format(**stamp.groupdict()))
-    # Eight digits further on may be a number.
+    # Eight digits further on may be any number.
     written = (
         each for each in find_dates(name) if not each.start or not name[each.start : each.end].isdecimal()
     )
@@ -53,7 +53,7 @@ def file_name_when(path: str, is_day_first: IsDayFirst = _unknown) -> When | Non
 
 
 def _date(value: object, is_day_first: IsDayFirst) -> When | None:
-    """Read a date, which may be a link to the note of a day."""
+    """Read a date, which may be a link to a day's note."""
     if not isinstance(value, str | int):
         return None
     text = iso_date(str(value))
@@ -61,7 +61,7 @@ def _date(value: object, is_day_first: IsDayFirst) -> When | None:
 
 
 def _day(days: tuple[str, ...], is_day_first: IsDayFirst) -> str:
-    """Return the day that is meant, as ISO; "" if that is not known. Of two, the day stands first in one."""
+    """Return the intended day as ISO; "" if unknown. Of two readings, the first puts the day first."""
     if len(days) == 2:
         day_first = is_day_first()
         return "" if day_first is None else days[0 if day_first else 1]

@@ -1,4 +1,4 @@
-"""The operators ``name:value`` and ``[property:value]``: each makes a filter from its value."""
+"""The operators ``name:value`` and ``[property:value]``, which make filters from their values."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -39,21 +39,21 @@ from vaultseek.content.query.tree import Condition, Expression, Node, Phrase, Wo
 
 
 class Reading(NamedTuple):
-    """The time that a query is read at, and the rules by which notes are outdated."""
+    """The time at which a query is read, and the rules for outdated notes."""
 
     now: datetime
     rules: Rules = Rules()
 
 
 Operator = Callable[[Node, Reading], Condition | None]
-"""Makes a condition from a value; None for an invalid one."""
+"""Makes a condition from a value; None if the value is invalid."""
 
 
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
     """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
 
-    The second value has a note for each value that looks like more than text, and is read as text.
-    ``problem_of`` tells what is wrong with a regular expression.
+    The second result has a remark for each value that looks like more than text but is read as text.
+    ``problem_of`` returns the error in a regular expression.
     """
     match = _PROPERTY.fullmatch(inside)
     name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
@@ -78,13 +78,13 @@ _EXCLUDED = re.compile(r"(?:^|\s)-[^\W\d]")
 
 
 def _opened(text: str) -> int:
-    """Return how many parentheses more are opened than closed, those in quotation marks apart."""
+    """Return the number of unclosed parentheses, ignoring quoted text."""
     unquoted = _QUOTED.sub("", text)
     return unquoted.count("(") - unquoted.count(")")
 
 
 def _without_groups(option: str) -> str:
-    """Return a value between ORs without the parentheses of groups, which only OR may be in."""
+    """Return a value between ORs without the parentheses of groups, which may only contain OR."""
     option = option.strip()
     while option.startswith("(") and (option.endswith(")") or _opened(option) > 0):
         option = option[1:].lstrip()
@@ -106,7 +106,7 @@ def _equal(name: str, text: str) -> Filter:
 
 
 def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
-    """Return what to write instead of a value that looks like more than text, but is not."""
+    """Return the advice for a value that looks like more than text but is not."""
     if option.startswith(("<", ">")):
         match = _COMPARISON.fullmatch(option)
         expected = "expected a number or a date such as 2026-01-31 after < or >"
@@ -187,7 +187,7 @@ def _extensions(text: str) -> Filter | None:
 
 
 def _kind(text: str) -> Filter | None:
-    """Return the filter of a kind, which may be written in the plural or by another usual name."""
+    """Return the filter of a kind, given in singular or plural or by another common name."""
     name = fold(text)
     kind = next((each for each in KINDS if name in (each, f"{each}s")), _OTHER_NAMES.get(name))
     return HasName("kind", kind) if kind else None
@@ -216,7 +216,7 @@ OPERATORS: Mapping[str, Operator] = {
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
     "is": _state,
-    "when": lambda value, reading: None,  # when:any is no condition
+    "when": lambda value, reading: None,  # when:any is not a condition
     "alias": _of_each(partial(HasName, "alias"), "alias"),
     "heading": _of_each(partial(HasName, "heading"), "heading"),
     "link": _of_each(_link_target),
@@ -232,7 +232,7 @@ OPERATORS: Mapping[str, Operator] = {
     "created": _dated(lambda period: Dated("created", period.start, period.end)),
     "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
 }
-"""Operators by name, in lower case. ``before`` and ``after`` refer to the modification date."""
+"""Operators by lower-case name. ``before`` and ``after`` refer to the modification date."""
 
 EXPRESSION_OPERATORS = frozenset(
     {"content", "section", "line", "block", "task", "task-todo", "task-done"}

@@ -1,10 +1,10 @@
-"""The profile of a query: its identifiers and words, and the weights of the lanes that follow from them.
+"""The profile of a query: its identifiers and words, and the resulting weights of the searches.
 
 **Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) and dates among the
-meaningful words; exact names are for the keyword lane. In the profile ``auto`` specificity alone decides;
-other queries begin with equal weights, which the matches of the words adjust later. In ``length`` the weight
-of meaning grows with the number of words, and specificity may only move it towards the keywords. The
-``alpha`` of linear fusion depends on specificity alone in both.
+meaningful words; exact names suit the keyword search. In the profile ``auto``, only specificity decides;
+other queries begin with equal weights, which the word matches adjust later. In ``length``, the weight of
+meaning grows with the number of words, and specificity can only move it towards keywords. In both, the
+``alpha`` of linear fusion depends only on specificity.
 """
 
 import re
@@ -20,7 +20,7 @@ from vaultseek.errors import BadQuery
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the lanes: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
+    """Weights of the searches: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
 
     semantic: float
     keyword: float
@@ -32,7 +32,7 @@ MIDDLE_WORDS = 5
 SHORT = (0.5, 1.5)
 MIDDLE = (1.0, 1.0)
 LONG = (1.5, 0.5)
-"""Semantic and keyword weight of queries up to 2 words, up to 5 words, and longer ones."""
+"""Semantic and keyword weights of queries up to 2 words, up to 5 words, and longer."""
 
 SPECIFIC = 0.5
 MIXED = 0.2
@@ -47,7 +47,7 @@ FIXED_PROFILES: Mapping[str, Weights] = {
     "conceptual": Weights(1.5, 0.5, 0.75),
     "balanced": Weights(1.0, 1.0, 0.5),
 }
-"""Profiles with fixed weights, which a request may name instead of an adaptive one."""
+"""Profiles with fixed weights, which a request may choose instead of an adaptive one."""
 ADAPTIVE_PROFILES = ("auto", "length")
 
 
@@ -55,10 +55,10 @@ ADAPTIVE_PROFILES = ("auto", "length")
 class Profile:
     """Features of a query and the weights that follow from them.
 
-    ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in
-    [0, 1]. ``anchors`` are folded texts that boost the notes with them: identifiers, the ISO form of dates in
-    words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true of identifiers alone, where
-    embeddings do not help.
+    ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in [0,
+    1]. ``anchors`` are folded texts that boost notes containing them: identifiers, the ISO form of dates in
+    words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true for a query of identifiers
+    only, where embeddings do not help.
     """
 
     name: str
@@ -103,7 +103,7 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
 
 
 def find_identifiers(text: str) -> list[tuple[int, int]]:
-    """Return the character ranges of the identifiers in ``text``, in order and without overlap.
+    """Return the character ranges of the identifiers in ``text``, in order, without overlaps.
 
     Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
     ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
@@ -114,12 +114,12 @@ def find_identifiers(text: str) -> list[tuple[int, int]]:
 
 
 def plain_hyphens(text: str) -> str:
-    """Return ``text`` with ``-`` for the hyphens that no line is broken at; the length stays."""
+    """Return ``text`` with ``-`` for non-breaking hyphens; the length stays the same."""
     return text if text.isascii() else text.translate(_HYPHENS)
 
 
 def count_words(text: str) -> int:
-    """Count words, by white space, and two characters as a word in scripts without spaces."""
+    """Return the number of words separated by white space; in unspaced scripts, two characters are a word."""
     unspaced = len(_UNSPACED_CHAR.findall(text))
     return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
 

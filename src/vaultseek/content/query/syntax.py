@@ -27,8 +27,8 @@ from vaultseek.errors import BadQuery
 class Tree(NamedTuple):
     """The syntax tree of a query, and a note about each repair.
 
-    ``doubtful`` are terms that a pasted text may have as well, each with the condition that it was read as:
-    ``[name]`` and ``.csv``.
+    ``doubtful`` are terms that pasted text may also contain, with the condition each was read as: ``[name]``
+    and ``.csv``.
     """
 
     root: Node
@@ -38,9 +38,9 @@ class Tree(NamedTuple):
 
 
 def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree:
-    """Parse ``text``, which has no control characters. Raises BadQuery if parentheses nest too deep.
+    """Parse ``text``, which has no control characters. Raises BadQuery if parentheses are nested too deeply.
 
-    The terms ``words``, which were ``doubtful``, are read as words.
+    The formerly ``doubtful`` terms in ``words`` are read as words.
     """
     parser = _Parser(text, reading, words)
     root = parser.alternatives()
@@ -55,7 +55,7 @@ _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
-# A regular expression in brackets may have brackets of its own.
+# A regular expression in brackets may contain brackets itself.
 _BRACKETED = re.compile(
     r'\[((?:"(?:\\"|[^"])*+"|\[\[[^\[\]]*\]\]|(?<=[:\s(])/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[\]])+/(?=[\s)\]])|[^\]])*+)(\]?)'
 )
@@ -64,8 +64,8 @@ _BRACKETED = re.compile(
 class _Parser:
     """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
 
-    ``in_text`` is true where words are those of a text, so that a regular expression may stand for them.
-    ``text`` has straight quotes in place of those ``written``, which an expression is read with.
+    ``in_text`` is true where words refer to a text, so that a regular expression may replace them. ``text``
+    has straight quotes; ``written`` has the original ones, used for expressions.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:
@@ -159,7 +159,7 @@ class _Parser:
         return Expression(pattern)
 
     def _problem(self, pattern: str) -> str | None:
-        """Return what is wrong with a regular expression. Raises BadQuery if it is too large."""
+        """Return the error in a regular expression. Raises BadQuery if it is too large."""
         try:
             return pattern_error(pattern, FLAGS)
         except PatternTooLarge as error:
@@ -240,7 +240,7 @@ class _Parser:
             expected = _EXPECTED.get(match[1].lower())
             term = self.text[start : self.position][:SHOWN_CHARS]
             if expected:
-                # A wrong date or kind is no word that a note has.
+                # A wrong date or kind is not a word that notes contain.
                 self.notes.append(f"{term} was ignored; expected {expected}")
                 return NOTHING
             self.notes.append(f"{term} was treated as words; expected {_A_VALUE}")
@@ -249,7 +249,7 @@ class _Parser:
         return condition
 
     def _note_unknown_operator(self, match: re.Match[str] | None) -> None:
-        """Note that ``name:`` is read as a word, if it is almost an operator."""
+        """Add a remark that ``name:`` is read as a word, if it is almost an operator."""
         if not match:
             self._note_space_after_operator()
             return
@@ -288,7 +288,7 @@ class _Parser:
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
             self.notes.append("OR was treated as a word; it stands between two terms")
-        # In a query all in capitals, NOT is no operator of another search.
+        # In a query all in capitals, NOT is not another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
@@ -308,7 +308,7 @@ class _Parser:
 
 
 _SIMILARITY = 0.66
-_OF_CASE = ("match-case", "ignore-case")  # operators of Obsidian
+_OF_CASE = ("match-case", "ignore-case")  # Obsidian's operators
 _A_VALUE = "a value after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"

@@ -1,8 +1,8 @@
-"""Times in the words of a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
+"""Times in a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
 
 They are read in English, German, French, Spanish, Italian, Portuguese and Dutch, the relative ones also in
-Chinese and Japanese. A day, month or season without a year is the nearest one before today. A name alone is
-no time: *May* and *Monday* are words, *in May* and *on Monday* are times.
+Chinese and Japanese. A day, month or season without a year is the nearest one before today. A name by itself
+is not a time: *May* and *Monday* are words, *in May* and *on Monday* are times.
 """
 
 import re
@@ -16,13 +16,13 @@ from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 EVE_WEEKS = 4
-"""Weeks before or after a holiday, a month or a day that are meant by *before* and *after* it."""
+"""Weeks covered by *before* or *after* a holiday, a month or a day."""
 EARLIEST = date(1900, 1, 1)
-"""The beginning of what is before a year."""
+"""Start of the period before a year."""
 
 
 class Days(NamedTuple):
-    """Days from ``first`` to ``last``, both included."""
+    """Days from ``first`` to ``last``, inclusive."""
 
     first: date
     last: date
@@ -30,7 +30,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A time in a text: its days, and the characters ``start`` to ``end`` that say it.
+    """A time in a text: its days, and its characters from ``start`` to ``end``, which are ``text``.
 
     ``text`` are these characters.
     """
@@ -42,7 +42,7 @@ class SpokenTime:
 
     @property
     def described(self) -> str:
-        """The words of the time and the days that they mean."""
+        """The words of the time and its days."""
         first, last = self.days
         days = first.isoformat() if first == last else f"{first} to {last}"
         if first == EARLIEST:
@@ -51,7 +51,7 @@ class SpokenTime:
 
 
 def find_time(text: str, today: date) -> SpokenTime | None:
-    """Return the first time that a text names in words, None if there is none."""
+    """Return the first time that a text expresses in words; None if there is none."""
     if (match := _UNSPACED.search(text)) is not None:
         spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
         return SpokenTime(spoken, *match.span(), text=match[0])
@@ -124,7 +124,7 @@ _MONTHS = (
 _NAMES = frozenset(
     {"march", "mars", "april", "avril", "may", "june", "august", "summer", "autumn", "easter", "noël"}
 )
-"""Months, seasons and holidays that are names of people, too."""
+"""Months, seasons and holidays that are also names of people."""
 _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
     "christmas|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
         lambda year: Days(date(year, 12, 24), date(year, 12, 27))
@@ -226,7 +226,7 @@ _TIME = re.compile(
 
 
 def _days(match: re.Match[str], today: date) -> Days | None:
-    """Return the days that a match means, None if it is a name or a number rather than a time."""
+    """Return the days of a match; None if it is a name or a number rather than a time."""
     if relative := match["relative"]:
         return _RELATIVE[_key(relative, _RELATIVE_WORDS)](today)
     if match["ago"]:
@@ -256,7 +256,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
 def _nearest(
     match: re.Match[str], day: str | None, today: date, *, is_last: bool
 ) -> Callable[[int], Days | None]:
-    """Return the function from a year to the days that a match means in it."""
+    """Return the function from a year to a match's days in that year."""
     if match["weekday"]:
         weekday = _number(match["weekday"], _WEEKDAYS)
         days_ago = (today.weekday() - weekday) % 7 or (7 if is_last else 0)
@@ -274,8 +274,8 @@ def _nearest(
 
 
 def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
-    """Return the latest days that began before today; those that are *last* are over."""
-    for year in range(today.year, today.year - 9, -1):  # a leap day is up to eight years apart
+    """Return the latest days that began before today; days called *last* are over."""
+    for year in range(today.year, today.year - 9, -1):  # leap days may be eight years apart
         found = nearest(year)
         if found is not None and (found.last if is_last else found.first) <= today:
             return found
@@ -343,7 +343,7 @@ def _one_day(year: int, month: int, day: int) -> Days | None:
 
 
 def _season(season: int, year: int) -> Days:
-    """Return a season, which begins on the first of a month; a winter is that of the December."""
+    """Return a season, which begins on the first of a month; winter belongs to the year of its December."""
     first = date(year, 3 * season + 3, 1)
     return Days(first, first + relativedelta(months=3, days=-1))
 

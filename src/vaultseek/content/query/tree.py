@@ -39,7 +39,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """A sequence of terms, all of which apply; an empty one is :data:`NOTHING`."""
+    """A sequence of terms, all of which apply; an empty sequence is :data:`NOTHING`."""
 
     parts: tuple[Node, ...] = ()
 
@@ -53,7 +53,7 @@ class Any:
 
 @dataclass(frozen=True, slots=True)
 class Negated:
-    """A term after a ``-``."""
+    """A term preceded by ``-``."""
 
     part: Node
 
@@ -78,7 +78,7 @@ def required_filter(node: Node) -> Filter | None:
 
 
 def to_filter(node: Node, leaf: Leaf) -> Filter | None:
-    """Convert the tree to a filter, its words and phrases by ``leaf``."""
+    """Convert the tree to a filter, converting words and phrases by ``leaf``."""
     match node:
         case Word() | Phrase() | Expression():
             return leaf(node)
@@ -94,7 +94,7 @@ def to_filter(node: Node, leaf: Leaf) -> Filter | None:
 
 
 def text_filter(leaf: Word | Phrase | Expression) -> Filter:
-    """Return the filter for what a text has; a word with a final ``*`` is a prefix."""
+    """Return the filter for a text; a final ``*`` makes a word a prefix."""
     if isinstance(leaf, Expression):
         return Matches(leaf.text)
     return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)

@@ -1,4 +1,4 @@
-"""The words of a query without their order, by which one is the same as another, and notes pinned to them."""
+"""The unordered words of a query, which identify equal queries, and the notes pinned to them."""
 
 import re
 
@@ -11,20 +11,22 @@ PIN = "pin"
 
 
 def words_of(text: str) -> str:
-    """Return the words of a query, folded and in the order of the alphabet, without stop words unless there
-    are no others: the same for every query that says the same with the same words."""
+    """Return the folded, sorted words of a query, without stop words unless there are no others.
+
+    Queries that say the same with the same words give the same result.
+    """
     words = set(re.findall(r"\w+", fold(text)))
     return " ".join(sorted(words - STOP_WORDS or words))
 
 
 def pinned_name(text: str) -> str:
-    """Return the name that notes pinned to a query have among all names; no title and no alias is like it."""
+    """Return the internal name of notes pinned to a query; no title or alias can equal it."""
     words = words_of(text)
     return f"{PIN}\x1f{words}" if words else ""
 
 
 def pinned_names(properties: JSON) -> set[str]:
-    """Return the names of a note by the queries that it is pinned to."""
+    """Return the internal names of a note for the queries that it is pinned to."""
     value = properties.get(PIN)
     values = value if isinstance(value, list) else [value]
     return {pinned_name(str(each)) for each in values if isinstance(each, str | int | float)}
