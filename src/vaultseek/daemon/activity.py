@@ -1,4 +1,4 @@
-"""The activity of an open vault: its state, those notified of it, and how many notes have changed."""
+"""The activity of an open vault: its state, its listeners, and the number of changed notes."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class ActivityReporter:
     """Sets the activity of an open vault, on the event loop.
 
-    ``notify`` is called with the paths of changed notes, and with none when only the state has changed.
+    ``notify`` is called with the paths of changed notes, or with none if only the state changed.
     """
 
     def __init__(self, vault: OpenVault, notify: Callable[[list[str]], None]) -> None:
@@ -24,7 +24,7 @@ class ActivityReporter:
         self._logged = ""
 
     def set_state(self, state: str, reason: Reason | None) -> None:
-        """Set the state of the indexing, as ``index/status`` names it."""
+        """Set the state of the indexing, as named by ``index/status``."""
         activity = self._vault.activity
         if state in ("ready", "polling"):
             self._logged = ""
@@ -33,12 +33,12 @@ class ActivityReporter:
             self.notify([])
 
     def set_embed_problem(self, problem: Reason | None) -> None:
-        """Set what prevents the storing of vectors, or None."""
+        """Set the reason that prevents storing vectors, or None."""
         self._vault.activity = replace(self._vault.activity, embed_problem=problem)
         self.notify([])
 
     def report_failure(self, error: Exception) -> None:
-        """Set the state after an error of the indexing; log the same error once until it is over."""
+        """Set the state after an indexing error; log the same error only once until it is over."""
         if paths.is_disk_full(error):
             reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
             self.set_state("disk_full", reason)
@@ -52,7 +52,7 @@ class ActivityReporter:
 
 
 class ChangedNotes:
-    """The number of changes of notes since a vault was opened, and since it was judged last."""
+    """The number of note changes since a vault was opened, and since its language was last judged."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -60,12 +60,13 @@ class ChangedNotes:
         self._judged_at: int | None = None
 
     def add(self, count: int) -> None:
-        """Count the changes of a scan or a save, which may be none."""
+        """Count the changes of a scan or a save, possibly none."""
         self._count += count
         self._changed.set()
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
-        """Return ``pause`` seconds after the first scan, then after ``share`` of the notes have changed."""
+        """Wait ``pause`` seconds after the first scan, and later until ``share`` of the notes have
+        changed."""
         while True:
             await self._changed.wait()
             self._changed.clear()

@@ -1,4 +1,4 @@
-"""The vaults that could not be opened: the reason, and retries."""
+"""Vaults that could not be opened, with their reasons and retries."""
 
 import asyncio
 import contextlib
@@ -22,18 +22,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FailedVault:
-    """A vault that could not be opened, and why."""
+    """A vault that could not be opened, with the reason."""
 
     options: VaultOptions
     reason: Reason
 
     @property
     def state(self) -> str:
-        """The state of the vault, as ``index/status`` names it."""
+        """The state of the vault, as named by ``index/status``."""
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
 
     def status(self) -> VaultStatus:
-        """Return the status of the vault, in which nothing is indexed."""
+        """Return the status of the vault, without anything indexed."""
         lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
         return VaultStatus(
             name=self.options.name,
@@ -50,7 +50,7 @@ class FailedVault:
 
 
 class FailedVaults:
-    """The vaults that could not be opened, by folder. ``open`` opens one, and reports failures by ``add``."""
+    """Vaults that could not be opened, by folder. ``open`` opens one, reporting failures with ``add``."""
 
     def __init__(self, open: Callable[[VaultOptions], Awaitable[Any]]) -> None:
         self._open = open

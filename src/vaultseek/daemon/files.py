@@ -1,4 +1,4 @@
-"""The queue of files to be read after the notes, in parts that are short enough to wait for."""
+"""The queue of files to read after the notes, in parts that are short enough to wait for."""
 
 import asyncio
 import time
@@ -12,14 +12,14 @@ from vaultseek.content.kinds import LINKING_TURN, is_markdown, turn
 from vaultseek.daemon.scans import Extent
 
 PART_SECONDS = 1.0
-"""Time that reading a part should take, because a note that is saved meanwhile waits for it."""
+"""Target seconds for reading a part, because a note saved during it must wait."""
 MOST_FILES = 256
 
 
 class FileQueue:
-    """The files of a vault other than notes that are still to be read, pictures last.
+    """The waiting files of a vault other than notes, pictures last.
 
-    One whose reader was killed is retried once after all others, by itself.
+    A file whose reader was killed is retried once, alone, after all others.
     """
 
     def __init__(self) -> None:
@@ -32,18 +32,18 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the files of which none waits; one that is retried later counts only for all."""
+        """Return the extent without waiting files; a file to retry later counts only for the full extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)
         return Extent.LINKING if first is None or turn(first) > LINKING_TURN else Extent.NOTES
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
-        """Return (files read, all files), given ``done`` of ``total`` in the part that is being read."""
+        """Return (files read, all files), given ``done`` of ``total`` in the current part."""
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Return the changes without the files to read, which are queued; removed files leave the queue."""
+        """Return the changes without the files to read, which are queued; deleted files leave the queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
             self._later.pop(path, None)
@@ -56,7 +56,7 @@ class FileQueue:
         return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
 
     def next(self) -> tuple[str, ...]:
-        """Take the files that are read next, after ``pause``."""
+        """Take the files to read next, after ``pause``."""
         part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
             self._paths.pop(path, None)
@@ -76,16 +76,16 @@ class FileQueue:
         self._later |= dict.fromkeys(paths, due)
 
     def requeue(self, part: Sequence[str]) -> None:
-        """Return files of ``next`` to the front, because something else comes first."""
+        """Return files from ``next`` to the front of the queue, because something else comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
-        """Choose the size of the next part by the duration of the last one."""
+        """Choose the size of the next part from the duration of the last one."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0
 
     def clear(self) -> None:
-        """Forget all files; a comparison of the vault finds them again."""
+        """Remove all files; a comparison of the vault finds them again."""
         self._paths.clear()
         self._later.clear()
         self._done = 0
@@ -94,8 +94,8 @@ class FileQueue:
 class FilePreparation:
     """Extracts the texts of files, a part at a time, while the writer does other work.
 
-    ``prepare`` reads the files at some paths, and returns those to try once more; it runs in a thread, for
-    minutes if there is OCR.
+    ``prepare`` reads the files at some paths, and returns those to retry once; it runs in a thread, for
+    minutes with OCR.
     """
 
     def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:
@@ -103,9 +103,9 @@ class FilePreparation:
         self._current: tuple[tuple[str, ...], asyncio.Task[Set[str]]] | None = None
 
     async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
-        """Return once the texts of ``part`` can be indexed, with the paths to retry.
+        """Wait until the texts of ``part`` can be indexed; return the paths to retry.
 
-        None if ``other`` ends before.
+        Returns None if ``other`` ends first.
         """
         while True:
             if self._current is None:
@@ -118,5 +118,5 @@ class FilePreparation:
                 return None
             self._current = None
             if prepared == part:
-                # An error comes again where the file is indexed, and is reported there.
+                # An error recurs where the file is indexed, and is reported there.
                 return task.result() if task.exception() is None else frozenset()

@@ -1,4 +1,4 @@
-"""A folder of notes as the source of an open vault: watch, settle, reconcile, index, embed."""
+"""A folder of notes as the source of an open vault: watch, settle, compare, index, embed."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing
 
 UNREAD_NOTES_TOLERATED = 20
-"""Unread notes above which an answer says that it may be incomplete."""
+"""Number of unread notes above which an answer reports that it may be incomplete."""
 LARGE_NOTES = 2_000
 START_SECONDS = 0.5
-"""Pause before a known vault of so many notes is loaded, which would hold up the first searches: these are
-answered from the index as it is."""
+"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches, which are
+answered from the existing index."""
 ENGINE_SECONDS = 0.5
-"""Longest wait for an engine to have a change before clients are notified of it."""
+"""Maximum seconds to wait for an engine to have a change before clients are notified of it."""
 
 
 class FolderSource:
@@ -58,11 +58,11 @@ class FolderSource:
         self._files = FileQueue()
         self._preparation = FilePreparation(vault.indexer.prepare)
         self._failures = 0
-        self._requested = asyncio.Event()  # a scan, by a client, since the last one began
-        self._unchanged_notes = 0  # that the last comparison of everything did not want to be read
+        self._requested = asyncio.Event()  # a scan requested by a client since the last one began
+        self._unchanged_notes = 0  # files that the last full comparison did not have to read
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Begin the indexing, and yield its tasks with their names."""
+        """Start the indexing; yield its tasks with their names."""
         vault, maintenance = self._vault, self._maintenance
         vault.activity = Activity("indexing")
         yield self._follow, "follow"
@@ -104,10 +104,11 @@ class FolderSource:
         return self._watch.missing_seconds
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Return when everything that was on disk at the moment of the call is indexed.
+        """Wait until everything that was on disk at the time of the call is indexed.
 
-        With ``accept_loss`` notes are removed from the index even if most of them are gone. Files beyond the
-        ``extent`` are not waited for, and without all of them no engine. Raises VaultMissing or Unavailable.
+        With ``accept_loss``, notes are removed from the index even if most of them are missing. Files beyond
+        the ``extent`` are not waited for, nor is an engine unless the extent is full. Raises VaultMissing or
+        Unavailable.
         """
         await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, extent=extent)
         files = extent is Extent.ALL
@@ -136,13 +137,13 @@ class FolderSource:
         with contextlib.suppress(Cancelled):
             while not await self._load():
                 await asyncio.sleep(pause_after(self._failures))
-            # Watch before the first scan, so that no change falls between.
+            # Watch before the first scan, so that no change is missed in between.
             await self._watch.start()
             self._watch.request_rescan("the vault was opened")
             while True:
                 hints = self._loop.create_task(self._watch.next_batch())
                 try:
-                    # Files may take long to read: a note that is saved meanwhile comes first.
+                    # Files may take long to read, so a note saved in the meantime comes first.
                     while self._files and not hints.done():
                         await self._read_files(hints)
                     batch = await hints
@@ -154,7 +155,7 @@ class FolderSource:
         try:
             await self._process(batch)
             await self._load_graph()
-            if not self._files:  # else they may be what fails
+            if not self._files:  # otherwise these may be what fails
                 self._failures = 0
         except VaultMissing as error:
             self._reporter.set_state("vault_missing", Reason.of(error))
@@ -165,7 +166,7 @@ class FolderSource:
             await self._retry_later(error, batch)
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
-        """Read some of the files that wait, for about a second, or none if a change comes first."""
+        """Read some of the waiting files, for about a second, or none if a change comes first."""
         await asyncio.wait((hints,), timeout=self._files.pause())
         if hints.done():
             return
@@ -191,7 +192,7 @@ class FolderSource:
 
     async def _load(self) -> bool:
         try:
-            # Of a new vault the first answers, by word, must not wait until NetworkX is imported.
+            # The first keyword answers of a new vault must not wait for the import of NetworkX.
             await self._vault.in_writer(partial(self._vault.indexer.load, graph=not self._scans.is_new))
         except Cancelled:
             raise
@@ -217,7 +218,7 @@ class FolderSource:
         if (self._state == "vault_missing" and not whole) or await self._looks_unmounted(
             changes, whole=whole
         ):
-            # Only a comparison of everything shows that the vault is complete again.
+            # Only a full comparison shows that the vault is complete again.
             await self._apply(self._files.defer(replace(changes, removed=(), attachments_removed=())))
         else:
             await self._apply(self._files.defer(changes))
@@ -243,9 +244,9 @@ class FolderSource:
         return changes
 
     async def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
-        """True if most notes are gone at once: only the user can say that they were deleted.
+        """True if most notes disappeared at once, so that only the user can confirm their deletion.
 
-        ``whole``: everything was compared, which the user waits for who has said so.
+        ``whole``: a full comparison, confirmed by a waiting user.
         """
         vault = self._vault
         accepted = whole and self._scans.accepts_loss
@@ -263,7 +264,7 @@ class FolderSource:
 
     async def _apply(self, changes: Changes) -> None:
         vault = self._vault
-        # The event loop alone sets the activity.
+        # Only the event loop sets the activity.
         changed = await vault.in_writer(
             vault.indexer.apply,
             changes,
@@ -287,9 +288,9 @@ class FolderSource:
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure and request a rescan: what was not indexed still differs from the ledger.
+        """Report the failure and request a rescan; whatever was not indexed still differs from the ledger.
 
-        A client's request ends the pause before it, since whoever has mended the cause waits for the result.
+        A client's request ends the pause, since whoever fixed the cause is waiting for the result.
         """
         self._failures += 1
         self._reporter.report_failure(error)

@@ -1,4 +1,4 @@
-"""The watch on a vault's folder: hints of what changed, and requests for rescans."""
+"""The watch on a vault's folder: hints about changes, and requests for rescans."""
 
 import asyncio
 import os
@@ -12,18 +12,18 @@ from vaultseek.content.files.settle import Hints
 from vaultseek.content.files.watch import Watcher
 
 LIVENESS_SECONDS = 2.0
-"""Interval at which the watcher and the vault's folder are checked."""
+"""Seconds between checks of the watcher and the vault's folder."""
 POLL_SECONDS = 5.0
-"""Shortest rescan interval where changes cannot be watched, or while the vault counts as missing."""
+"""Minimum rescan interval in seconds if changes cannot be watched, or while the vault is missing."""
 POLL_SHARE = 20
-"""Rescans that repeat may take one part in this many of the time."""
+"""Repeated rescans may take one part in this many of the time."""
 
 
 class FolderWatch:
     """The watcher of one folder and the hints that it collects.
 
-    ``is_missing`` returns true while the vault counts as missing, ``rescan_seconds`` is the rescan interval
-    where changes can be watched.
+    ``is_missing`` returns True while the vault counts as missing; ``rescan_seconds`` is the rescan interval
+    if changes can be watched.
     """
 
     def __init__(self, root: Path, is_missing: Callable[[], bool], rescan_seconds: float) -> None:
@@ -42,12 +42,12 @@ class FolderWatch:
         self._closed_folders: frozenset[str] = frozenset()
 
     async def start(self) -> None:
-        """Begin to watch, or begin anew."""
+        """Start or restart watching."""
         await self._watch_again()
         self._poll_reason = self._watcher.poll_reason
 
     async def stop(self) -> None:
-        """Stop watching for good; returns when the threads have ended, those of a start in progress, too."""
+        """Stop watching permanently; return when the threads have ended, even of a start in progress."""
         self._is_stopped = True
         await asyncio.to_thread(self._restart)
 
@@ -57,21 +57,22 @@ class FolderWatch:
         self._scan_seconds = self._last_scan - began
 
     def add_unreadable(self, folders: Iterable[str]) -> None:
-        """Add folders that could not be listed: they are not watched before their permissions change."""
+        """Add folders that could not be listed, and are not watched until their permissions change."""
         self._closed_folders |= {folder for folder in folders if not self._may_enter(folder)}
 
     @property
     def poll_reason(self) -> str | None:
-        """The reason for comparing often, because changes may go unnoticed; None if all of it is watched."""
+        """The reason for frequent comparisons, because changes may go unnoticed; None if all of it is
+        watched."""
         return self._watcher.poll_reason
 
     @property
     def missing_seconds(self) -> float:
-        """Seconds for which the folder has been missing, as far as ``check`` has seen."""
+        """Seconds for which ``check`` has found the folder missing."""
         return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
 
     async def check(self) -> None:
-        """Request a rescan when changes may have been lost, and at the rescan interval anyway. Never ends."""
+        """Request rescans when changes may have been lost, and at the rescan interval. Never ends."""
         last_scan = time.monotonic()
         while True:
             previous = time.monotonic()
@@ -114,7 +115,7 @@ class FolderWatch:
         await asyncio.to_thread(self._restart)
 
     def _restart(self) -> None:
-        # A thread goes on if the task that waits for it is cancelled.
+        # A thread continues if the task that waits for it is cancelled.
         with self._watching:
             self._watcher.stop()
             if not self._is_stopped:

@@ -1,4 +1,4 @@
-"""Keep an open vault up to date with its source, and its index small and sound."""
+"""Tasks that keep an open vault in sync with its source, and its index small and sound."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
 NAMES_SECONDS = 1.0
-"""Pause before the names are read for completion, which would hold up the first searches."""
+"""Seconds before the names are read for completion, which would delay the first searches."""
 Source = FolderSource | ReplicaSource | PausedSource
 """The source of an open vault, chosen when it is opened."""
 
@@ -33,9 +33,9 @@ Source = FolderSource | ReplicaSource | PausedSource
 class VaultFollower:
     """The tasks that keep one open vault up to date, and their progress.
 
-    ``on_progress`` is called on the event loop with the paths of changed notes, and with none when only the
-    progress or the state has changed; ``on_damage`` when the ledger is damaged, so that the vault has to be
-    opened again.
+    ``on_progress`` is called on the event loop with the paths of changed notes, or with none if only the
+    progress or state changed; ``on_damage`` is called when the ledger is damaged and the vault must be
+    reopened.
     """
 
     def __init__(
@@ -55,7 +55,8 @@ class VaultFollower:
         self._backlog = Backlog(vault, worker, self._scans)
         self.changed_notes = ChangedNotes()
         self.waiting_clients = 0
-        """Clients that wait until everything is embedded, so that the vault must not be opened again."""
+        """Number of clients waiting until everything is embedded, during which the vault must not be
+        reopened."""
         self.structure = VaultStructure()
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
@@ -78,7 +79,7 @@ class VaultFollower:
         return FolderSource(vault, reporter, self._scans, self._backlog, self.maintenance, self.changed_notes)
 
     def start(self) -> None:
-        """Start the tasks. Searches can be answered already; the first scan follows."""
+        """Start the tasks. Searches can already be answered; the first scan follows."""
         engine = self.vault.engine
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
@@ -90,7 +91,7 @@ class VaultFollower:
             self._spawn(work, name)
 
     async def close(self) -> None:
-        """Stop all tasks and close the vault; the index is kept as far as it is."""
+        """Stop all tasks and close the vault; the index is kept as it is."""
         self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()
@@ -100,7 +101,7 @@ class VaultFollower:
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
     def expect_close(self, ending: VaultseekError) -> None:
-        """Note that the vault is about to be closed; clients that wait get the error ``ending``."""
+        """Record that the vault is about to be closed; waiting clients get the error ``ending``."""
         self._scans.ending = ending
 
     def keep_names_ranked(self) -> None:
@@ -112,7 +113,7 @@ class VaultFollower:
         self._ranking_names = True
         try:
             await asyncio.sleep(pause)
-            with suppress(Unavailable):  # of a searcher, which is tried again when something changes
+            with suppress(Unavailable):  # a searcher's ledger; it is retried when something changes
                 await asyncio.to_thread(self.completer.prepare)
         finally:
             self._ranking_names = False
@@ -126,7 +127,7 @@ class VaultFollower:
 
     @property
     def pending(self) -> int:
-        """Notes not yet read plus vectors not yet stored."""
+        """Number of notes not yet read plus vectors not yet stored."""
         return self._backlog.count
 
     def status(self) -> VaultStatus:
@@ -134,7 +135,7 @@ class VaultFollower:
         vault, ledger, options = self.vault, self.vault.ledger, self.vault.options
         try:
             computed, problems = ledger.vectors.embeddings_computed(), ledger.problems.all()
-        except Unavailable:  # the ledger of a searcher is where the engine is
+        except Unavailable:  # a searcher's ledger is where the engine is
             computed, problems = 0, []
         return VaultStatus(
             name=options.name,
@@ -172,7 +173,7 @@ class VaultFollower:
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _sync_engine(self) -> None:
-        """Retry the sync of an engine that did not answer, until it has all that the ledger has."""
+        """Retry the sync of an engine that did not answer, until it has everything in the ledger."""
         while True:
             await asyncio.sleep(RETRY_SECONDS)
             await self.vault.in_writer(self.vault.indexer.sync_again)
@@ -195,7 +196,7 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
     state = worker.state
     semantic_up = vault.embedding.ready and state.status == "ready"
     unready = Reason("being_built", "the vectors are not ready yet")
-    away = None  # what is known of an engine without asking it
+    away = None  # what is known about an engine without contacting it
     if vault.engine.outage is not None:
         away = Reason.of(vault.engine.outage)
     elif vault.activity.state == "shard_missing":

@@ -16,18 +16,18 @@ from vaultseek.engines.port import Engine
 from vaultseek.errors import VaultseekError
 
 STOP_SECONDS = 2.0
-"""Longest wait for an engine when a vault is closed."""
+"""Maximum seconds to wait for an engine when a vault is closed."""
 
 CHECK_SECONDS = 1.0
-"""Interval at which the state of the vault is checked."""
+"""Seconds between checks of the vault's state."""
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
-"""Threads of their own, because an engine may take long to answer."""
+"""Separate threads, because an engine may take long to answer."""
 
 
 class HeartbeatWriter:
-    """Writes the lag of the shard behind its folder, for searchers, as a task."""
+    """A task that writes the shard's lag behind its folder, for searchers."""
 
     def __init__(self, vault: OpenVault, engine: Engine) -> None:
         self._vault = vault
@@ -36,7 +36,7 @@ class HeartbeatWriter:
         self._reached = False
 
     async def run(self) -> None:
-        """Write the heartbeat at its interval and soon after it has changed, for ever."""
+        """Write the heartbeat at its interval and soon after changes. Never ends."""
         written, due = None, 0.0
         while True:
             beat = self._beat()
@@ -46,7 +46,7 @@ class HeartbeatWriter:
             await asyncio.sleep(CHECK_SECONDS)
 
     async def write_stopped(self) -> None:
-        """Write that the indexer stops, if the engine answered before."""
+        """Write that the indexer is stopping, if the engine answered before."""
         if self._reached:
             beat = replace(self._beat(), state=STOPPED, reason=None)
             with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""The vaults of a daemon, and which of them a request means."""
+"""The vaults of a daemon, and the choice of the one that a request means."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -18,9 +18,9 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 @dataclass(frozen=True, slots=True)
 class KnownVaults:
-    """The vaults of the settings, and the open ones, which requests may have named by their folders.
+    """The vaults of the settings, and open ones that requests may have named by their folders.
 
-    Those at ``paused`` are not followed. ``is_searcher`` is true if they are copies of shards.
+    Vaults at ``paused`` are not followed. ``is_searcher`` is True if they are copies of shards.
     """
 
     settings: Settings
@@ -34,7 +34,7 @@ class KnownVaults:
         return names | {vault.root: vault.name for vault in self.opened}
 
     def named(self, name: str, folder: str | None) -> VaultOptions:
-        """Return the vault of that name, else the one at that path, which may begin in ``folder``.
+        """Return the vault with that name, or at that path, which may be relative to ``folder``.
 
         Raises UsageError or VaultMissing.
         """
@@ -57,7 +57,7 @@ class KnownVaults:
         return self.at(path)
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the vault around ``folder``, else the only vault. Raises UsageError."""
+        """Return the vault around ``folder``, or the only vault. Raises UsageError."""
         here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
@@ -73,7 +73,7 @@ class KnownVaults:
         raise UsageError(f"which vault? {self.choices()}")
 
     def at(self, path: Path) -> VaultOptions:
-        """Return the vault at a path, which may be a new one. Raises UsageError if none can be there."""
+        """Return the vault at a path, which may be a new one. Raises UsageError if it cannot be a vault."""
         root = Path(os.path.realpath(path))
         for entry in self.settings.vaults:
             if entry.path == root:
@@ -93,7 +93,7 @@ class KnownVaults:
         return [self._configured(entry) for entry in self.settings.vaults]
 
     def choices(self) -> str:
-        """Return how to name one of the vaults, for a message."""
+        """Return advice on how to name one of the vaults, for a message."""
         if known := self.names():
             names = ", ".join(known.values())
             more = "" if self.is_searcher else ", or add one: vaultseek vault add DIR"
@@ -103,7 +103,7 @@ class KnownVaults:
         return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
 
     def free_name(self, root: Path) -> str:
-        """Return a name for the vault at ``root``, with a number added if another vault has that name."""
+        """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
         name = vault_name(root)
         used = {entry.name.casefold() for entry in self.settings.vaults}
         used |= {vault.name.casefold() for vault in self.opened if vault.root != root}
@@ -141,7 +141,8 @@ def _similar(name: str, known: Iterable[str]) -> str:
 
 
 def check_vault_folder(root: Path) -> None:
-    """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
+    """Raise UsageError if ``root`` belongs to the system or to this program, or contains the home
+    directory."""
     reason = paths.unsuitable_vault_reason(root)
     if reason is not None:
         raise UsageError(f"{root} {reason}; use the folder of your notes")

@@ -46,20 +46,20 @@ from vaultseek.settings.watch import SettingsFile
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
-"""Name of the file beside the log that a crash in native code is written to."""
+"""Name of the file next to the log to which a crash in native code is written."""
 DAEMON_PORT = "daemon.tcp"
-"""The name among the addresses of the port for clients of this machine, which has none in the settings."""
+"""Name, among the addresses, of the port for clients on this machine; it is not in the settings."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
-"""Switch interval of threads. A search takes a few milliseconds, so Python's default of 5 would double that
-while notes are indexed."""
+"""Thread switch interval in seconds. A search takes a few milliseconds, which Python's default of 5 ms would
+double while notes are indexed."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
-"""Thresholds of the garbage collector. A search creates some thousand objects and no cycles; Python's default
-of 700 would interrupt it several times, and now and then traverse everything that is cached."""
+"""Thresholds of the garbage collector. A search creates thousands of objects and no cycles; Python's default
+of 700 would interrupt it several times, and sometimes traverse everything that is cached."""
 OPEN_FILES = 65_536
-"""Most open files that the daemon asks the system for."""
+"""Maximum open files that the daemon requests from the system."""
 READY_SECONDS = 10.0
-"""Seconds to wait for the daemon's own socket to answer before the log says that it is not ready."""
+"""Seconds to wait for the daemon's own socket before logging that it does not answer."""
 
 log = logging.getLogger("vaultseek")
 
@@ -67,7 +67,7 @@ log = logging.getLogger("vaultseek")
 def serve(config_path: Path | None = None, role: Role = "all") -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
-    Raises ConfigError for wrong settings and AlreadyRunning if another daemon has the socket.
+    Raises ConfigError for wrong settings and AlreadyRunning if another daemon uses the socket.
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -77,12 +77,12 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     settings = file.read()
     check_role(role, settings)
     raise_file_limit()
-    os.chdir("/")  # so that the folder it was started in can be unmounted
+    os.chdir("/")  # so that the folder in which it was started can be unmounted
     _start_log()
     report_crashes(paths.state_directory() / CRASH_FILE)
     if os.geteuid() == 0:
         log.warning("started as root, so it can read every file; start it as the owner of the notes")
-    paths.private_directory(paths.data_directory())  # before anything below it is trusted
+    paths.private_directory(paths.data_directory())  # before trusting anything below it
     endpoint = Endpoint.open()
     try:
         return asyncio.run(_run(file, settings, endpoint, manager, role))
@@ -91,9 +91,9 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
 
 
 def raise_file_limit() -> None:
-    """Allow this process as many open files as it may have.
+    """Raise the limit of open files as far as the system allows.
 
-    Some systems give it 1,024, and a searcher of fifty shards needs more.
+    Some systems set it to 1,024, and a searcher of fifty shards needs more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
@@ -143,9 +143,9 @@ async def _run(
 async def _loopback(
     beside: Path, server: Server, addresses: dict[str, str | None], *, enabled: bool
 ) -> AsyncIterator[None]:
-    """Also accept clients with the token on a loopback port; go on without it if it cannot be opened.
+    """Also accept clients with the token on a loopback port; continue without it if it cannot be opened.
 
-    The reason for that is noted in ``addresses``.
+    The reason is then recorded in ``addresses``.
     """
     try:
         port = LoopbackPort.open(beside) if enabled else None
@@ -180,7 +180,7 @@ async def _authenticated(
 async def _team(
     settings: TeamSettings, server: Server, methods: Methods, metrics: Metrics | None
 ) -> AsyncIterator[None]:
-    """Accept clients with a token of the settings, and serve metrics; go on without what cannot be opened."""
+    """Accept clients with a token, and serve metrics; continue without addresses that cannot be opened."""
     of_clients = partial(_team_server, server, methods.verifier)
     async with contextlib.AsyncExitStack() as servers:
         await servers.enter_async_context(_open_address(settings.listen, of_clients, methods.addresses))
@@ -196,7 +196,7 @@ async def _open_address(
     serve_at: Callable[[str, int], contextlib.AbstractAsyncContextManager[None]],
     addresses: dict[str, str | None],
 ) -> AsyncIterator[None]:
-    """Serve at an address of the settings; note in ``addresses`` why that cannot be, or None, and go on."""
+    """Serve at an address of the settings; record in ``addresses`` why that fails, or None, and continue."""
     async with contextlib.AsyncExitStack() as stack:
         if (address := address_of(text)) is not None:
             try:
@@ -235,7 +235,7 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended already
+    with contextlib.suppress(RuntimeError):  # the loop is closed, so it has already ended
         loop.call_soon_threadsafe(callback)
 
 
@@ -248,7 +248,7 @@ def _cut_off(endpoint: Endpoint) -> None:
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
-    """Make socket and lock again when they were removed; stop when something else has taken their place."""
+    """Recreate socket and lock when they are removed; stop when something else has replaced them."""
     serving = []
     while True:
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
@@ -266,7 +266,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
 
 
 async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
-    """Report to the service manager that the socket answers, and from then on the status."""
+    """Tell the service manager that the socket answers, and from then on the status."""
     while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
         log.warning("the socket %s does not answer yet", endpoint.path)
         await asyncio.sleep(SOCKET_CHECK_SECONDS)

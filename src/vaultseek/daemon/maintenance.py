@@ -1,4 +1,4 @@
-"""Keep the files of a vault's index small, free of deleted text, and sound."""
+"""Maintenance of a vault's index files: small, free of deleted text, and undamaged."""
 
 import asyncio
 import logging
@@ -11,16 +11,16 @@ from vaultseek.daemon import folder_watch
 from vaultseek.errors import Busy, IndexDamaged
 
 COMPACT_SECONDS = 86_400.0
-"""Interval at which remains of deleted text are removed from the files of the index."""
+"""Seconds between removals of deleted text from the index files."""
 COMPACT_POLL_SECONDS = 600.0
 
 log = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Merging, compacting and checking of the index of one open vault, beside searches and saves.
+    """Merges, compacts and checks the index of an open vault during searches and saves.
 
-    ``changed`` is set after each change of the keyword index, whose segments may need merging then.
+    ``changed`` is set after each change of the keyword index, whose segments may then need merging.
     """
 
     def __init__(self, vault: OpenVault) -> None:
@@ -28,7 +28,7 @@ class Maintenance:
         self.changed = asyncio.Event()
 
     async def merge_segments(self) -> None:
-        """Merge segments of the keyword index after each change, for ever."""
+        """Merge segments of the keyword index after each change. Never ends."""
         while True:
             await self.changed.wait()
             self.changed.clear()
@@ -39,7 +39,7 @@ class Maintenance:
                 log.warning("merging the keyword index of %s: %s", self._vault.name, error)
 
     async def compact(self) -> None:
-        """Remove remains of deleted text from the keyword index and the ledger, and outdated vectors.
+        """Remove deleted text from the keyword index and the ledger, and outdated vectors.
 
         Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
         """
@@ -52,7 +52,7 @@ class Maintenance:
             raise Busy(f"another program reads the index of {vault.name}; try again")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
-        """Compact the index once a day if it has changed and ``has_time``, for ever."""
+        """Compact the index once a day if it has changed and ``has_time``. Never ends."""
         ledger = self._vault.ledger
         while True:
             compacted, revision = await asyncio.to_thread(ledger.compacted)
@@ -68,6 +68,6 @@ class Maintenance:
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
 
     async def wait_for_damage(self) -> None:
-        """Return once the ledger is damaged. SQLite may not notice that its file is gone or replaced."""
+        """Wait until the ledger is damaged. SQLite may not notice that its file was removed or replaced."""
         while await asyncio.to_thread(self._vault.ledger.is_sound):
             await asyncio.sleep(folder_watch.LIVENESS_SECONDS)

@@ -12,11 +12,11 @@ from vaultseek.errors import Unavailable, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticWorker
 
 FIRST_SCAN_SECONDS = 0.8
-"""Longest wait of searches for the first scan of a new vault, from when it was opened."""
+"""Maximum seconds that searches wait for the first scan of a new vault after it was opened."""
 
 
 class Extent(IntEnum):
-    """The files of a scan: the notes, all but PDFs and pictures, or every file."""
+    """The files of a scan: the notes, all except PDFs and pictures, or every file."""
 
     NOTES = 0
     LINKING = 1
@@ -24,21 +24,21 @@ class Extent(IntEnum):
 
 
 class Scans:
-    """The scans that have begun and ended since a vault was opened.
+    """The scans begun and completed since a vault was opened.
 
-    ``was_indexed`` is true if the vault had an index before, ``is_done`` if there will be no scan.
+    ``was_indexed`` is True if the vault had an index before, ``is_done`` if there will be no scan.
     """
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
         self.accepts_loss = False
-        """True if a client has confirmed that missing notes were deleted, until the next scan."""
+        """True if a client has confirmed, until the next scan, that missing notes were deleted."""
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
         self._begun = int(is_done)
         self._ended_scans = [self._begun] * len(Extent)
-        """The last scan all of whose files are indexed, for each extent."""
+        """The last scan whose files are all indexed, for each extent."""
         self.ending: VaultseekError | None = None
-        """The error of clients that wait when the vault is closed, if there is more to say than that."""
+        """The error for clients that wait while the vault is closed, if it should be a specific one."""
         self._is_closed = False
         self._ended = asyncio.Condition()
 
@@ -48,30 +48,30 @@ class Scans:
         return not self._was_indexed and not self._ended_scans[Extent.ALL]
 
     def begin(self) -> None:
-        """Note that a scan begins: it sees everything that is on disk now."""
+        """Record the beginning of a scan, which sees everything currently on disk."""
         self._begun += 1
 
     async def finish(self, extent: Extent = Extent.ALL) -> None:
-        """Note that what the last scan found is indexed up to this extent."""
+        """Record that the files of the last scan are indexed up to this extent."""
         async with self._ended:
             self._ended_scans[: extent + 1] = [self._begun] * (extent + 1)
             self._ended.notify_all()
 
     async def close(self) -> None:
-        """End every wait, because the vault is being closed."""
+        """End all waiting, because the vault is being closed."""
         async with self._ended:
             self._is_closed = True
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Raise ``ending``, or Unavailable, if the vault of this name was closed while a client waited."""
+        """Raise ``ending``, or Unavailable, if the vault with this name was closed while a client waited."""
         if self._is_closed:
             raise self.ending or Unavailable(f"{name} has been closed; try again")
 
     async def wait_for_next(
         self, request: Callable[[], None], *, accept_loss: bool, extent: Extent = Extent.ALL
     ) -> None:
-        """Call ``request`` to ask for a scan, and return when one that begins from now on has ended.
+        """Call ``request`` to request a scan, and wait until a scan that begins after now has ended.
 
         Files beyond the ``extent`` are not waited for.
         """
@@ -82,13 +82,13 @@ class Scans:
             await self._ended.wait_for(lambda: self._is_closed or self._ended_scans[extent] >= target)
 
     async def wait_if_new(self) -> None:
-        """Wait a moment for the first scan of a vault without an index; a long one is not waited for."""
+        """Wait briefly for the first scan of a vault without an index."""
         left = self._opened + FIRST_SCAN_SECONDS - time.monotonic()
         if not self._was_indexed and left > 0:
             await self.wait_for_first(left)
 
     async def wait_for_first(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
+        """Wait up to ``seconds`` for the first scan since the vault was opened; return True if it is done."""
         if self._ended_scans[Extent.ALL]:
             return True
         async with self._ended:
@@ -102,7 +102,7 @@ EMBED_POLL_SECONDS = 0.05
 
 
 class Backlog:
-    """The work that is left until the index of a vault is up to date."""
+    """The remaining work until the index of a vault is up to date."""
 
     def __init__(self, vault: OpenVault, worker: SemanticWorker, scans: Scans) -> None:
         self._vault = vault
@@ -111,11 +111,11 @@ class Backlog:
 
     @property
     def count(self) -> int:
-        """Notes not yet read plus vectors not yet stored."""
+        """Number of notes not yet read plus vectors not yet stored."""
         return self._vault.activity.pending(self._vault.ledger.counts())
 
     def waiting_reason(self) -> Reason | None:
-        """Return why the index cannot be completed now, or None."""
+        """Return why the index currently cannot be completed, or None."""
         vault, state = self._vault, self._worker.state
         if vault.activity.embed_problem is not None:
             return vault.activity.embed_problem
@@ -125,25 +125,25 @@ class Backlog:
         return behind if behind is not None and behind.code == "behind" else None
 
     def is_empty(self) -> bool:
-        """True if everything is read and embedded, so that there is time for the concept vocabulary."""
+        """True if everything is read and embedded, which leaves time for the concept vocabulary."""
         reason = self._vault.keyword_reason() or self._vault.semantic_reason()
         return reason is None and self._is_read() and not self.count
 
     def is_idle(self) -> bool:
-        """True if nothing is left, or only texts that cannot be embedded now."""
+        """True if nothing is left, or only texts that currently cannot be embedded."""
         return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
 
     async def wait_until_embedded(self) -> None:
-        """Return when every vector is stored and searchable, and an engine has all notes.
+        """Wait until every vector is stored and searchable, and an engine has all notes.
 
-        Raises WorkerUnavailable if the model cannot be used or nothing has moved for long, or Unavailable.
+        Raises WorkerUnavailable if the model is unusable or there is no progress for long, or Unavailable.
         """
         vault, advance = self._vault, Advance(self._vault)
-        vault.embedding.retry.set()  # the client may have repaired the cause
+        vault.embedding.retry.set()  # the client may have fixed the cause
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous
-            # They take places of others among the nearest. At a searcher the indexer deletes them.
+            # They would displace others among the nearest. For a searcher, the indexer deletes them.
             or (vault.replica is None and vault.embedding.has_orphans)
             or vault.semantic_reason() is not None
             or vault.keyword_reason() is not None
@@ -164,7 +164,7 @@ class Backlog:
         advance.check(reason.text if reason else "the index is not complete")
 
     def is_at_work(self) -> bool:
-        """True while something is done that has limits of its own, and may show no progress for long."""
+        """True during work that has limits of its own and may show no progress for long."""
         vault, worker = self._vault, self._worker.state
         is_computing = self.waiting_reason() is None and worker.doing
         is_starting = worker.status == "starting" and not worker.in_vain

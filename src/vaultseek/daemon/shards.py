@@ -1,4 +1,4 @@
-"""The vaults of a searcher: the shards that indexers elsewhere keep in an engine."""
+"""The vaults of a searcher: shards that indexers elsewhere maintain in an engine."""
 
 import json
 import logging
@@ -19,12 +19,12 @@ from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings, VaultSettings
 
 Role = Literal["index", "search", "all"]
-"""The work of a daemon: to index, to search what others have indexed in an engine, or both for its vaults."""
+"""The role of a daemon: to index, to search what others indexed in an engine, or both for its vaults."""
 SHARD_SECONDS = 30.0
-"""Interval at which shards are listed."""
+"""Seconds between listings of the shards."""
 _changing = threading.Lock()
 _SHARD = re.compile(r"[\w-][\w.-]{0,199}")
-"""Names of shards that are valid names of folders."""
+"""Shard names that are valid folder names."""
 _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
@@ -39,9 +39,9 @@ def check_role(role: Role, settings: Settings) -> None:
 
 
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
-    """Return the settings with the engine's shards as vaults, and those that it had before.
+    """Return the settings with the engine's shards as vaults, including former ones.
 
-    And why there may be others now: the engine does not say; or None.
+    The second result is the reason, if the engine does not answer, why there may be others now; or None.
     """
     engine = settings.index.engine
     known, problem = ({}, None) if engine is None else _all_shards(engine)
@@ -51,12 +51,12 @@ def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
 
 
 def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
-    """Return the options of the shard for the vault at ``root``; it is named after the folder."""
+    """Return the options of the shard for the vault at ``root``, whose folder is named after it."""
     return None if engine is None else replace(engine, shard=root.name)
 
 
 def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned: bool) -> None:
-    """Forget a shard that the engine has no longer; with ``drop`` delete one there that its indexer has left.
+    """Forget a shard that is no longer in the engine; with ``drop``, delete one abandoned by its indexer.
 
     Raises UsageError, or Unavailable.
     """
@@ -82,7 +82,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
 
 
 def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | None]:
-    """Return the names of vaults by shard, also of those that the engine had before: they are missing now."""
+    """Return vault names by shard, including shards that the engine had before and are now missing."""
     with _changing:
         before = _remembered_shards(engine)
         try:
@@ -124,7 +124,7 @@ def _folder() -> Path:
 
 
 def _vault(name: str, shard: str) -> VaultSettings:
-    """Return the vault of a shard; the name in the engine may not be a valid one."""
+    """Return the vault of a shard; its name in the engine may be invalid."""
     for each in (name, shard):
         with suppress(ValidationError):
             return VaultSettings(name=each, path=_folder() / shard)

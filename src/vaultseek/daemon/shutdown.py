@@ -1,7 +1,7 @@
 """Shutdown of the daemon within a time limit, and the report of a crash by the next daemon.
 
-Whatever is committed survives a kill at any moment, so what does not end by itself is killed, and the next
-start continues from there.
+Committed data survives a kill at any moment, so whatever does not end by itself is killed, and the next start
+continues from there.
 """
 
 import faulthandler
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 STOP_SECONDS = 1.5
-"""Time to end by itself: to answer clients, to finish a commit, to close files."""
+"""Seconds allowed for answering clients, finishing a commit and closing files."""
 CRASH_CHARS = 4_000
-"""Characters of the report of a crash that are logged."""
+"""Maximum characters of a crash report that are logged."""
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Shutdown:
     def handle_signals(self, stop: Callable[[], None]) -> None:
         """On SIGTERM and SIGINT, start the timer and call ``stop``, in another thread. Main thread only.
 
-        The signals are read by a thread of their own: the event loop may be busy.
+        A separate thread reads the signals, because the event loop may be busy.
         """
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -59,7 +59,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def report_crashes(file: Path) -> None:
-    """Log the crash of the previous daemon, if ``file`` has one, and write that of this daemon to it.
+    """Log the previous daemon's crash from ``file``, if any, and record this daemon's crash there.
 
     A thread that reads a mapped file which was truncated crashes the process. Nothing is lost, and the next
     command starts another daemon.
@@ -70,6 +70,6 @@ def report_crashes(file: Path) -> None:
     except OSError as error:
         log.warning("a crash could not be reported: %s", error)
         return
-    faulthandler.enable(descriptor)  # the descriptor stays open as long as the process
+    faulthandler.enable(descriptor)  # the descriptor stays open for the life of the process
     if text:
         log.error("the previous daemon crashed; nothing is lost; please report this:\n%s", text)

@@ -1,4 +1,4 @@
-"""Sources of an open vault other than a folder, which is in ``folder_source``."""
+"""Sources of an open vault other than a folder, for which see ``folder_source``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from vaultseek.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
-"""Interval at which a searcher checks whether a shard has changed."""
+"""Seconds between a searcher's checks whether a shard has changed."""
 
 
 class Source:
-    """The source of an open vault: it has no folder that could be missing, and nothing to stop."""
+    """A source without a folder that could be missing and without anything to stop."""
 
     def degraded_reason(self) -> Reason | None:
         """Return why an answer may miss changes of notes, or None."""
@@ -41,13 +41,13 @@ class Source:
 
 
 class PausedSource(Source):
-    """No source: searches use the index as it is, and another engine gets its vectors."""
+    """A paused source: searches use the existing index, and another engine gets its vectors."""
 
     def __init__(self, vault: OpenVault) -> None:
         self._vault = vault
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Set the activity of the vault, and yield the tasks that keep it up to date with their names."""
+        """Set the activity of the vault, and yield its maintenance tasks with their names."""
         self._vault.activity = Activity("paused", self._vault.options.paused_reason)
         yield self._serve, "serve"
 
@@ -63,7 +63,7 @@ class PausedSource(Source):
         embedding = self._vault.embedding
         await self._vault.in_writer(self._vault.indexer.load)
         while True:
-            embedding.wake.clear()  # first: what a search finds damaged meanwhile must not be missed
+            embedding.wake.clear()  # first, so that damage found by a search in the meantime is not missed
             try:
                 try:
                     await embedding.copy()
@@ -75,7 +75,7 @@ class PausedSource(Source):
 
 
 class ReplicaSource(Source):
-    """A shard of an engine in place of a folder: each refresh counts as a scan."""
+    """A shard of an engine instead of a folder; each refresh counts as a scan."""
 
     def __init__(
         self, vault: OpenVault, replica: SearchedShard, scans: Scans, reporter: ActivityReporter
@@ -85,7 +85,7 @@ class ReplicaSource(Source):
         self._scans = scans
         self._reporter = reporter
         self._is_loaded = False
-        """True while names and links are those of the ledger."""
+        """True while names and links match the ledger."""
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
         """Yield the task that follows the shard, with its name."""
@@ -104,7 +104,7 @@ class ReplicaSource(Source):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Show what is new in the shard, or report why that fails."""
+        """Apply new changes of the shard, or raise the reason why that fails."""
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:
             changed = await vault.in_writer(replica.step)
@@ -119,7 +119,7 @@ class ReplicaSource(Source):
             is_gone = error.cause == "vault_missing"
             text = f"its shard is missing: {error}" if is_gone else str(error)
             reporter.set_state("shard_missing", Reason("behind", text))
-        except Exception as error:  # such as a full disk, of which the ledger has an error of its own
+        except Exception as error:  # e.g. a full disk; the ledger reports that itself
             reporter.report_failure(error)
         else:
             if changed:

@@ -1,7 +1,7 @@
-"""Report the daemon's status to the service manager, by the notification protocol of systemd, sd_notify(3).
+"""Status reports to the service manager, by systemd's notification protocol, sd_notify(3).
 
-Messages are lines of ``NAME=value`` in one datagram to the socket that ``$NOTIFY_SOCKET`` names. Without that
-variable every call does nothing.
+Messages are lines of ``NAME=value`` in one datagram to the socket in ``$NOTIFY_SOCKET``. Without that
+variable, every call does nothing.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Self
 
 WATCHDOG_SHARE = 0.4
-"""A keep-alive is sent after this share of the watchdog's interval."""
+"""Share of the watchdog's interval after which a keep-alive is sent."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
-"""The longest time between two reports, so that the status shown is no older."""
+"""Maximum seconds between two reports, so that the displayed status is not older."""
 
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 class ServiceManager:
     """The service manager that started this daemon.
 
-    ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if there is none.
+    ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if missing.
     ``watchdog`` is the interval in seconds at which it expects a keep-alive; None for never.
     """
 
@@ -36,7 +36,8 @@ class ServiceManager:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the one that the environment names. Removes the variables: they are not for children."""
+        """Return the service manager in the environment, and remove its variables, which are not for
+        children."""
         address, microseconds, pid = (os.environ.pop(name, "") for name in _VARIABLES)
         if address[:1] not in ("/", "@"):
             return cls()
@@ -56,7 +57,7 @@ class ServiceManager:
     async def keep_reporting(self, status: Callable[[], str]) -> None:
         """Send keep-alives and the ``status`` until cancelled.
 
-        A hanging event loop sends nothing, which the watchdog notices.
+        If the event loop hangs, nothing is sent, and the watchdog notices.
         """
         if self._address is None:
             return

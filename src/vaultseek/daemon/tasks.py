@@ -1,4 +1,4 @@
-"""Tasks in the background that continue after an error, and the pauses before another attempt."""
+"""Background tasks that continue after an error, and the pauses between attempts."""
 
 import asyncio
 import logging
@@ -9,21 +9,22 @@ from typing import Any
 from vaultseek.base.limits import WORKER_BACKOFF_SECONDS
 
 RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
-"""Pauses before a vault is opened or indexed again after a failure; the last one repeats."""
+"""Pauses in seconds before a failed vault is opened or indexed again; the last one repeats."""
 STABLE_SECONDS = 60.0
-"""Time after which a failure of a task does not count as one in a row."""
+"""Seconds after which another failure of a task counts as the first."""
 
 log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def pause_after(failures: int, pauses: Sequence[float] = RETRIES_SECONDS) -> float:
-    """Return the seconds to wait after so many failures in a row, 1 or more."""
+    """Return the seconds to wait after this many consecutive failures, at least 1."""
     return pauses[min(failures, len(pauses)) - 1]
 
 
 async def keep_running(work: Work, name: str) -> None:
-    """Run ``work`` until it ends by itself, and again after a pause if it fails; log the same error once."""
+    """Run ``work`` until it ends by itself, restarting it after a pause if it fails; log an error
+    only once."""
     failures = 0
     logged = ""
     while True:

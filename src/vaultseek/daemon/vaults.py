@@ -1,4 +1,4 @@
-"""The open vaults of this daemon: opening, closing and healing them."""
+"""The open vaults of the daemon: opening, closing and repairing them."""
 
 import asyncio
 import contextlib
@@ -25,25 +25,25 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
 
 LANGUAGE_SECONDS = 2.0
-"""Time between a change of notes and judging the language of their vault."""
+"""Seconds between a change of notes and judging the language of their vault."""
 LANGUAGE_CHANGED_SHARE = 0.1
-"""Share of notes that have to change before the language of a vault is judged again."""
+"""Share of notes that must change before the language of a vault is judged again."""
 MISSING_SECONDS = 300.0
-"""Close an unconfigured vault after its folder has been missing this many seconds."""
+"""Seconds after which an unconfigured vault with a missing folder is closed."""
 CLOSE_SECONDS = 1.5
-"""Longest wait for a vault that is being closed; what is left is done in the background."""
+"""Maximum seconds to wait for a vault to close; the rest is done in the background."""
 
 HEALED_SECONDS = 60.0
-"""Time after which a replaced ledger counts as sound."""
+"""Seconds after which a replaced ledger counts as sound."""
 
 log = logging.getLogger(__name__)
 
 OnRename = Callable[[Path, Path, str], bool]
-"""Function that gets the former and the present folder of a vault and its name; false if the index stays."""
+"""Function of the former and current folder of a vault and its name; returns False if the index stays."""
 
 
 class VaultRegistry:
-    """The configured vaults, and folders that a request named; each is opened once and followed."""
+    """The configured vaults, and folders named by requests; each is opened once and followed."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class VaultRegistry:
         self._closing: dict[Path, asyncio.Task[None]] = {}
         self._healing: dict[Path, asyncio.Task[None]] = {}
         self._healed: dict[Path, tuple[int, float]] = {}
-        """Number of times in a row that the ledger of a vault was replaced, and the last time."""
+        """Number of consecutive replacements of a vault's ledger, and the time of the last one."""
         self._failed = FailedVaults(self._open)
         self._configuring = asyncio.Lock()
-        """Held while settings are applied: who goes on with the present ones must not undo newer ones."""
+        """Held while settings are applied, so that a task with old settings cannot overwrite new ones."""
         self.shards_problem: Unavailable | None = None
-        """The reason why a searcher could not ask the engine for its shards when it last did; or None."""
+        """The reason why a searcher's last listing of the engine's shards failed; or None."""
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
@@ -79,39 +79,40 @@ class VaultRegistry:
 
     @property
     def is_searcher(self) -> bool:
-        """True if the vaults are copies of shards, which others index."""
+        """True if the vaults are copies of shards indexed elsewhere."""
         return self._role == "search"
 
     @property
     def worker(self) -> SemanticWorker:
-        """The worker of the first vault, or the usual one if none is open."""
+        """The worker of the first vault, or the default one if none is open."""
         if followers := self.followers:
             return followers[0].worker
         return self._models.pool.worker(self._models.choice.main)
 
     @property
     def followers(self) -> list[VaultFollower]:
-        """The open vaults: those of the settings in their order, then the others as they were opened."""
+        """The open vaults: configured ones in the order of the settings, then others in the order of
+        opening."""
         order = {entry.path: number for number, entry in enumerate(self.settings.vaults)}
         followers = self._followers.values()
         return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))
 
     @property
     def failed(self) -> list[FailedVault]:
-        """The vaults of the settings that could not be opened and are retried."""
+        """The configured vaults that could not be opened and are retried."""
         return self._failed.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
-        """Open the vaults of ``settings``; close those that it no longer names or whose options changed.
+        """Open the vaults of ``settings``; close vaults that were removed from it or whose options changed.
 
-        The vaults at ``paused`` are opened, but not followed. One that cannot be opened does not concern the
-        others; it is tried again later.
+        The vaults at ``paused`` are opened, but not followed. A vault that fails to open is retried later and
+        does not block the others.
         """
         async with self._configuring:
             await self._open_configured(settings, paused)
 
     async def look_for_shards(self) -> None:
-        """Open and close a searcher's vaults by the shards that there are now."""
+        """Open and close a searcher's vaults according to the current shards."""
         async with self._configuring:
             await self._open_configured(self.settings, self._paused)
 
@@ -134,7 +135,7 @@ class VaultRegistry:
         for follower in self.followers:
             options = follower.vault.options
             has_moved = options.engine != engines.get(options.root, settings.index.engine)
-            # Who may see the configured vault of that name would see this one.
+            # Access rights are by name, so this vault would inherit the other's.
             has_lost_name = options.root not in engines and options.name.casefold() in names
             if has_moved or has_lost_name or options.paused != (options.root in paused):
                 await self.close_vault(options.root)
@@ -143,7 +144,7 @@ class VaultRegistry:
         await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def check_engine(self, root: Path) -> None:
-        """Raise Unavailable if the index of a vault cannot be deleted because its engine is away."""
+        """Raise Unavailable if a vault's index cannot be deleted because its engine does not answer."""
         engine = self.settings.index.engine
         if engine is not None:
             from vaultseek.engines.administration import check_reachable
@@ -151,9 +152,9 @@ class VaultRegistry:
             await asyncio.to_thread(check_reachable, engine, paths.vault_data_directory(root))
 
     async def forget_shard(self, root: Path, *, drop: bool) -> bool:
-        """Forget a searcher's vault, and with ``drop`` its shard; return false if this is no searcher.
+        """Forget a searcher's vault, and with ``drop`` its shard; return False if this is not a searcher.
 
-        Raises UsageError if an indexer keeps the shard, or Unavailable.
+        Raises UsageError if an indexer maintains the shard, or Unavailable.
         """
         engine = self.settings.index.engine
         if not self.is_searcher or engine is None:
@@ -168,34 +169,34 @@ class VaultRegistry:
         return True
 
     async def follow_shards(self) -> None:
-        """Open and close a searcher's vaults as shards come and go; return at once in another role."""
+        """Open and close a searcher's vaults as shards come and go; return at once in other roles."""
         while self.is_searcher:
             await asyncio.sleep(SHARD_SECONDS)
             with contextlib.suppress(VaultseekError):
                 await self.look_for_shards()
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
-        """Return the vault that a request names, by name or folder, else the one around its ``folder``.
+        """Return the vault that a request names, by name or folder, or the one around its ``folder``.
 
-        Raises UsageError if that is none or could be several, VaultMissing if its folder is missing,
-        Unavailable if it cannot be opened, or a searcher could ask for no shard.
+        Raises UsageError if no vault or several match, VaultMissing if its folder is missing, Unavailable if
+        it cannot be opened or a searcher cannot list the shards.
         """
         await self.close_missing()
         return await self._open(self.options_of(vault, folder))
 
     def options_of(self, vault: str | None, folder: str | None) -> VaultOptions:
-        """Return the options of the vault that a request names, open or not. Raises as ``find`` does."""
+        """Return the options of the vault that a request names, open or not. Raises as ``find``."""
         known = self._known()
         self._check_shards(known)
         try:
             return known.named(vault, folder) if vault else known.around(folder)
-        except (OSError, RuntimeError, ValueError):  # a name too long, a NUL, an unknown user in ~user
+        except (OSError, RuntimeError, ValueError):  # too long a name, a NUL, an unknown user in ~user
             raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {known.choices()}") from None
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
         """Return the configured vaults and the open ones by name, or why one cannot be opened.
 
-        Raises UsageError if there is none, Unavailable if a searcher could ask for none.
+        Raises UsageError if there is none, Unavailable if a searcher cannot list the shards.
         """
         await self.close_missing()
         known = self._known()
@@ -212,7 +213,7 @@ class VaultRegistry:
         return vaults
 
     async def close_missing(self) -> None:
-        """Close unconfigured vaults whose folders have been missing for long; their indexes are kept."""
+        """Close unconfigured vaults whose folders have been missing for long; keep their indexes."""
         configured = {entry.path for entry in self.settings.vaults}
         for follower in self.followers:
             root = follower.vault.options.root
@@ -222,9 +223,9 @@ class VaultRegistry:
                 await self.close_vault(root)
 
     async def close_vault(self, root: Path, *, delete_index: bool = False) -> None:
-        """Close the vault at ``root`` if it is open, or about to be; then delete its index if so wanted.
+        """Close the vault at ``root`` if it is open or being opened; then delete its index if requested.
 
-        Returns after ``CLOSE_SECONDS`` at most. The rest is done in the background, before the next opening.
+        Returns after at most ``CLOSE_SECONDS``. The rest is done in the background, before the next opening.
         """
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
@@ -267,7 +268,7 @@ class VaultRegistry:
         if engine is not None and not self.is_searcher:
             from vaultseek.engines.administration import drop_shard
 
-            drop_shard(engine, directory)  # first: the folder has the name of the shard
+            drop_shard(engine, directory)  # first, because the folder has the name of the shard
         shutil.rmtree(directory, ignore_errors=True)
 
     def _closed(self, root: Path, task: asyncio.Task[None]) -> None:
@@ -277,7 +278,7 @@ class VaultRegistry:
             log.error("closing %s failed", root, exc_info=error)
 
     def stop_indexing(self) -> None:
-        """Have the indexing of all vaults end soon, because they are about to be closed."""
+        """Let the indexing of all vaults end soon, because they are about to be closed."""
         for follower in self._followers.values():
             follower.vault.indexer.stop()
 
@@ -292,9 +293,9 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen the vaults with damaged ledgers, which replaces the ledgers; return when they are open.
+        """Reopen vaults with damaged ledgers, which replaces the ledgers; return when they are open.
 
-        Returns false if there was nothing to wait for.
+        Returns False if there was nothing to repair.
         """
         for follower in self.followers:
             if not follower.vault.ledger.is_sound():
@@ -331,7 +332,7 @@ class VaultRegistry:
                 await self._open(options)
 
     def free_name(self, root: Path) -> str:
-        """Return a name for the vault at ``root``, with a number added if another vault has that name."""
+        """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
         return self._known().free_name(root)
 
     def _check_shards(self, known: KnownVaults) -> None:
@@ -345,7 +346,7 @@ class VaultRegistry:
     # -- opening ---------------------------------------------------------------------------------------
 
     async def _open(self, options: VaultOptions) -> VaultFollower:
-        """Return the open vault; requests that arrive while it is being opened share one task."""
+        """Return the open vault; concurrent requests share one opening task."""
         root = options.root
         if root in self._followers:
             return self._followers[root]
@@ -358,7 +359,7 @@ class VaultRegistry:
         return await asyncio.shield(opening)
 
     async def _start(self, options: VaultOptions, closing: asyncio.Task[None] | None) -> VaultFollower:
-        if closing is not None:  # it is opened again, with another model for example
+        if closing is not None:  # it is reopened, for example with another model
             await asyncio.wait([closing])
         try:
             if not self.is_searcher:
@@ -371,7 +372,7 @@ class VaultRegistry:
         return follower
 
     async def _follow_rename(self, options: VaultOptions) -> None:
-        """If the vault was at another path before, take over its index and its place among the vaults."""
+        """If the vault had another path before, take over its index and its place among the vaults."""
         former = await asyncio.to_thread(former_root, options.root)
         if former is None:
             return
@@ -414,9 +415,9 @@ class VaultRegistry:
     # -- language --------------------------------------------------------------------------------------
 
     async def _judge_language(self, follower: VaultFollower, directory: Path) -> None:
-        """Detect the language of the vault's notes, at first and whenever many have changed.
+        """Detect the language of the vault's notes, initially and whenever many have changed.
 
-        If another model suits it better, the vault is reopened with that.
+        If another model suits it better, reopen the vault with that model.
         """
         vault = follower.vault
         while True:

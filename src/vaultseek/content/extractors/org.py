@@ -65,7 +65,7 @@ def _heading(node: OrgNode) -> Heading:
 
 
 def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:
-    """Yield the edits that turn a line into displayed text: without stars, with links and emphasis as text."""
+    """Yield the edits that turn a line into displayed text: no stars, links and emphasis as text."""
     if is_heading:
         yield Edit(0, len(line) - len(line.lstrip("*").lstrip()))
     for match in _MARKUP.finditer(line):

@@ -1,4 +1,4 @@
-"""The handlers of the protocol's methods: parameters in, an answer out."""
+"""Handlers of the protocol's methods, from parameters to answers."""
 
 import asyncio
 import os
@@ -52,10 +52,11 @@ class Methods:
         metrics: Metrics | None = None,
         role: Role = "all",
     ) -> None:
-        """``metrics`` counts the requests, if they are wanted."""
+        """``metrics`` counts the requests, if enabled."""
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses of a team's server and the daemon's port, and why one cannot be used, or None."""
+        """The addresses of a team's server and the daemon's port, with the reason if one cannot be used, or
+        None."""
         self._file = file
         self._registry = registry
         self._socket = socket
@@ -98,13 +99,13 @@ class Methods:
         return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
 
     async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
-        """End the daemon after this answer."""
+        """Stop the daemon after this answer."""
         self.stop.set()
         return {}
 
     async def schema(self, call: Nothing, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
-        from vaultseek.protocol.messages.check import schemas  # the types of answers take long to read
+        from vaultseek.protocol.messages.check import schemas  # reading the types of answers takes long
 
         return await asyncio.to_thread(schemas)
 
@@ -113,7 +114,7 @@ class Methods:
     ) -> Handler:
         """Return a handler that reads the parameters as ``kind``.
 
-        It answers again if it meets a damaged ledger, each time that is replaced.
+        If the ledger is damaged, it answers again after each replacement.
         """
 
         async def answer(params: JSON, context: RequestContext) -> Any:
@@ -153,7 +154,8 @@ class Methods:
         return await self._views.find_several(call.vaults, call.cwd)
 
     async def _hidden_from_agents(self) -> tuple[str, ...]:
-        """Return what is hidden from agents now. Raises ConfigError: wrong settings may hide too little."""
+        """Return what is currently hidden from agents. Raises ConfigError, as wrong settings may hide too
+        little."""
         await self._vaults.follow_settings()
         return self._registry.settings.agents.hide
 

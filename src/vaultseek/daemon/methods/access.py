@@ -21,19 +21,19 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import NoteRow
 
 Handlers = Mapping[str, tuple[type[Nothing], Callable[[Any, RequestContext], Awaitable[JSON]]]]
-"""Handlers by method name, each with the type that its parameters are read as."""
+"""Handlers by method name, each with the type of its parameters."""
 
 VaultHandlers = dict[str, tuple[type[VaultParams], Callable[[SeenFollower, Any], Awaitable[JSON]]]]
-"""Handlers that need no more than the vault a request refers to; its name is added to their answers."""
+"""Handlers that need only the vault of a request; its name is added to their answers."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
-"""A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
+"""Function that returns the vault of a request. Raises UsageError, VaultMissing or ConfigError."""
 FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
-"""A function that returns the vaults a request names, or every one, by name, or why one cannot be opened.
-Raises UsageError if there is none, VaultMissing or ConfigError."""
+"""Function that returns the requested vaults, or all vaults, by name, or why one cannot be opened. Raises
+UsageError if there is none, VaultMissing or ConfigError."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:
-    """Return the follower of the whole vault. Raises Forbidden for a client that sees a part."""
+    """Return the follower of the whole vault. Raises Forbidden for a client that may see only a part."""
     if isinstance(follower, VaultFollower):
         return follower
     raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only a part")
@@ -69,7 +69,7 @@ def _suggestion(names: Sequence[str]) -> str:
 
 
 async def graph_of(follower: SeenFollower) -> Graph:
-    """Return the link graph, which is waited for a moment. Raises Unavailable if it is not built then."""
+    """Return the link graph, waiting for it briefly. Raises Unavailable if it is not built by then."""
     if follower.vault.graph is None:
         await follower.wait_for_first_scan(limits.REFRESH_SECONDS)
     if follower.vault.graph is None:
@@ -87,17 +87,17 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
 
 
 def about_vault(vault: SearchedVault, answer: JSON) -> JSON:
-    """Return ``answer`` with the vault that it is about."""
+    """Return ``answer`` with the vault that it describes."""
     return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
 def about_note(row: NoteRow, answer: JSON) -> JSON:
-    """Return ``answer`` with the note that it is about."""
+    """Return ``answer`` with the note that it describes."""
     return {"path": row.path, "title": row.title, "file_name": row.other_name, **answer}
 
 
 def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
-    """Return ``answer`` with the reason in ``partial`` why it may not cover all notes, if there is one."""
+    """Return ``answer``, with the reason in ``partial`` if it may not cover all notes."""
     if degraded is not None:
         answer["partial"].append({"lane": "vault", **degraded.as_json()})
     return answer
@@ -112,7 +112,7 @@ async def progress_reported(
 ) -> AsyncIterator[None]:
     """Send ``index/progress`` to the client, if ``wanted``, until the context is left.
 
-    Without ``vectors`` the progress is that of the notes alone.
+    Without ``vectors``, only the progress of the notes is reported.
     """
     reporting = asyncio.create_task(_report(follower, context, vectors)) if wanted else None
     try:

@@ -1,4 +1,4 @@
-"""RPC methods about the link graph: the neighbours of a note, and the structure of the whole."""
+"""RPC methods about the link graph: the neighbours of a note, and the overall structure."""
 
 import asyncio
 import time

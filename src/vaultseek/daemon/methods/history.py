@@ -1,4 +1,4 @@
-"""RPC methods about the notes that were opened from searches."""
+"""RPC methods about notes opened from searches."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ class HistoryMethods:
         return about_vault(vault, {**answer, "learn": self._settings().search.learn})
 
     async def forget(self, call: ForgetParams, context: RequestContext) -> JSON:
-        """Delete the rows of a query, else those of a note; without either, all."""
+        """Delete the rows of a query, or of a note; without either, delete all rows."""
         follower = whole(await self._find(call))
         vault = follower.vault
         forget = vault.ledger.opens.forget
@@ -74,12 +74,12 @@ class HistoryMethods:
         return about_vault(vault, {"forgotten": forgotten})
 
     def _words(self, query: str) -> str:
-        """Return the words that a query ranks by."""
+        """Return the words by which a query ranks."""
         return parse_with_fields(with_saved_searches(query, self._settings().searches), {}).rank_text
 
 
 async def _meaning(text: str, vault: OpenVault) -> Meaning | None:
-    """Return the vector of a query, or None if there is none now."""
+    """Return the vector of a query, or None if it is currently unavailable."""
     if not text or vault.semantic_reason(text) or vault.unsupported_language_reason(text):
         return None
     with contextlib.suppress(Unavailable, IndexDamaged, TimeoutError):

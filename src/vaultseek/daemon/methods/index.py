@@ -31,7 +31,7 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.settings.engine import EMBEDDED
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
-"""A function that adds an open vault to the vaults of this user; false if it is one already."""
+"""A function that adds an open vault to the user's vaults; returns False if it is already one."""
 
 
 class IndexMethods:
@@ -82,14 +82,14 @@ class IndexMethods:
             return [], failed
 
     async def refresh(self, call: params.RefreshParams, context: RequestContext) -> JSON:
-        """Rescan the vault; answer when that is done."""
+        """Rescan the vault; answer when it is done."""
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
     async def wait(self, call: params.WaitParams, context: RequestContext) -> JSON:
-        """Answer when everything that is on disk now is indexed and embedded."""
+        """Answer when everything currently on disk is indexed and embedded."""
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         follower.waiting_clients += 1
@@ -180,11 +180,11 @@ INDEX_METHODS: VaultHandlers = {
     "index/texts": (params.TextsParams, _texts),
     "index/vectors": (params.VectorsParams, _vectors),
 }
-"""Handlers of ``index/…`` that need a vault alone."""
+"""Handlers of ``index/…`` that need only a vault."""
 
 
 def _check_model(follower: VaultFollower) -> None:
-    """Raise Unavailable if no cluster can embed with the model of the vault, or the notes are elsewhere."""
+    """Raise Unavailable if a cluster cannot embed with the vault's model, or the notes are elsewhere."""
     vault = follower.vault
     folder_of(vault, "a cluster")
     model = vault.spaces.models.main
@@ -199,7 +199,7 @@ def _check_model(follower: VaultFollower) -> None:
 
 
 def _vector(text: str) -> Vectors:
-    """Return the vector written in base64; an empty one, which fits no model, if it cannot be read."""
+    """Return the vector from base64; if it is unreadable, an empty one, which fits no model."""
     try:
         return np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(np.float32)
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""RPC methods about links that are being written, and about renaming their targets."""
+"""RPC methods about links in text being written, and about renaming link targets."""
 
 import asyncio
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ async def _mentioned(follower: SeenFollower, call: params.MentionedParams) -> JS
 async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     follower = whole(follower)
     folder_of(follower.vault, "renaming")
-    await follower.rescan(extent=Extent.LINKING)  # a link that was saved a moment ago has to follow, too
+    await follower.rescan(extent=Extent.LINKING)  # a link saved a moment ago must also follow
     row = None if call.note is None else await find_note(call.note, follower)
     return await asyncio.to_thread(_proposed, call, follower.vault, row)
 

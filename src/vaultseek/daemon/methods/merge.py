@@ -1,6 +1,6 @@
-"""Answers of several vaults to one query as one list.
+"""Merging of several vaults' answers to one query into one list.
 
-Scores of two vaults cannot be compared: in each, the best note has 1. Certainties can.
+Scores of two vaults cannot be compared, because the best note of each has 1. Certainties can.
 """
 
 from collections.abc import Collection, Sequence
@@ -30,8 +30,8 @@ _OF_A_VAULT = (
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     """Return the first ``limit`` results of all answers, at least one, each with its vault.
 
-    The most certain come first; of filters alone, which have a ``total``, the last modified. Words that only
-    stand in for those of the query are as certain as a weak answer where another vault has the query's own.
+    The most certain come first; for filters only, which have a ``total``, the last modified. Matches of
+    similar words count as weak if another vault has the query's own words.
     """
     has_words = any(
         answer["results"] and not (answer.get("weak") or answer.get("substitutes")) for answer in answers
@@ -54,7 +54,7 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     return {
         "query": answers[0]["query"],
         "mode": answers[0]["mode"],
-        # Called hybrid only if each vault was searched so.
+        # Called hybrid only if every vault was searched that way.
         "search_method": min(
             {each.get("search_method", "hybrid") for each in answers} - {"hybrid"}, default="hybrid"
         ),
@@ -71,17 +71,17 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
-    """Return the modification times that put a vault's results in its order, where an opened note may be
-    before later ones."""
+    """Return the modification times that define a vault's order of results, in which an opened note may
+    precede later ones."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
-    """Return how the query was understood, with the remarks of all answers, then those of single vaults.
+    """Return how the query was interpreted, with the remarks of all answers, then those of single vaults.
 
-    Of these only the ``shown`` ones count, if there are any.
+    Of the latter, only those of ``shown`` vaults are used, if there are any.
     """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:

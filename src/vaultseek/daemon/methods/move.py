@@ -1,4 +1,4 @@
-"""RPC method ``index/move``: the vaults go to another engine, which is then compared with the former one."""
+"""RPC method ``index/move``: moving the vaults to another engine and comparing it with the former one."""
 
 import asyncio
 import random
@@ -29,14 +29,14 @@ from vaultseek.settings.watch import SettingsFile
 
 POLL_SECONDS = 0.2
 SEARCHES, FEWEST_SEARCHES = 20, 5
-"""Searches that are compared before and after a move, and the fewest of each vault if there are several."""
+"""Searches compared before and after a move, and the minimum per vault if there are several."""
 SEARCH_WORDS, LEAST_CHARS = 3, 4
-"""Words of a search, and letters of each."""
+"""Words in a search, and minimum letters of each."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Share of the first notes that the same searches have to find again."""
+"""Minimum share of the first notes that the same searches must find again."""
 TRIES = 10
-"""Times that a search is repeated while a lane is missing."""
+"""Maximum repetitions of a search while part of it is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -45,15 +45,16 @@ class VaultBefore:
     """A vault before a move."""
 
     searches: list[tuple[str, list[str]]] = field(default_factory=list)
-    """Queries, and the first notes of each."""
+    """Queries with the first notes of each."""
     unsearched: str | None = None
-    """The reason why no searches were made."""
+    """The reason why no searches were made, or None."""
     is_second_full: bool = False
 
 
 @dataclass(frozen=True)
 class Record:
-    """The engine of an interrupted move, the one that was left, and the vaults before it by their folders."""
+    """The target engine of an interrupted move, the former engine, and the vaults before the move by
+    folder."""
 
     to: str
     former: str | None = None
@@ -64,7 +65,7 @@ _RECORD = TypeAdapter(Record)
 
 
 class MoveMethods:
-    """The handler of ``index/move``. One move runs at a time, also without the client that has begun it."""
+    """The handler of ``index/move``. One move runs at a time, even after its client has left."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class MoveMethods:
         return {"index/move": (params.MoveParams, self.move)}
 
     async def move(self, call: params.MoveParams, context: RequestContext) -> JSON:
-        """Move the vaults, or wait for the move that runs; answer when the engines are compared."""
+        """Move the vaults, or join the running move; answer when the engines have been compared."""
         if call.progress:
             self._subscribers.add(context, None)
         asked = call.to, call.uri, call.vault
@@ -158,7 +159,7 @@ class MoveMethods:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
     async def _prepare(self, root: Path, was: IndexSettings, vaults: int) -> VaultBefore:
-        """Wait until a vault is indexed, and search it; an engine that is left need not answer any more."""
+        """Wait until a vault is indexed, and search it; the former engine need not answer afterwards."""
         before = VaultBefore()
         try:
             follower = await self._registry.find(str(root), None)
@@ -175,7 +176,7 @@ class MoveMethods:
         return before
 
     async def _choose(self, index: IndexSettings, was: IndexSettings) -> None:
-        """Write the engine into the settings; restore these if the daemon cannot use it."""
+        """Write the engine into the settings; restore them if the daemon cannot use it."""
         await self._write(index)
         problems = [each.reason.text for each in self._registry.failed if each.state == "failing"]
         if self._registry.settings.index.engine != index.engine:
@@ -195,7 +196,7 @@ class MoveMethods:
     # -- after -----------------------------------------------------------------------------------------
 
     async def _compared(self, root: Path, before: VaultBefore) -> JSON:
-        """Compare an engine with the ledger, and with the searches before; fill it again if it differs."""
+        """Compare an engine with the ledger and the earlier searches; refill it if it differs."""
         vault = (await self._ready(root, before)).vault
         comparison = await compare(vault)
         if not comparison.is_same and comparison.reason is None and vault.options.folder is not None:
@@ -216,7 +217,7 @@ class MoveMethods:
         return about_vault(vault, compared)
 
     async def _ready(self, root: Path, before: VaultBefore) -> VaultFollower:
-        """Return the vault when its engine has what its ledger has. Raises Unavailable if nothing moves."""
+        """Return the vault once its engine has the ledger's content. Raises Unavailable without progress."""
         advance: Advance | None = None
         while True:
             follower = await self._registry.find(str(root), None)
@@ -241,7 +242,7 @@ def _place(index: IndexSettings) -> str:
 
 
 def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
-    """Return what the engine lacks of the ledger in words; None if it has everything that there can be."""
+    """Return what the engine lacks in words; None if it has everything possible."""
     vault, status = follower.vault, follower.status().as_json()
     words, meaning = status["lanes"]["keyword"], status["lanes"]["semantic"]
     if status["state"] not in ("ready", "polling", "paused", "vault_missing"):
@@ -259,7 +260,7 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
 
 
 def _queries(vault: OpenVault, most: int) -> list[str]:
-    """Return words of some notes, chosen at random but always the same: titles are found too easily."""
+    """Return words of some notes, chosen by a fixed random seed, because titles are found too easily."""
     source = random.Random(0)
     notes = [row[0] for row in vault.ledger.select("SELECT id FROM notes ORDER BY path")]
     queries = []
@@ -271,7 +272,7 @@ def _queries(vault: OpenVault, most: int) -> list[str]:
 
 
 async def _first_notes(vault: OpenVault, query: str) -> list[str]:
-    """Return the first notes for a query, of all lanes if these answer in time."""
+    """Return the first notes for a query, using all kinds of search if they answer in time."""
     for _ in range(TRIES):
         answer = await search(vault, query, limit=FIRST_NOTES, plain=True)
         if not any(

@@ -152,7 +152,7 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
 def _by_path(
     kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
 ) -> list[JSON]:
-    """Return completions of a part of a path, after names that contain the slash themselves."""
+    """Return completions for part of a path, after names that contain a slash themselves."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
     known = {item["path"] for item in exact}
@@ -162,7 +162,7 @@ def _by_path(
 
 
 async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
-    """Return under ``name`` the first of what ``collect`` returns in a thread, and how many there are."""
+    """Return under ``name`` the first items that ``collect`` returns in a thread, with their total number."""
     rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
 

@@ -56,9 +56,9 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
-"""Concurrent searches; as many more with a filter, which may take long."""
+"""Maximum concurrent searches; as many again with a filter, which may take long."""
 PREFIX_NAMES = 64
-"""Names with the typed prefix that are considered."""
+"""Maximum number of names with the typed prefix that are considered."""
 
 
 class SearchMethods:
@@ -81,7 +81,7 @@ class SearchMethods:
         }
 
     async def stale(self, call: StaleParams, context: RequestContext) -> JSON:
-        """List what no longer holds and was forgotten."""
+        """Return outdated notes and links that were forgotten."""
         vault = (await self._find(call)).vault
         rules, today = self._settings().search.currency.rules, present().date().isoformat()
         answer = await asyncio.to_thread(stale, vault.ledger, rules, today, call.limit)
@@ -93,10 +93,10 @@ class SearchMethods:
         return await self._answer(call, self._parsed(call), follower, context)
 
     async def search_all(self, call: AllVaultsParams, context: RequestContext) -> JSON:
-        """Answer a query by the notes of several vaults."""
+        """Answer a query from the notes of several vaults."""
         vaults = await self._several(call)
         parsed = self._parsed(call)
-        # The vaults are searched at the same time, in one turn, unless each is waited for first.
+        # The vaults are searched concurrently as one request, unless each is waited for first.
         async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
                 *(self._answer_or_fail(call, parsed, vault, context) for vault in vaults.values()),
@@ -152,7 +152,7 @@ class SearchMethods:
             degraded = follower.degraded_reason()
             answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
         if not (answer["results"] or call.typing or degraded or await follower.wait_for_first_scan(0)):
-            # The note may have been written while no daemon ran.
+            # The note may have been written while no daemon was running.
             left = context.remaining()
             seconds = limits.REFRESH_SECONDS if left is None else min(limits.REFRESH_SECONDS, left / 2)
             await follower.wait_for_first_scan(seconds)
@@ -189,7 +189,7 @@ class SearchMethods:
         return about_vault(follower.vault, {**answer, "query": call.query})
 
     async def why(self, call: WhyParams, context: RequestContext) -> JSON:
-        """Explain the rank of a note in the answer to a query, or where it dropped out."""
+        """Explain the rank of a note for a query, or where it was dropped."""
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)
@@ -198,7 +198,7 @@ class SearchMethods:
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
-        if CURRENT_GRANT.get() is not None:  # what the user opened is no business of a token
+        if CURRENT_GRANT.get() is not None:  # clients with a token do not see the user's history
             settings = settings.model_copy(update={"learn": False})
         plain = isinstance(call, SearchOptions) and call.plain
         return SearchRequest(
@@ -213,12 +213,12 @@ class SearchMethods:
         )
 
     def _saved_searches(self) -> Mapping[str, str]:
-        """Return the saved searches by name; a token has none, since an answer shows what the user wrote."""
+        """Return the saved searches by name; empty for a token, since answers show what the user wrote."""
         return self._settings().searches if CURRENT_GRANT.get() is None else {}
 
 
 def _with_aliases(answer: JSON) -> JSON:
-    """Return ``answer`` with the number of results, and with the field names that other tools use."""
+    """Return ``answer`` with the number of results, and with field names that other tools use."""
     partial = [part["lane"] for part in answer["partial"]]
     for result in answer["results"]:
         lanes = result.get("lanes")
@@ -232,9 +232,9 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the notes whose names begin with the query as it is typed, then those with its words alone.
+    """Return the notes whose names begin with the query as typed, then those that only contain its words.
 
-    Of several, those that are called so come first, then those that are opened often.
+    Exact names come first, then notes that are opened often.
     """
     texts = dict.fromkeys((parsed.request.query.strip(), parsed.query.rank_text))
     notes = [note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES)]

@@ -1,4 +1,4 @@
-"""The clients that subscribed to a vault, and the notifications that they get."""
+"""Clients that subscribed to a vault, and their notifications."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from vaultseek.daemon.methods.access import about_vault
 from vaultseek.protocol.wire.context import RequestContext
 
 NOTIFIED_PATHS = 1_000
-"""Changed notes that one notification names."""
+"""Maximum number of changed notes listed in one notification."""
 
 
 @dataclass(eq=False, slots=True)
@@ -25,7 +25,7 @@ class _Event:
 
 
 class Subscribers:
-    """The subscribed clients; events in quick succession become one notification. For one event loop."""
+    """The subscribed clients; rapid events are combined into one notification. For one event loop."""
 
     def __init__(self) -> None:
         self._subscribers: set[_Subscriber] = set()
@@ -33,7 +33,7 @@ class Subscribers:
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, context: RequestContext, root: str | None) -> None:
-        """Notify this client, once, about the vault at ``root``, or about all, until it disconnects."""
+        """Notify this client about the vault at ``root``, or about all vaults, until it disconnects."""
         if any(s.root is None for s in self._of(context)):
             return
         self.drop(context, root)
@@ -42,7 +42,7 @@ class Subscribers:
         context.on_disconnect(lambda: self._subscribers.discard(subscriber))
 
     def drop(self, context: RequestContext, root: str | None) -> None:
-        """Stop notifying this client about the vault at ``root``, unless it wants all, or about any."""
+        """Stop notifying this client about the vault at ``root``, unless it wants all, or about any vault."""
         self._subscribers.difference_update(s for s in self._of(context) if root is None or s.root == root)
 
     def _of(self, context: RequestContext) -> list[_Subscriber]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _thread = Threads(1, thread_name_prefix="table")
-"""The thread of all tables: one may read every note of a vault, and must not hold up searches."""
+"""The thread of all tables, which may read every note of a vault and must not delay searches."""
 
 
 class TableMethods:
@@ -49,7 +49,7 @@ class TableMethods:
         return {"vault/table": (TableParams, self.table)}
 
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
-        """Return the tables of a base, of a note, or of the notes that a query finds."""
+        """Return the tables of a base, of a note, or of the notes found by a query."""
         if (call.file is None) == (call.query is None):
             raise UsageError('a table needs a file or a query; give either "file" or "query"')
         follower = await self._find(call)
@@ -67,7 +67,7 @@ class TableMethods:
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
             raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
-        from vaultseek.core.tables.run import tables_of  # only here: importing it takes long
+        from vaultseek.core.tables.run import tables_of  # imported here, because it takes long
 
         vault = follower.vault
         folder = folder_of(vault, "a table of a file")
@@ -129,7 +129,7 @@ class TableMethods:
 
 
 def _budget(context: RequestContext) -> "Budget":
-    """Return the time for a table: none beyond the deadline of the request."""
+    """Return the time for a table, limited by the request's deadline."""
     from vaultseek.core.tables.scope import Budget
 
     remaining = context.remaining()
@@ -145,7 +145,7 @@ async def _path(name: str, follower: SeenFollower) -> str:
     try:
         return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
     except NotFound:
-        # After a start, or if it was just written, the file may only not have been met yet.
+        # After a start, or if it was just written, the file may not have been seen yet.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
     return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)

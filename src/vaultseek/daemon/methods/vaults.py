@@ -60,7 +60,7 @@ class VaultMethods:
             await self._apply_settings()
 
     async def follow_good_settings(self) -> None:
-        """Apply the settings if they have changed and are right; else those before them hold."""
+        """Apply changed settings if they are valid; otherwise keep the previous ones."""
         try:
             async with self._changing:
                 await self._apply_settings()
@@ -70,7 +70,7 @@ class VaultMethods:
             self._reported = str(error)
 
     async def list_vaults(self, call: params.Nothing, context: RequestContext) -> JSON:
-        """Return the vaults and the origin of each: the configuration, `vault add`, or a request."""
+        """Return the vaults with the origin of each: the configuration, `vault add`, or a request."""
         await self.follow_settings()
         await self._registry.close_missing()
         own = () if self._registry.is_searcher else self._file.registry.vaults
@@ -93,12 +93,12 @@ class VaultMethods:
         }
 
     async def add(self, call: params.AddVaultParams, context: RequestContext) -> JSON:
-        """Add a vault to the registry, which outlasts the daemon."""
+        """Add a vault to the registry, which survives the daemon."""
         vault = await self._add(call)
         return {"name": vault.name, "path": str(vault.path)}
 
     async def remember(self, follower: VaultFollower) -> bool:
-        """Add an open vault to the registry; return false if it is configured or added already."""
+        """Add an open vault to the registry; return False if it is already configured or added."""
         root = follower.vault.options.root
         if any(vault.path == root for vault in self._registry.settings.vaults):
             return False
@@ -114,7 +114,7 @@ class VaultMethods:
         return vault
 
     async def remove(self, call: params.RemoveVaultParams, context: RequestContext) -> JSON:
-        """Remove a vault from the registry, and its index if requested. Its notes are not touched.
+        """Remove a vault from the registry, and its index if requested. Never touches its notes.
 
         A searcher forgets a shard and deletes its copy.
         """
@@ -132,11 +132,11 @@ class VaultMethods:
         return {"path": str(root), "index_deleted": call.delete_index}
 
     async def pause(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
-        """Stop following a vault; searches answer from its index as it is."""
+        """Stop following a vault; searches are answered from its existing index."""
         return await self._set_paused(call, paused=True)
 
     async def resume(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
-        """Follow a vault again, and index what has changed meanwhile."""
+        """Follow a vault again, and index what changed since."""
         return await self._set_paused(call, paused=False)
 
     async def _set_paused(self, call: params.NamedVaultParams, *, paused: bool) -> JSON:
@@ -155,9 +155,9 @@ class VaultMethods:
             )
 
     async def _apply_settings(self) -> None:
-        if not self._file.has_changed():  # asked before every request, for which a thread would cost more
+        if not self._file.has_changed():  # called before every request, so a thread would cost more
             return
-        # Who asked may go meanwhile, but what was read is applied.
+        # The client may disconnect; the settings are applied anyway.
         self._applying = asyncio.create_task(self._read_and_apply())
         await asyncio.shield(self._applying)
 
@@ -218,7 +218,7 @@ class VaultMethods:
 def _existing_folder(name: str) -> Path:
     if not name.isprintable():
         raise UsageError(f"{quote(name)} has control characters in its name; rename that folder first")
-    # is_file fails for a name too long and in a closed folder, expanduser for an unknown user in ~user
+    # is_file fails for too long names and in closed folders, expanduser for an unknown user in ~user
     with contextlib.suppress(OSError, RuntimeError, ValueError):
         folder = Path(name).expanduser()
         if folder.is_file():

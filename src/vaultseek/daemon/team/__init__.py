@@ -1,1 +1,1 @@
-"""The server of a team: access rights, quotas, the audit log, and metrics."""
+"""A team's server: access rights, quotas, audit log and metrics."""

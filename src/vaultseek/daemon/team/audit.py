@@ -1,4 +1,4 @@
-"""The audit log: a line of JSON for each request with a token, and no text of queries unless asked for."""
+"""The audit log: a JSON line for each request with a token, without query texts unless enabled."""
 
 import json
 import logging
@@ -13,20 +13,20 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 
 AUDIT_FILES = 20
-"""Full files that are kept beside the one that is written."""
+"""Number of full files that are kept in addition to the current one."""
 
 log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Writes to ``file``, which only the user can read, and to a new one when it is full."""
+    """Writes to ``file``, readable by the user only, and to a new file when it is full."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self._handler: logging.handlers.RotatingFileHandler | None = None
 
     def write(self, entry: JSON, query: str | None = None) -> None:
-        """Write a line with the time and the ``entry``, and with the ``query`` if that is wanted."""
+        """Write a line with the time and the ``entry``, and with the ``query`` if enabled."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, **entry, **({} if query is None else {"query": query[: limits.QUERY_CHARS]})}
         record = logging.LogRecord("audit", logging.INFO, "", 0, json.dumps(line, default=str), None, None)
@@ -48,7 +48,7 @@ class AuditLog:
 
 
 class _Handler(logging.handlers.RotatingFileHandler):
-    """A handler that reports that it cannot write, once, instead of printing each line that is lost."""
+    """A log handler that reports a failure to write once, instead of printing each lost line."""
 
     _failed = False
 

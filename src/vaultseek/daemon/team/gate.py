@@ -1,4 +1,4 @@
-"""Access control before every method: what tokens and agents may ask for, rate limits, and the audit log."""
+"""Access control before every method: permissions of tokens and agents, rate limits, and the audit log."""
 
 import asyncio
 import contextlib
@@ -32,17 +32,17 @@ FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
 """Methods that are never for agents: what they were given is the user's to see and to forget."""
 TIMES = 3
-"""Number of times that a request of an agent is answered if notes become hidden meanwhile."""
+"""Maximum attempts at an agent's request if notes become hidden during it."""
 _SERVER_SETTINGS = {"rerank_model"}
-"""Settings of a search that name something on the server."""
+"""Search settings that refer to something on the server."""
 
 
 class AccessControl:
-    """Admits every request of the user, and of clients with a token those that their rights allow.
+    """Admits all requests of the user, and requests of clients with a token that their rights allow.
 
-    ``current`` returns the rights that a token has now, ``names`` the configured vaults that it sees, and
-    ``counts`` the numbers of the visible notes of a vault. ``hide`` returns what is hidden from agents; it
-    raises ConfigError if that is wrong.
+    ``current`` returns a token's current rights, ``names`` the configured vaults that it may see, and
+    ``counts`` the counts of the visible notes of a vault. ``hide`` returns what is hidden from agents, and
+    raises ConfigError if the setting is invalid.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AccessControl:
         self._refusals = Refusals(clock)
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method with its access checked."""
+        """Return the handler of a method with access control added."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             client = context.client
@@ -149,7 +149,7 @@ class AccessControl:
         raise Unavailable("notes are being hidden at the moment; try again")
 
     async def _redacted(self, method: str, answer: Any, grant: Grant | None) -> Any:
-        """Return an answer about vaults as far as it is about what a token or, without one, an agent sees."""
+        """Return an answer about vaults, reduced to what a token or an agent may see."""
         if method == "vault/list":
             seen = [
                 each
@@ -160,7 +160,7 @@ class AccessControl:
         if method == "index/status":
             names = None if grant is None else self._names(grant)
             seen = [each for each in answer["vaults"] if names is None or each["name"] in names]
-            # The user's agents may know what is set, but nothing that grows with the notes.
+            # The user's agents may see settings, but nothing that depends on the number of notes.
             own = _pick(answer["daemon"], "config", "socket", "addresses") if grant is None else {}
             return {
                 "daemon": _daemon(answer["daemon"]) | own,
@@ -176,7 +176,7 @@ class AccessControl:
         }
 
     async def _status(self, vault: JSON, grant: Grant | None) -> JSON:
-        """Return the status of a vault; of one in part, with the counts of the visible notes alone."""
+        """Return the status of a vault; for a part of one, with only the counts of visible notes."""
         if _sees_all(grant, vault["name"]):
             return vault
         counts = await self._visible(vault["name"])
@@ -198,11 +198,11 @@ class AccessControl:
             "lanes": {
                 name: {"up": lane["up"], **general_json(lane)} for name, lane in vault["lanes"].items()
             },
-            # Of a vault that cannot be opened there are none.
+            # A vault that cannot be opened has none.
             "models": vault["models"]
             and {
                 **_pick(vault["models"], "main", "only_english", "second", "second_problem", "advice"),
-                "why": None,  # it may have a figure of all notes
+                "why": None,  # it may contain a count of all notes
                 "second_notes_left": None,
             },
         }
@@ -241,7 +241,7 @@ def _sees_all(grant: Grant | None, vault: str) -> bool:
 
 
 def _refuse_waiting(params: JSON) -> None:
-    """Raise Forbidden for requests that cost more than a search, or name files of the server."""
+    """Raise Forbidden for requests that cost more than a search, or that name files of the server."""
     if params.get("wait"):
         raise Forbidden("clients with a token cannot request a comparison with the disk; leave 'wait' out")
     settings = params.get("settings")
@@ -266,7 +266,7 @@ def _daemon(daemon: JSON) -> JSON:
 
 
 def _pick(answer: JSON, *keys: str) -> JSON:
-    """Return these fields of an answer. All others are left out, so a new field is private by default."""
+    """Return only these fields of an answer, so that new fields are private by default."""
     return {key: answer[key] for key in keys}
 
 
@@ -274,19 +274,20 @@ def _pick(answer: JSON, *keys: str) -> JSON:
 
 
 REFUSAL_SECONDS = 60.0
-"""Time in which refused requests of one kind get one line in the audit log."""
+"""Seconds in which refused requests of one kind get only one line in the audit log."""
 _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts refused requests, which cost a client little: it must not fill the audit log with them."""
+    """Counts refused requests, which cost a client little, so that they do not fill the audit log."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
 
     def repeated(self, grant: str, method: str, outcome: str) -> int | None:
-        """Return how many like this one had no line since the last that did; None if it gets none, too."""
+        """Return how many similar requests were not logged since the last logged one; None to skip this one
+        too."""
         key, now = (grant, method, outcome), self._clock()
         since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
         if now - since < REFUSAL_SECONDS:
@@ -298,7 +299,7 @@ class Refusals:
 
 @dataclass(slots=True)
 class _Usage:
-    """The usage of a token: requests left, the time of that count, and requests in flight."""
+    """The usage of a token: remaining requests, the time of that count, and requests in progress."""
 
     left: float
     since: float
@@ -306,7 +307,7 @@ class _Usage:
 
 
 class Quotas:
-    """Limits the requests of each token by a token bucket that holds a minute's worth."""
+    """Limits the requests of each token with a token bucket that holds a minute's worth."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -314,7 +315,7 @@ class Quotas:
 
     @contextlib.contextmanager
     def request(self, grant: Grant) -> Iterator[None]:
-        """Count a request for as long as it runs. Raises Busy if the token has reached its limit."""
+        """Count a request while it runs. Raises Busy if the token has reached its limit."""
         most, now = grant.token.requests_per_minute, self._clock()
         use = self._usage.setdefault(grant.token.sha256, _Usage(most, now))
         use.left = min(most, use.left + (now - use.since) * most / 60)

@@ -1,4 +1,4 @@
-"""The rights of a token: the visible vaults, and the visible folders in them."""
+"""The rights of a token: its visible vaults, and the visible folders within them."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ EVERY_VAULT = "*"
 
 @dataclass(frozen=True)
 class Grant:
-    """The rights of the token with these settings."""
+    """The rights of a token with these settings."""
 
     token: TokenSettings
 
@@ -29,11 +29,11 @@ class Grant:
         return self.token.name
 
     def sees(self, vault: str) -> bool:
-        """True if something of the vault may be seen."""
+        """True if any part of the vault may be seen."""
         return EVERY_VAULT in self._folders or vault.casefold() in self._folders
 
     def folders(self, vault: str) -> tuple[str, ...] | None:
-        """Return the folders of the vault that may be seen, none inside another; None for all of it."""
+        """Return the visible folders of the vault, none inside another; None for all of it."""
         if EVERY_VAULT in self._folders:
             return None
         folders = self._folders.get(vault.casefold(), frozenset())
@@ -51,11 +51,11 @@ class Grant:
 
 
 CURRENT_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
-"""The rights of the client whose request is being answered; None for the user, who may do everything."""
+"""The rights of the client whose request is being answered; None for the user, who has all rights."""
 
 
 class TeamVerifier:
-    """Admits clients with a token of the settings. ``refresh`` applies settings that changed on disk."""
+    """Admits clients with a token from the settings. ``refresh`` applies settings that changed on disk."""
 
     where = "ask the server's administrator for one"
 
@@ -64,20 +64,20 @@ class TeamVerifier:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `TokenVerifier.admit`. The proof lets a client of the port's address file know the server."""
+        """See `TokenVerifier.admit`. With the proof, a client of the address file recognizes the server."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None
         await self._refresh()
         digest = token_digest(text)
-        # All are compared, in constant time.
+        # Compare all of them, in constant time.
         same = [each for each in self._settings().team.tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None
         return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]), same[0].sha256)
 
     async def current(self, grant: Grant) -> Grant:
-        """Return the rights that the token has now. Raises Forbidden if it was withdrawn."""
+        """Return the current rights of the token. Raises Forbidden if it was withdrawn."""
         await self._refresh()
         for token in self._settings().team.tokens:
             if token.sha256 == grant.token.sha256:
@@ -86,10 +86,10 @@ class TeamVerifier:
 
 
 def token_digest(token: str) -> str:
-    """Return the digest of a token, which the settings have in its place."""
+    """Return the digest of a token, which the settings contain instead of the token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_proof(token: str) -> str:
-    """Return the proof that a server has been sent this token."""
+    """Return the proof that a server knows this token."""
     return hashlib.sha256(f"proof of {token}".encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""The notes and files that agents do not see."""
+"""Notes and files that agents may not see."""
 
 from contextvars import ContextVar
 
@@ -14,11 +14,11 @@ HIDE: ContextVar[tuple[str, ...]] = ContextVar("hide", default=())
 """The value of ``[agents] hide`` while a request of an agent is being answered."""
 
 _HARMLESS = (NOT_EMBEDDED, "byte_order_mark", "bad_character", "query", "bad_base")
-"""Problems of notes whose tags, properties and text are known all the same."""
+"""Problems of notes that do not affect the reading of their tags, properties and text."""
 
 
 def current_hidden() -> Hidden:
-    """Return what is hidden from whoever asks now; days are those of this machine."""
+    """Return what is hidden from the current client; days are in this machine's time zone."""
     before = client_zone.set(machine_zone())
     try:
         return read_hidden(HIDE.get())
@@ -27,14 +27,14 @@ def current_hidden() -> Hidden:
 
 
 def hidden_paths(hidden: Hidden, ledger: Ledger) -> frozenset[str]:
-    """Return the paths of what is hidden. Raises Forbidden if that cannot be decided."""
+    """Return the paths of hidden files. Raises Forbidden if they cannot be determined."""
     paths: set[str] = set()
     if hidden.folders:
         known = (path for table in _TABLES for (path,) in ledger.select(f"SELECT path FROM {table}"))
         paths.update(path for path in known if fold(path).startswith(hidden.folders))
     if hidden.filter is not None:
         paths.update(ledger.paths_of(_satisfying(hidden, ledger)).values())
-        # A note that could not be read as a whole may have what the filter asks for.
+        # A note that was not read completely may match the filter.
         marks = ", ".join("?" * len(_HARMLESS))
         sql = f"SELECT DISTINCT path FROM problems WHERE of_scan = 0 AND code NOT IN ({marks})"
         paths.update(path for (path,) in ledger.select(sql, *_HARMLESS))

@@ -1,4 +1,4 @@
-"""Counts of requests and the state of the vaults, over HTTP: ``/health``, and ``/metrics`` for Prometheus."""
+"""Request counts and vault states over HTTP: ``/health``, and ``/metrics`` for Prometheus."""
 
 import asyncio
 import json
@@ -16,9 +16,10 @@ _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Metrics:
-    """Counts of requests, and the state of the vaults as ``vaults`` returns it, in Prometheus' format.
+    """Request counts, and the state of the vaults from ``vaults``, in Prometheus' format.
 
-    ``vaults`` returns a table for each open vault: name, state, notes, passages, waiting, lanes that are up.
+    ``vaults`` returns a dictionary per open vault: name, state, notes, passages, waiting texts, working
+    searches.
     """
 
     def __init__(self, vaults: Callable[[], Iterable[JSON]]) -> None:
@@ -40,12 +41,12 @@ class Metrics:
         self.registry.register(self)
 
     def observe(self, token: str, method: str, outcome: str, seconds: float) -> None:
-        """Count a request; the user's own have no token."""
+        """Count a request; the user's own requests have no token."""
         self._requests.labels(token, method, outcome).inc()
         self._seconds.labels(method).observe(seconds)
 
     def describe(self) -> list[Any]:
-        """Return nothing: the gauges are read only when they are collected."""
+        """Return nothing, because the gauges are read only when collected."""
         return []
 
     def collect(self) -> Iterator[Any]:
@@ -65,7 +66,7 @@ class Metrics:
         yield up
 
     def health(self) -> tuple[bool, JSON]:
-        """Return whether every vault can be searched, and the state of each."""
+        """Return whether every vault can be searched, with the state of each."""
         vaults = {vault["name"]: vault for vault in self._vaults()}
         healthy = all(vault["lanes"].get("keyword") for vault in vaults.values())
         states = {name: {"state": vault["state"], "lanes": vault["lanes"]} for name, vault in vaults.items()}
@@ -81,10 +82,11 @@ _GAUGES = {
 
 @asynccontextmanager
 async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncIterator[None]:
-    """Serve the ``metrics`` at this address for as long as the context lasts. Raises Unavailable."""
-    from vaultseek.protocol.wire.http import serving_http  # a server of HTTP takes long to import
+    """Serve the ``metrics`` at this address within the context. Raises Unavailable."""
+    from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server takes long
 
-    # A thread of their own: the ledgers are read, and however many ask, searches have theirs.
+    # Separate threads, because the ledgers are read, and searches keep theirs however many requests there
+    # are.
     thread = ThreadPoolExecutor(1, "metrics")
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -107,9 +109,9 @@ async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncItera
 
 
 def _own_hosts(host: str, port: int) -> frozenset[bytes]:
-    """Return the names that requests to an address of this machine may have; none for other addresses.
+    """Return the host names accepted in requests to an address of this machine; empty for other addresses.
 
-    A web page can point a name of its own at this machine, and read the answer.
+    A web page can point its own domain name at this machine and read the answer.
     """
     if not is_of_this_machine(host):
         return frozenset()
@@ -118,7 +120,8 @@ def _own_hosts(host: str, port: int) -> frozenset[bytes]:
 
 
 def _refusal(scope: Any, hosts: Collection[bytes]) -> int | None:
-    """Return the status of a refusal; None if the request names one of ``hosts``, if any, and only reads."""
+    """Return the status of a refusal; None if the request is read-only and its host, if ``hosts`` is set, is
+    one of them."""
     named = [value.lower() for name, value in scope["headers"] if name == b"host"]
     if hosts and (len(named) != 1 or named[0] not in hosts):
         return 421

@@ -1,4 +1,4 @@
-"""A vault as a token or an agent may see it, in place of the whole one."""
+"""The part of a vault that a token or an agent may see."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
 
 KEPT_VIEWS = 32
-"""Views that are kept until the next commit of their vault."""
+"""Number of views kept until the next commit of their vault."""
 
 
 class ScopedFollower:
-    """A followed vault as far as the folders that may be seen, without what is hidden."""
+    """A followed vault limited to the visible folders, without hidden notes."""
 
     def __init__(self, follower: VaultFollower, folders: Folders, hidden: Hidden) -> None:
         self._hidden = hidden
@@ -33,12 +33,12 @@ class ScopedFollower:
         self.structure = VaultStructure()
         self.completer = VaultCompleter(self.vault.ledger)
         self._follower = follower
-        self.status = follower.status  # access control redacts it
+        self.status = follower.status  # redacted by access control
         self.wait_if_new = follower.wait_if_new
         self.wait_for_first_scan = follower.wait_for_first_scan
 
     def is_current(self, follower: VaultFollower) -> bool:
-        """True if this is the vault that is followed now, and nothing has changed in it."""
+        """True if this is the followed vault and it has not changed."""
         return self._follower is follower and self.vault.revision == follower.vault.ledger.revision
 
     def still_hides(self) -> bool:
@@ -49,7 +49,8 @@ class ScopedFollower:
         return hidden_paths(self._hidden, whole) <= self._hidden_paths
 
     def check_read(self, path: str) -> None:
-        """Raise Unavailable if the file at ``path`` has changed since it was indexed: it may be secret."""
+        """Raise Unavailable if the file at ``path`` changed since it was indexed, because it may now be
+        secret."""
         vault = self._follower.vault
         if self._hidden.filter is None or vault.options.folder is None:
             return
@@ -67,11 +68,11 @@ class ScopedFollower:
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:
-        """Do nothing: the names are read anew after each commit."""
+        """Do nothing, because the names are read again after each commit."""
 
 
 SeenFollower = VaultFollower | ScopedFollower
-"""A followed vault as methods see it that others than the user may call: the whole, or a part of it."""
+"""A followed vault, or the visible part of it, as seen by methods open to clients other than the user."""
 
 
 USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
@@ -79,14 +80,15 @@ USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
 
 
 class Views:
-    """Finds vaults as the current grant, or an agent of the user, sees them; the user sees them whole."""
+    """Finds vaults with the visibility of the current grant or the user's agent; the user sees all of
+    them."""
 
     def __init__(self, registry: VaultRegistry) -> None:
         self._registry = registry
         self._views: dict[tuple[Path, Folders, Hidden], ScopedFollower] = {}
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
-        """Return the vault that a request means. Raises what `VaultRegistry.find` raises, and Forbidden."""
+        """Return the vault that a request means. Raises as `VaultRegistry.find`, and Forbidden."""
         grant = CURRENT_GRANT.get()
         if grant is None:
             return await self._seen(await self._registry.find(vault, folder), grant)
@@ -94,7 +96,7 @@ class Views:
         return await self._seen(await self._registry.find(name, None), grant)
 
     async def find_all(self) -> Mapping[str, SeenFollower | Exception]:
-        """Return every vault that may be seen. Raises what `VaultRegistry.find_all` raises."""
+        """Return every visible vault. Raises as `VaultRegistry.find_all`."""
         vaults = await self._registry.find_all()
         grant = CURRENT_GRANT.get()
         names = [*vaults] if grant is None else self.names(grant)
@@ -109,7 +111,7 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the named vaults, or why one cannot be opened. Raises what ``find`` raises otherwise."""
+        """Return the named vaults, or why one cannot be opened. Otherwise raises as ``find``."""
         found: dict[str, SeenFollower | Exception] = {}
         for name in dict.fromkeys(vaults):
             try:
@@ -122,12 +124,12 @@ class Views:
         return found
 
     async def counts(self, vault: str) -> Counts:
-        """Return the numbers of the visible notes of a vault. Raises what ``find`` raises."""
+        """Return the counts of the visible notes of a vault. Raises as ``find``."""
         follower = await self.find(vault, None)
         return await asyncio.to_thread(follower.vault.ledger.counts)
 
     def names(self, grant: Grant) -> list[str]:
-        """Return the names of the configured vaults that may be seen."""
+        """Return the names of the visible configured vaults."""
         return [vault.name for vault in self._registry.settings.vaults if grant.sees(vault.name)]
 
     async def _seen(self, follower: VaultFollower, grant: Grant | None) -> SeenFollower:
@@ -148,7 +150,7 @@ class Views:
 
 
 def _name_of(vault: str | None, names: list[str]) -> str:
-    """Return the vault that is meant, by name only: a path could be any folder of the machine."""
+    """Return the intended vault, by name only, because a path could be any folder of the machine."""
     listed = ", ".join(names) or "none"
     if vault is None:
         if len(names) == 1:
