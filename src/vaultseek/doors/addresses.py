@@ -11,20 +11,20 @@ from vaultseek.core.notes.anchors import Anchors
 from vaultseek.errors import NotFound
 
 SIGNS_READ = 5
-"""Hash signs in a name that are tried as the beginning of a heading."""
+"""Number of hash signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
-"""Headings listed in the error for a missing one."""
+"""Number of headings listed in the error for a missing one."""
 _OPERATOR = re.compile(r"-?[a-z-]+:\S")
-"""The beginning of a query such as ``path:a.md``, which is no file."""
+"""The beginning of a query such as ``path:a.md``, which is not a file."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
 _PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf|jsonl)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
 
 class Address(NamedTuple):
-    """A note by name, and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
+    """A note's name and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
 
-    ``line`` is that of the block among them, if they are those of a passage with a block.
+    ``line`` is the line of the block, if the lines belong to a passage with a block.
     """
 
     note: str
@@ -40,7 +40,7 @@ def is_table_file(text: str) -> bool:
 
 
 def readings(name: str) -> Iterator[Address]:
-    """Yield the addresses that ``name`` may be, likeliest first: a name may contain ``#`` and ``:``."""
+    """Yield the possible addresses for ``name``, most likely first: a name may contain ``#`` and ``:``."""
     link = _WIKILINK.fullmatch(name.strip())
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
@@ -61,10 +61,10 @@ def readings(name: str) -> Iterator[Address]:
 
 
 def section(anchor: str, note: JSON) -> Address:
-    """Return the lines of the heading ``anchor`` of a note, or of the nested ``Heading#Subheading``.
+    """Return the lines of the section ``anchor`` of a note, or of the nested ``Heading#Subheading``.
 
-    ``note`` is the answer to ``note/get``. A section ends before the next heading of its level.
-    Raises NotFound with the note's headings.
+    ``note`` is the answer to ``note/get``. A section ends before the next heading of its level. Raises
+    NotFound with the note's headings.
     """
     headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
     anchors = Anchors(headings)
@@ -85,7 +85,7 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
     """Return the lines of a page of a PDF, a node of a canvas and so on, of a block, or of a section.
 
     ``blocks`` are the items of ``complete`` for blocks of the note, needed if ``anchor`` begins with a caret;
-    the lines are those of the passage that has the block. Raises NotFound.
+    the result is the lines of the passage with the block. Raises NotFound.
     """
     line: int | None = None
     chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]

@@ -1,4 +1,4 @@
-"""The reasons for a suggested link, and for no path, in words."""
+"""Reasons for a suggested link, and for a missing path, in words."""
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count
@@ -23,7 +23,7 @@ def reason_text(reason: JSON) -> str:
 
 
 def no_path_reason(answer: JSON) -> str:
-    """Return in words why an answer of ``graph/path`` has no routes."""
+    """Return why an answer of ``graph/path`` has no routes, in words."""
     reasons = "; ".join(lane["reason"] for lane in answer["partial"])
     meaning = (
         f"search by meaning was left out: {reasons}" if reasons else "nothing there is similar in meaning"

@@ -1,4 +1,4 @@
-"""The token of a door, in a file that only its owner can read."""
+"""The token of a server, in a file that only its owner can read."""
 
 import secrets
 from pathlib import Path

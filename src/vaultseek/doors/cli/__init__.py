@@ -1,6 +1,6 @@
 """The command line, the only part of vaultseek that prints.
 
-``main`` is what the console script runs, ``commands`` has a module for each command or group of commands. The
-other modules are shared by the commands. Modules that are slow to import are imported where they are used, so
-that a search with a running daemon takes a few hundredths of a second.
+``main`` is the entry point of the console script, and ``commands`` has a module for each command or group.
+The other modules are shared. Modules that are slow to import are imported where they are used, so that a
+search with a running daemon takes a few hundredths of a second.
 """

@@ -1,7 +1,7 @@
-"""Options of ``search`` and ``complete`` in one table: for click, and for a reader that does without it.
+"""Options of ``search`` and ``complete`` in one table, for click and for a faster reader.
 
-The import of click takes longer than a search. Common arguments are read here as click reads them. For
-everything else (help, another configuration, mistakes) there is no answer here, and click reads them.
+Importing click takes longer than a search. Common arguments are read here exactly as click would read them.
+Everything else (help, another configuration, mistakes) is left to click.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Option:
         self.help = help
         self.choices = choices
         self.most = most
-        """Greatest value of an option that takes a number."""
+        """Maximum of a numeric option."""
         self.default = default
-        """Number that the daemon takes without the option, for the help."""
+        """Default number of the daemon, shown in the help."""
         self.repeated = repeated
 
     @property
@@ -60,7 +60,7 @@ class Option:
         return not (self.metavar or self.choices)
 
     def value(self, text: str) -> int | str | None:
-        """Return the value that ``text`` is; None if it is wrong, or unusual."""
+        """Return the value of ``text``; None if it is wrong or unusual."""
         if self.choices:
             return text if text in self.choices else None
         if not self.most:
@@ -105,7 +105,7 @@ SEARCH = (
     Option("--json", help="Same as --format json."),
     Option("--paths", help="Same as --format paths: only the paths, one per line."),
     Option("--open", help="Open the best note in your editor, or in Obsidian."),
-    Option("--all", help="Show the less certain notes, too."),
+    Option("--all", help="Also show the less certain notes."),
     Option("--explain", help="Explain the rank of each result."),
     Option("--mode", help=MODE_HELP, choices=MODES),
     Option("--wait", help="Wait until every change on disk is indexed."),
@@ -131,13 +131,13 @@ SHARED_FLAGS = {
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
-"""Flags of every command that calls the daemon: the attribute of the invocation and its value."""
+"""Flags of every command that calls the daemon: the invocation's attribute and its value."""
 # -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
 
 
 class Arguments:
-    """The arguments of one call: words, the values of its options by field, and what commands share."""
+    """The arguments of one call: words, option values by field, and shared flags."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -146,9 +146,9 @@ class Arguments:
 
 
 def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = False) -> Arguments | None:
-    """Read the arguments of a command; None if click has to read them.
+    """Read the arguments of a command; None to leave them to click.
 
-    ``excluding`` if ``-word`` is a part of a query.
+    With ``excluding``, ``-word`` is part of a query.
     """
     if os.environ.get("VAULTSEEK_CONFIG"):
         return None
@@ -184,7 +184,7 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """True if an argument that stands ``after`` another is ``-word``, a part of the query."""
+    """True if an argument ``after`` another is ``-word``, part of the query."""
     # -5 after --limit is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 
@@ -199,7 +199,7 @@ def _set(found: Arguments, option: Option, value: int | str) -> None:
 
 
 def _split(argument: str) -> tuple[str, str, str]:
-    """Return the name of an option, what stands between it and its value, and the value."""
+    """Return the name of an option, the separator before its value, and the value."""
     if argument.startswith("-n") and argument != "-n":
         return "-n", "=", argument[2:]
     return argument.partition("=")

@@ -1,4 +1,4 @@
-"""``vaultseek index --ray``: a vault, embedded by a cluster and the daemon together."""
+"""``vaultseek index --ray``: embedding of a vault by a cluster and the daemon together."""
 
 import base64
 import sys
@@ -17,7 +17,7 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import Unavailable
 
 AWAY_SECONDS = 30.0
-"""Time that a restart of the daemon may take before the run ends."""
+"""Maximum seconds of a daemon restart before the run ends."""
 _RETRY_SECONDS = 0.5
 _FRAME_CHARS = limits.FRAME_BYTES // 2
 
@@ -25,9 +25,10 @@ _FRAME_CHARS = limits.FRAME_BYTES // 2
 def index_on_cluster(
     invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
 ) -> JSON:
-    """Have the cluster at ``address`` embed as well; return the vault's state when everything is indexed.
+    """Let the cluster at ``address`` help with embedding; return the vault's state when all is indexed.
 
-    Without the cluster the daemon continues alone, and a line says why. Raises as ``checked_address``.
+    Without the cluster, the daemon continues alone, and a message explains why. Raises as
+    ``checked_address``.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on
 
@@ -72,7 +73,7 @@ def index_on_cluster(
 
 
 def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> Future[JSON]:
-    """Return the state of the vault when everything is indexed, awaited in a thread of its own."""
+    """Return the state of the vault when everything is indexed, waiting in a separate thread."""
     state: Future[JSON] = Future()
     params = invocation.params(progress=True, remember=True)
 
@@ -83,7 +84,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
     def wait() -> None:
         try:
             state.set_result(_called(client, "index/wait", params, on_notification))
-        except Exception as error:  # it is raised in the thread that asks for the state
+        except Exception as error:  # it is raised in the thread that requests the state
             state.set_exception(error)
 
     threading.Thread(target=wait, name="index/wait", daemon=True).start()
@@ -93,7 +94,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
 def _called(
     client: Caller, method: str, params: JSON, on_notification: Callable[[str, JSON], object] | None = None
 ) -> Any:
-    """Return the answer, asked again if another daemon has taken the place of this one."""
+    """Return the answer, repeating the request if another daemon has replaced this one."""
     while True:
         pid = daemon_pid()
         try:
@@ -104,7 +105,7 @@ def _called(
 
 
 def _is_replaced(pid: int | None) -> bool:
-    """Return true as soon as another daemon than this one runs; false if none does for a while."""
+    """Return True as soon as another daemon runs; False if none does for a while."""
     give_up = time.monotonic() + AWAY_SECONDS
     while daemon_pid() in (pid, None):
         if time.monotonic() > give_up:

@@ -1,4 +1,4 @@
-"""Values that the shell offers for a word: notes, tags, properties and vaults, from the running daemon.
+"""Shell completions for a word: notes, tags, properties and vaults, from the running daemon.
 
 Completion never starts a daemon and never waits long; without an answer it offers nothing.
 """
@@ -37,7 +37,7 @@ def complete_note(invocation: Invocation, word: str) -> Items:
 
 
 def complete_file_or_note(invocation: Invocation, word: str) -> Items:
-    """Complete a note if ``--vault`` is set, else a file."""
+    """Complete a note if ``--vault`` is set, otherwise a file."""
     in_vault = bool(invocation.vaults) and not _is_path(word)
     return complete_note(invocation, word) if in_vault else _items([(word, "")], word, kind="file")
 
@@ -71,7 +71,7 @@ def complete_property_value(invocation: Invocation, word: str) -> Items:
 
 
 def complete_columns(invocation: Invocation, word: str) -> Items:
-    """Complete the last property of a list with commas, each with a minus or without."""
+    """Complete the last property in a list with commas; each may have a minus."""
     start, comma, last = word.rpartition(",")
     minus = "-" if last.startswith("-") else ""
     names = complete_property(invocation, last.removeprefix("-"))
@@ -79,7 +79,7 @@ def complete_columns(invocation: Invocation, word: str) -> Items:
 
 
 def complete_query_or_file(invocation: Invocation, word: str) -> Items:
-    """Complete a part of a query, else a file."""
+    """Complete part of a query, or else a file."""
     return complete_query(invocation, word) or _items([(word, "")], word, kind="file")
 
 
@@ -147,7 +147,7 @@ def _ask_daemon(method: str, params: JSON) -> JSON:
     from vaultseek.client.caller import Caller
     from vaultseek.errors import VaultseekError
 
-    # Checked first: connecting to a service manager's socket would start a daemon.
+    # Checked first, because connecting to a service manager's socket would start a daemon.
     if daemon_pid() is None:
         return {}
     try:
@@ -159,7 +159,7 @@ def _ask_daemon(method: str, params: JSON) -> JSON:
 
 
 def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain") -> Items:
-    """Return the values (with their help) that begin with ``word``, each once.
+    """Return the distinct values (with their help) that begin with ``word``.
 
     Values with control characters are left out, because the terminal would act on them.
     """

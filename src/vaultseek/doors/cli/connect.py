@@ -1,4 +1,4 @@
-"""The daemon: connect to the one that runs, start one, call it."""
+"""Connecting to the daemon: using the running one, starting one, and calling it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Time for a daemon to answer ``initialize``; one that takes longer is frozen or hangs."""
+"""Seconds for a daemon to answer ``initialize``; one that takes longer is frozen or hangs."""
 DAEMON_STOP_SECONDS = 10.0
-"""Time for the daemon to end after ``shutdown``; it cancels after 1.5 s whatever still runs."""
+"""Seconds for the daemon to end after ``shutdown``; it cancels remaining work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
 """Time to end after SIGTERM, before SIGKILL."""
 REBIND_SECONDS = 5.0
-"""Timeout for a daemon to make its socket file again after the file was deleted."""
+"""Seconds for a daemon to recreate its socket file after it was deleted."""
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
@@ -45,7 +45,7 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 
 def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
-    """Call ``method`` about a note, which may be a file in any folder, or about a vault if there is none."""
+    """Call ``method`` for a note, which may be a file in any folder, or for a vault if there is no note."""
     file = note_file(note) if note else ""
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)
@@ -53,13 +53,13 @@ def call_note(invocation: Invocation, method: str, note: str | None, **params: A
 
 
 def vault_folder(invocation: Invocation) -> str:
-    """Return the folder of the vault that a request means. Raises the errors of the daemon."""
+    """Return the folder of the vault that a request means. Raises the daemon's errors."""
     answer = call_vault(invocation, "search", query="ext:md", limit=1, mode="keyword", brief=True)
     return str(answer["vault_path"])
 
 
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
-    """Report that results are opened, each with its query and its vault's folder; a failure is no matter."""
+    """Report that results are opened, each with its query and its vault's folder; errors are ignored."""
     from contextlib import suppress
 
     from vaultseek.errors import VaultseekError
@@ -84,10 +84,10 @@ def record_given(invocation: Invocation, reply: Reply, command: str, question: s
 
 
 def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSON, Address]:
-    """Return a note and the part of it that ``name`` has behind a hash or a colon: a heading, a block, a
-    page, lines and so on.
+    """Return a note and the part of it named after a hash or a colon in ``name``: a heading, block, page,
+    lines and so on.
 
-    Raises NotFound; for a name without either ``no_note``, the error of the name as a whole.
+    Raises NotFound; for a name without either, the error ``no_note`` of the whole name.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -116,16 +116,16 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
 
 
 def note_file(note: str) -> str:
-    """Return the absolute path of the file that a note is named by; nothing if it is named otherwise."""
+    """Return the absolute path of a file given as a note; nothing if the note is named differently."""
     is_file = (os.sep in note or note.lower().endswith(".md")) and os.path.isfile(note)
     return os.path.realpath(note) if is_file else ""
 
 
 def connect(invocation: Invocation) -> Caller:
-    """Return a client of the running daemon; start the daemon if none runs and nothing forbids it.
+    """Return a client of the running daemon, starting one if necessary and allowed.
 
     Raises ConfigError if a daemon cannot be started with the configuration, and Unavailable if it may not be
-    started, does not start, or runs with another configuration than ``--config``.
+    started, does not start, or runs with a configuration other than ``--config``.
     """
     agent = invocation.agent
     client = connect_to_running(agent=agent) or wait_for_running(agent=agent)
@@ -141,7 +141,7 @@ def connect(invocation: Invocation) -> Caller:
 
 
 def ensure_running(invocation: Invocation) -> None:
-    """Start the daemon unless one runs. Raises what ``connect`` raises."""
+    """Start the daemon unless one runs. Raises as ``connect``."""
     connect(invocation).close()
 
 
@@ -161,18 +161,18 @@ def connect_to_running(*, agent: bool = False) -> Caller | None:
 
 
 def daemon_pid() -> int | None:
-    """Return the process id of the running daemon, or None. Starts and connects to nothing."""
+    """Return the process id of the running daemon, or None. Neither starts nor connects to one."""
     from vaultseek.protocol.wire import reach
 
     return reach.holder()
 
 
 def wait_for_running(*, agent: bool = False) -> Caller | None:
-    """Return a client of the daemon that runs, or None if none runs. Starts nothing.
+    """Return a client of the running daemon, or None if none runs. Never starts one.
 
-    This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
-    manager may listen on it and would start a daemon for anybody who connects.
-    Raises Unavailable if a daemon runs and does not listen.
+    Checks the lock, not the socket: the socket file may be missing for a moment, or a service manager may
+    listen on it and start a daemon for any connection. Raises Unavailable if a daemon runs but does not
+    listen.
     """
     deadline = time.monotonic() + REBIND_SECONDS
     while (pid := daemon_pid()) is not None:
@@ -188,7 +188,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return how to end a daemon that does not answer; 0 is a process that is not of this machine."""
+    """Return how to end a daemon that does not answer; 0 is a process on another machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"
@@ -197,7 +197,7 @@ def _by_hand(pid: int) -> str:
 def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
     """Start a daemon in the background, wait until it answers, and return a client of it.
 
-    ``by_user`` means that the user asked for it, so that autostart does not matter.
+    ``by_user`` means that the user requested it, regardless of autostart.
     """
     from vaultseek.base import paths
     from vaultseek.client.caller import Caller
@@ -205,7 +205,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
     if not by_user and not (invocation.autostart and _may_start(invocation.config)):
         raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
-    # The first start takes seconds, in which nothing else shows that anything happens.
+    # The first start takes seconds, during which nothing else shows any activity.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if shown:
         print("Starting…", end="", file=sys.stderr, flush=True)
@@ -218,9 +218,9 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
 
 def _may_start(config: Path | None) -> bool:
-    """True unless the settings forbid autostart. Raises ConfigError if one is wrong, before a start.
+    """True unless the settings forbid autostart. Raises ConfigError for invalid settings, before a start.
 
-    They take long to load, so that is left to the daemon if all are as they are by default.
+    Loading settings takes long, so it is left to the daemon if all of them have their defaults.
     """
     from vaultseek.base import paths
 
@@ -233,10 +233,10 @@ def _may_start(config: Path | None) -> bool:
 
 
 def stop_daemon() -> str:
-    """Stop the daemon and wait until it has ended. Return how, in words; nothing if none was running.
+    """Stop the daemon and wait until it has ended. Return how, in words; empty if none was running.
 
-    A daemon that does not end when it is asked to, or does not answer, is sent SIGTERM, and then SIGKILL:
-    what is committed survives that. Raises Unavailable if the daemon is another user's, or does not end.
+    A daemon that does not end on request, or does not answer, is sent SIGTERM, and then SIGKILL; committed
+    data survives that. Raises Unavailable if the daemon belongs to another user, or does not end.
     """
     import signal
 
@@ -263,7 +263,7 @@ def stop_daemon() -> str:
 
 
 def _stop_former() -> str:
-    """Stop a daemon of vaultseek 0.1, which listened in the folder of the login session."""
+    """Stop a daemon of vaultseek 0.1, which listened in the login session's folder."""
     from contextlib import suppress
     from pathlib import Path
 
@@ -286,7 +286,7 @@ def _stop_former() -> str:
 
 def _has_ended(pid: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    # Another pid means that a service manager has started the next daemon already.
+    # Another pid means that a service manager has already started the next daemon.
     while daemon_pid() == pid:
         if time.monotonic() > deadline:
             return False
@@ -295,13 +295,13 @@ def _has_ended(pid: int, seconds: float) -> bool:
 
 
 def _signal_ends(pid: int, number: int, seconds: float) -> bool:
-    """Send a signal to the process that holds the lock, if it is the user's own; return whether it ends."""
+    """Send a signal to the process that holds the lock, if it belongs to the user; return whether it ends."""
     from contextlib import suppress
 
     if daemon_pid() != pid:
         return True
     with suppress(OSError):
-        # Where there is no /proc, the system decides whose process it is.
+        # Without /proc, the system decides whose process it is.
         is_ours = not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
         if pid and pid != os.getpid() and is_ours:
             os.kill(pid, number)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-"""Files that no editor shows."""
+"""Files that editors do not show."""
 _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _SET_EDITOR = "set $VISUAL or $EDITOR to your editor"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 _COMMON = ("sensible-editor", "nano", "vi")
-"""Editors of a terminal, for users who have set none."""
+"""Terminal editors for users who have not set one."""
 _OBSIDIAN_HANDLER = ("xdg-mime", "query", "default", "x-scheme-handler/obsidian")
 
 
@@ -36,8 +36,8 @@ def open_notes(
 ) -> None:
     """Open notes at their lines in ``$VISUAL`` or ``$EDITOR``, all at once.
 
-    If neither is set, they are opened in Obsidian, else in an editor of the terminal, else by the desktop;
-    with ``obsidian`` only there. ``on_start`` is called once a program has started. Raises UsageError if
+    If neither is set, use Obsidian, a terminal editor or the desktop's default, in this order; with
+    ``obsidian``, use only Obsidian. ``on_start`` is called once a program has started. Raises UsageError if
     none can be started, or an editor fails.
     """
     files = [(_file(result), int(result.get("line") or result.get("start_line") or 1)) for result in results]
@@ -71,7 +71,7 @@ def _file(result: JSON) -> str:
 
 
 def open_window(vault: str, result: JSON) -> None:
-    """Open the note of ``result`` in an editor with a window of its own, and do not wait for its end.
+    """Open the note of ``result`` in an editor with its own window, without waiting for its end.
 
     Raises UsageError if the editor cannot be started.
     """
@@ -86,7 +86,7 @@ def user_editor() -> str:
 
 
 def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[str]:
-    """Return the command line that opens files at lines; most editors take the line of the first alone.
+    """Return the command line that opens files at lines; most editors accept only the first file's line.
 
     Raises UsageError.
     """
@@ -104,14 +104,14 @@ def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[s
 
 
 def _common_editor() -> str:
-    """Return an editor that most systems have; "" where there is none, or no terminal for it."""
+    """Return an editor found on most systems; "" if there is none, or no terminal for it."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return ""
     return next((name for name in _COMMON if shutil.which(name)), "")
 
 
 def _may_have_obsidian() -> bool:
-    """False if the desktop knows that nothing opens its notes: it would have a browser show an error."""
+    """False if the desktop reports that nothing opens Obsidian links; a browser would show an error."""
     if not shutil.which(_OBSIDIAN_HANDLER[0]):
         return True
     asked = subprocess.run(_OBSIDIAN_HANDLER, check=False, capture_output=True)
@@ -126,7 +126,7 @@ def _open_by_desktop(targets: Sequence[str], problem: str, on_start: Callable[[]
 def _is_opened_by_desktop(targets: Sequence[str], on_start: Callable[[], object]) -> bool:
     for target in targets:
         try:
-            # Its own words are about web browsers and MIME types.
+            # The desktop's own message is about web browsers and MIME types.
             done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
         except OSError:
             return False

@@ -1,4 +1,4 @@
-"""Thresholds of the garbage collector: high for a command that ends soon, as usual for a server."""
+"""Garbage collection thresholds: high for short-lived commands, Python's own for servers."""
 
 import gc
 
@@ -7,7 +7,8 @@ _RARE = 100_000
 
 
 def collect_rarely() -> None:
-    """Raise it: most commands end before there is garbage; a collection costs a tenth of a search."""
+    """Raise the thresholds, because most commands end before there is garbage; a collection costs a tenth of
+    a search."""
     gc.set_threshold(_RARE)
 
 

@@ -1,4 +1,4 @@
-"""One call of the command line: the options that every command shares, and settings of the shell."""
+"""One call of the command line: the options shared by all commands, and settings from the shell."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.terminal import Terminal
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
-"""Environment variable by which a shell asks for completions instead of running a command."""
+"""Environment variable by which a shell requests completions instead of running a command."""
 _SEARCH_VARIABLE = "VAULTSEEK_SEARCH"
 
 
 class Invocation:
-    """The shared options of one call, which may stand before or after the command's name."""
+    """The shared options of one call, which may come before or after the command's name."""
 
     def __init__(self) -> None:
         self.config: Path | None = None
         self.vaults: list[str] = []
-        """Folders or names of vaults; without one the vault is chosen by the folder."""
+        """Folders or names of vaults; if empty, the current folder selects the vault."""
         self.color = True
         self.autostart = True
         self.pager: bool | None = None
-        """Use a pager or not; None pages what is longer than the screen."""
+        """Whether to use a pager; None pages output longer than the screen."""
         self.json = False
         """Print JSON instead of text."""
         self.paths = False
         """Print only the paths of notes."""
         self.agent = False
-        """Leave out what is hidden from agents, because one reads the answer."""
+        """Leave out notes hidden from agents, because an agent reads the answer."""
         self.folder: str | None = None
-        """Folder that the vault is chosen by, instead of the current one."""
+        """Folder that selects the vault, instead of the current one."""
 
     @property
     def vault(self) -> str | None:
-        """The vault that is named, if one is. Raises UsageError if several are."""
+        """The vault given by ``--vault``, if any. Raises UsageError if there are several."""
         if len(self.vaults) > 1:
             raise UsageError("only search and find take several vaults; leave one --vault")
         return self.vaults[0] if self.vaults else None
@@ -68,13 +68,13 @@ class Invocation:
             page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return the parameters in ``more`` that are set, the vault, and the folder that selects one."""
+        """Return the parameters of ``more`` that are set, the vault, and the folder that selects one."""
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
 
     def search(self, *, all_vaults: bool) -> tuple[str, JSON]:
-        """Return the method that searches the vaults of this call, and the parameters that name them."""
+        """Return the method that searches the vaults of this call, and the parameters that select them."""
         if all_vaults and self.vaults:
             raise UsageError("--all-vaults searches every vault; leave --vault out")
         if all_vaults:
@@ -93,16 +93,16 @@ def current_folder() -> str:
 
 
 def vault_argument(vault: str) -> str:
-    """Return a vault as the daemon expects it: a path as an absolute one, a bare word unchanged.
+    """Return a vault as the daemon expects it: a path made absolute, a bare word unchanged.
 
-    A word is a name first, and only then a folder inside the current one.
+    A word is treated as a name first, then as a subfolder of the current folder.
     """
     is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
     return os.path.abspath(os.path.expanduser(vault)) if is_path else vault
 
 
 def environment_settings() -> JSON:
-    """Return the search settings of this shell's environment, which may differ from the daemon's."""
+    """Return the search settings in this shell's environment, which may differ from the daemon's."""
     section: JSON = {}
     settings: JSON = {}
     for variable, value in os.environ.items():
@@ -117,7 +117,7 @@ def environment_settings() -> JSON:
 
 
 def _section(text: str) -> JSON:
-    """Return the settings of a section in one variable, with the dotted names of those in tables."""
+    """Return the settings of a section in one variable, with dotted names for nested tables."""
     import json
 
     try:
@@ -142,7 +142,7 @@ def _dotted(table: JSON, before: str = "") -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def naming_the_variable(settings: JSON) -> Iterator[None]:
-    """Replace the daemon's error about one of ``settings`` by one that names the environment variable."""
+    """Replace the daemon's error about one of ``settings`` with one that names the environment variable."""
     try:
         yield
     except UsageError:

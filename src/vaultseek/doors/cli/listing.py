@@ -1,4 +1,4 @@
-"""Lists of notes, links and mentions as text: headings, places, and how much was left out."""
+"""Lists of notes, links and mentions as text: headings, places, and the number of omitted items."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def file_of(item: JSON, answer: JSON) -> str:
 
 
 def title_and_name(note: JSON) -> str:
-    """Return a note's title, with the name of its file in brackets if that differs."""
+    """Return a note's title, with its file name in brackets if that differs."""
     title, name = clean(note.get("title") or ""), clean(note.get("file_name") or "")
     return f"{title} ({name})" if name else title
 
 
 def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | None = None) -> str:
-    """Return a place and, on the same line, as much of ``text`` as fits."""
+    """Return a place and, on the same line, the part of ``text`` that fits."""
     where = place(item, terminal, answer)
     room = terminal.width - width_of(clean(f"{item.get('path')}:{item.get('line') or ''}")) - 4
     if not text or (terminal.screen and room <= limits.TERMINAL_COLUMNS // 4):

@@ -1,4 +1,4 @@
-"""The vault of commands that work without the daemon: ``inspect`` and ``evaluate``."""
+"""The vault for commands that work without the daemon: ``inspect`` and ``evaluate``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MARK = ".obsidian"
 def vault_of(invocation: Invocation, folder: Path) -> Path | None:
     """Return the root of the requested vault.
 
-    That is the one of ``--vault``, else the nearest folder upwards with ``.obsidian``, else a configured
+    It is given by ``--vault``; otherwise it is the nearest parent folder with ``.obsidian``, or a configured
     vault that contains ``folder``.
     """
     if invocation.vault is not None:
@@ -60,7 +60,7 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
     try:
         vaults = _known_vaults(invocation)
     except ConfigError as error:
-        # A note can be read without the configuration; only the targets of its links may depend on it.
+        # A note can be read without the configuration; at most the targets of its links depend on it.
         print_error(f"{error}; using the note's own folder as the vault")
         return None
     real = folder.resolve()

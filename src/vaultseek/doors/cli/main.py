@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(f"cannot write the output: {error.strerror or error}; check the disk or the pipe")
         return UNAVAILABLE
     except KeyboardInterrupt:
-        # The prompt belongs on a line of its own, after the ^C.
+        # The prompt belongs on its own line, after the ^C.
         print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)
         return INTERRUPTED
     return code
 
 
 def _run_command(arguments: list[str]) -> int:
-    """Run a command and return its exit code; print errors, and bugs with their traceback."""
+    """Run a command and return its exit code; print errors, and bugs with a traceback."""
     from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
     from vaultseek.errors import VaultseekError
 
@@ -114,7 +114,7 @@ def _invoke(arguments: list[str]) -> int:
     from vaultseek.errors import UsageError
 
     try:
-        # Not vaultseek.main: click ends with 1 after a closed pipe, which here means that nothing matched.
+        # Not vaultseek.main: click exits with 1 after a closed pipe, which here would mean no match.
         with vaultseek.make_context("vaultseek", list(arguments)) as context:
             code = vaultseek.invoke(context)
     except click.exceptions.Exit as end:
@@ -134,7 +134,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> None:
-    """Print the error on standard output, too, if the options ask for JSON."""
+    """Also print the error on standard output if the options request JSON."""
     from itertools import pairwise
 
     options = [*(arguments[: arguments.index("--")] if "--" in arguments else arguments)]
@@ -156,14 +156,14 @@ def _report_bug(error: Exception) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Give what is closed, as by ``>&-`` in a shell, an end that reads nothing and keeps nothing."""
+    """Reopen standard streams closed with ``>&-`` on the null device."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _discard_output() -> None:
-    # Python flushes standard output at exit, and would print an error.
+    # Python flushes standard output at exit and would print an error.
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

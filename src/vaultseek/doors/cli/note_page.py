@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:
     """Return title, properties, outline, links with their targets, tags, tasks, passages and problems.
 
-    At most ``most`` lines of each, None for all; problems are never cut. The note's path is relative to
+    Up to ``most`` lines of each, None for all; problems are never cut. The note's path is relative to
     ``vault``.
     """
     parts = [_head(note, terminal, vault)]
@@ -50,7 +50,7 @@ def _section(name: str, lines: list[str], terminal: Terminal, most: int | None) 
     if lines:
         yield from ("", terminal.paint(name, "bold"))
     for line in lines[:most]:
-        # Lines with colour have been cut already.
+        # Coloured lines have already been cut.
         yield f"  {line if chr(27) in line else terminal.fit(line, terminal.width - 2)}"
     if most is not None and len(lines) > most:
         yield terminal.paint(f"  … and {len(lines) - most:,} more; --all shows them", "dim")

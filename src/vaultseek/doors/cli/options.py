@@ -1,4 +1,4 @@
-"""The options and arguments that commands share, and options of the table, made for click."""
+"""Options and arguments shared by commands, and the option table, built for click."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -16,14 +16,14 @@ from vaultseek.errors import ConfigError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _pass_invocation: Callable[[Any], Any] = click.make_pass_decorator(Invocation, ensure=True)
-_ESCAPE = "\0"  # cannot occur in an argument of a process
+_ESCAPE = "\0"  # cannot occur in a process argument
 
 
 class QueryCommand(click.Command):
-    """Command that takes ``-word`` as a part of the query, not as an unknown option."""
+    """Command that treats ``-word`` as part of the query, not as an unknown option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse with every excluded word escaped; ``unescaped`` gives the words back."""
+        """Parse with all excluded words escaped; ``unescaped`` restores them."""
         previous = ("", *args)
         numbers = [
             name for each in self.params if isinstance(each.type, click.IntRange) for name in each.opts
@@ -43,7 +43,7 @@ def unescaped(text: str) -> str:
 def completed_by(
     complete: Callable[[Invocation, str], Items],
 ) -> Callable[[click.Context, click.Parameter, str], Any]:
-    """Return a completion as click calls it."""
+    """Return a completion in the form in which click calls it."""
     return lambda context, _, word: complete(context.ensure_object(Invocation), word)
 
 
@@ -51,7 +51,7 @@ note_argument = click.argument("note", shell_complete=completed_by(complete_note
 
 
 def table_options(options: Iterable[Option]) -> Callable[[Command], Command]:
-    """Add options of the table to a command, which gets their values by field."""
+    """Add the table's options to a command, which gets their values by field."""
 
     def add(command: Command) -> Command:
         for option in reversed([*options]):
@@ -71,7 +71,7 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
         metavar=option.metavar or None,
         is_flag=option.is_flag or None,
         multiple=option.repeated,
-        # The daemon, whose settings may say otherwise, gives the default.
+        # The daemon determines the default, as its settings may differ.
         help=f"{option.help[:-1]}, by default {option.default}." if option.default else option.help,
         shell_complete=completed_by(BY_METAVAR[option.metavar]) if option.metavar in BY_METAVAR else None,
         **more,
@@ -79,19 +79,19 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
 
 
 def limit_option(help: str, most: int = limits.RESULTS, *, default: int) -> Callable[[Command], Command]:
-    """Return ``-n``, which limits the number of results; no more than ``most`` can be asked for."""
+    """Return ``-n``, which limits the number of results, up to ``most``."""
     return _by_click(Option("--limit", "N", help, most=most, default=default))
 
 
 def mode_option(help: str) -> Callable[[Command], Command]:
-    """Return ``--mode``, which selects the lanes of a search."""
+    """Return ``--mode``, which selects the kind of search."""
     return _by_click(Option("--mode", help=help, choices=MODES))
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:
     """Add ``--config``, ``--no-color`` and ``--pager``, which every command has.
 
-    ``environment`` names a variable that stands in for ``--config``.
+    ``environment`` names a variable that can replace ``--config``.
     """
     config = _set(
         "config", "--config", envvar=environment, metavar="FILE", help="Use this configuration file."
@@ -107,7 +107,7 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
 
 
 def local_options(command: Command) -> Command:
-    """Add the shared options, and pass the invocation that they set."""
+    """Add the shared options, and pass the resulting invocation."""
     passed: Command = _pass_invocation(command)
     return shared_options(passed)
 
@@ -141,7 +141,7 @@ def _set(name: str, option: str, **more: Any) -> Callable[[Command], Command]:
 
 def _flag(name: str, option: str, help: str) -> Callable[[Command], Command]:
     """Return a flag that sets a field of the invocation to True."""
-    # Without a default, a flag before the name of a subcommand is not cleared by the same one after it.
+    # Without a default, a flag before a subcommand's name is not cleared by the same flag after it.
     return _set(name, option, is_flag=True, default=None, help=help)
 
 

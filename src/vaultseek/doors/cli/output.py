@@ -1,4 +1,4 @@
-"""Printing: JSON, paths and whole answers on standard output, errors on standard error."""
+"""Output: JSON, paths and whole answers on standard output, errors on standard error."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def allow_any_character() -> None:
-    """Escape characters that the locale's encoding lacks, instead of failing on them."""
+    """Escape characters missing from the locale's encoding instead of failing on them."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def print_error(message: str) -> None:
-    """Print an error or a warning, one line, on standard error."""
+    """Print a one-line error or warning on standard error."""
     from vaultseek.doors.cli.terminal import clean
 
     print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
@@ -49,7 +49,7 @@ def print_json(value: JSON) -> None:
 
 
 def with_addresses(answer: JSON) -> JSON:
-    """Return ``answer`` with the address of each result's note, by which a launcher opens it in Obsidian."""
+    """Return ``answer`` with the address of each result's note, for launchers that open it in Obsidian."""
     for result in answer.get("results") or ():
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
         if vault:  # it is on this machine
@@ -63,9 +63,9 @@ def failure(code: str, message: str) -> JSON:
 
 
 def print_paths(answer: JSON, key: str = "results") -> None:
-    """Print the path of each item once, one a line, so that it can be opened from the current folder.
+    """Print each distinct path on a line, so that it can be opened from the current folder.
 
-    On a terminal, a name is quoted if that would act on it.
+    On a terminal, a name is quoted if the terminal would act on it.
     """
     paths = dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ())
     shown: Iterable[str] = paths
@@ -84,7 +84,7 @@ def print_remarks(answer: JSON) -> None:
 
 
 def print_places(answer: JSON) -> None:
-    """Print each result as ``path:line:column:text``, which editors and ``fzf`` read as places."""
+    """Print each result as ``path:line:column:text``, a format that editors and ``fzf`` recognize."""
     from vaultseek.doors.cli.terminal import clean
 
     for result in answer.get("results") or ():

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PROGRESS_LINE_SECONDS = 5.0
-"""Shortest interval of progress lines without a terminal."""
+"""Minimum seconds between progress lines without a terminal."""
 PROGRESS_LINE_SHARE = 0.25
-"""Interval of progress lines, as a share of the time that has passed: ten lines in two minutes."""
+"""Interval between progress lines, as a share of the elapsed time: ten lines in two minutes."""
 DELAY_SECONDS = 0.5
-"""Delay before the progress of a search that waits is shown."""
+"""Seconds before the progress of a waiting search is shown."""
 
 Show = Callable[[JSON], None]
 
@@ -46,18 +46,18 @@ def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> 
 
 
 def summary(state: JSON) -> str:
-    """Return the state of indexing as one line: how much is done, and what is being done."""
+    """Return the state of indexing as one line: the share done, and the current step."""
     name = f"{clean(state['vault'])}: " if state.get("vault") else ""
     return name + " · ".join(part for part in (f"{percent(state)} %", doing(state)) if part)
 
 
 def percent(state: JSON) -> int:
-    """Return how much is done, 100 only if that is everything."""
+    """Return the percentage done; 100 only if everything is done."""
     return int(100 * float(state.get("share") or 0.0))
 
 
 def doing(state: JSON) -> str:
-    """Return the current step and the time left in words; nothing if all is done."""
+    """Return the current step and the time left in words; empty if all is done."""
     if state.get("doing"):
         return str(state["doing"])
     if state.get("phase") == "reading":
@@ -77,7 +77,7 @@ def doing(state: JSON) -> str:
 
 
 class _Lines:
-    """Lines of progress: one when the phase of a vault changes, else at growing intervals."""
+    """Progress lines: one when the phase of a vault changes, otherwise at growing intervals."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -94,7 +94,7 @@ class _Lines:
         print(line + self._reading_rate(state, now), file=sys.stderr, flush=True)
 
     def _reading_rate(self, state: JSON, now: float) -> str:
-        """Return the files read in a second since the first line that counted them."""
+        """Return the files read per second since the first line that counted them."""
         if state.get("phase") != "reading" or not state.get("notes_total"):
             return ""
         done = int(state.get("notes_done") or 0)
@@ -103,7 +103,7 @@ class _Lines:
 
 
 class _Bars:
-    """A bar for each vault, which never goes back although the share is an estimate."""
+    """A bar for each vault, which never moves back although the share is an estimate."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars

@@ -1,4 +1,4 @@
-"""One call of ``vaultseek search`` or ``complete``, read by click or without it."""
+"""One call of ``vaultseek search`` or ``complete``, parsed with or without click."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SearchCall:
         self.passages: int | None = options.get("passages")
         self.mode: str | None = options.get("mode")
         self.folds = self.limit is None and not options.get("all")
-        """Leave out the less certain notes, unless a limit is given."""
+        """Hide the less certain notes, unless a limit is given."""
         self.explain = bool(options.get("explain"))
         self.wait = bool(options.get("wait"))
         self.open = bool(options.get("open"))
@@ -49,9 +49,9 @@ class SearchCall:
         """One of text, json, paths, vimgrep and agent."""
 
     def run(self, invocation: Invocation) -> int:
-        """Ask the daemon, print its answer and return the exit code.
+        """Call the daemon, print its answer and return the exit code.
 
-        Raises UsageError without a word or a filter, and the errors of the daemon.
+        Raises UsageError without a word or a filter, and the daemon's errors.
         """
         if not self.query and not self.filters:
             raise UsageError(
@@ -104,7 +104,7 @@ class SearchCall:
         return answer
 
     def _await(self, client: Caller, method: str, params: JSON, invocation: Invocation) -> JSON:
-        """Make a call that may take long, and show its progress."""
+        """Make a call that may take long, showing its progress."""
         from vaultseek.doors.cli.progress import DELAY_SECONDS, progress
 
         with progress(color=invocation.color, quiet=not self._shows_progress, after=DELAY_SECONDS) as show:
@@ -118,7 +118,7 @@ class SearchCall:
         return answer
 
     def _load_printing(self) -> None:
-        """Import what prints the answer, while the daemon searches."""
+        """Import the modules for printing while the daemon searches."""
         if self.output != "text":
             import vaultseek.doors.cli.terminal
         else:
@@ -188,7 +188,7 @@ class CompleteCall:
         self.json = bool(options.get("json"))
 
     def _read_operator(self) -> None:
-        """Complete the value of the operator that the text begins with, as in a query."""
+        """Complete the value of the operator at the beginning of the text, as in a query."""
         for operator, kind in (("tag:", "tag"), ("#", "tag"), ("link:", "note")):
             if self.text.startswith(operator):
                 self.text, self.kind = self.text.removeprefix(operator), kind
@@ -199,9 +199,9 @@ class CompleteCall:
             self.property = name if colon else self.property
 
     def run(self, invocation: Invocation) -> int:
-        """Ask the daemon, print its answer and return the exit code.
+        """Call the daemon, print its answer and return the exit code.
 
-        Raises UsageError for values of no property, and the errors of the daemon.
+        Raises UsageError for values without a property, and the daemon's errors.
         """
         if self.kind == "value" and not self.property:
             raise UsageError("--kind value needs a property; add --property NAME")

@@ -30,7 +30,7 @@ _STEPS = (
     ("successor", "+", "succession", 0.0),
     ("best", "/", "best", None),
 )
-"""The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
+"""The steps from the search scores to the final score: name, sign, key, and the neutral value."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
@@ -68,7 +68,7 @@ def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]
 
 
 def is_listing(answer: JSON) -> bool:
-    """True if the query has filters only: all results match them equally, so there are no scores."""
+    """True if the query has only filters: all results match equally, so there are no scores."""
     return (answer.get("interpreted") or {}).get("rank_text") == ""
 
 
@@ -97,7 +97,7 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
 
 
 def _score(result: JSON, terminal: Terminal) -> str:
-    share = float(result.get("certainty", result.get("score")) or 0.0)  # related notes have scores alone
+    share = float(result.get("certainty", result.get("score")) or 0.0)  # related notes have only scores
     return f"{terminal.bar(share)} {share:4.0%}"
 
 
@@ -129,7 +129,7 @@ def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
 def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
     preview = str(result.get("preview") or "")
     text = clean(preview)
-    # Highlights are offsets in the original preview; cleaning may have made it longer.
+    # Highlights are offsets in the original preview; cleaning may have lengthened it.
     marks: Spans = (result.get("highlights") or ()) if text == preview else ()
     offset = 0
     for line in wrap(text, terminal.width - _INDENT, PREVIEW_LINES):
@@ -183,7 +183,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
         return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
-    # The only vault is searched from any folder; then it is named.
+    # The only vault is searched from any folder, and is then named.
     where += f" of {clean(answer['searched'])}" if answer.get("searched") else ""
     return f"No match for {query}{where}; {_advice(answer)}."
 
@@ -223,7 +223,7 @@ def _index(answer: JSON, key: str) -> int | None:
 
 
 def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
-    """Yield a table of what each lane and each later step contributes to a result's score."""
+    """Yield a table of the contributions of each kind of search and later step to a result's score."""
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
     for name, lane in (result.get("lanes") or {}).items():
         if lane:
@@ -240,7 +240,7 @@ def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[s
 
 
 def _arithmetic(result: JSON) -> Iterator[list[str]]:
-    """Yield a row for each step from the sum of the lanes to the score."""
+    """Yield a row for each step from the sum of the search scores to the final score."""
     steps = result.get("arithmetic") or {"recency": result.get("recency")}
     for name, sign, key, neutral in _STEPS:
         if steps.get(key) not in (None, neutral):

@@ -1,6 +1,6 @@
 """The files that describe the service: units for systemd, a property list for launchd.
 
-Nothing here touches the disk or runs anything.
+Nothing here accesses the disk or runs programs.
 """
 
 import plistlib
@@ -27,7 +27,7 @@ _HARDENED = {
     "SystemCallArchitectures": "native",
     "UMask": "0077",
 }
-# Characters to escape in a unit. Spaces need none, because such words are quoted.
+# Characters to escape in a unit. Spaces are handled by quoting.
 _TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
@@ -42,8 +42,9 @@ def systemd_units(
 ) -> dict[str, str]:
     """Return the user units by file name: the daemon, and the socket that starts it on a connection.
 
-    ``sandbox`` denies the daemon the network, and writing outside of the ``writable`` folders. It works only
-    if the system lets users make namespaces. ``network`` is left to a daemon whose settings need it.
+    ``sandbox`` denies the daemon network access and writing outside the ``writable`` folders. It works only
+    if the system allows users to create namespaces. ``network`` keeps network access for settings that need
+    it.
     """
     daemon = {
         "Unit": {
@@ -69,7 +70,7 @@ def systemd_units(
 
 
 def is_sandboxed(unit: str) -> bool:
-    """True if the text of the daemon's unit has the sandbox."""
+    """True if the text of the daemon's unit contains the sandbox."""
     return f"\nPrivateTmp={_SANDBOX['PrivateTmp']}\n" in unit
 
 
@@ -81,7 +82,7 @@ def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> 
         **({"Environment": " ".join(variables)} if variables else {}),
         "Restart": "on-failure",
         "RestartSec": "2",
-        # Exit code 2 is a wrong setting, which a restart does not mend.
+        # Exit code 2 means a wrong setting, which a restart does not fix.
         "RestartPreventExitStatus": "2",
         "WatchdogSec": "60",
         "TimeoutStartSec": "60",

@@ -1,7 +1,7 @@
-"""Shell completion: the scripts for bash, zsh and fish, and the words that they ask for.
+"""Shell completion: the scripts for bash, zsh and fish, and the words that they request.
 
-The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script is
-good enough. Its scripts for bash and fish do not support spaces, colons and commas, which note names have.
+The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script
+suffices. Its scripts for bash and fish do not support spaces, colons and commas, which occur in note names.
 """
 
 import os
@@ -27,7 +27,7 @@ _SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'["$`\\]')
 
 
 class _Joined(ShellComplete):
-    """Completes ``--tag=wo`` to all of ``--tag=work``, as the shells expect."""
+    """Completes ``--tag=wo`` to the full ``--tag=work``, as the shells expect."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
         items = super().get_completions(args, incomplete)
@@ -167,7 +167,7 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fis
 
 
 def script(shell: str, command: click.Command) -> str:
-    """Return the script that makes ``shell`` complete ``command``."""
+    """Return the script for completing ``command`` in ``shell``."""
     return _SHELLS[shell](command, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
 

@@ -21,7 +21,7 @@ _STATES = {
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, settings_problem: str = "") -> str:
-    """Return the answer to ``index/status`` as text, with a problem of the settings if there is one."""
+    """Return the answer to ``index/status`` as text, with a problem of the settings if any."""
     lines = [*_daemon(answer.get("daemon") or {}, terminal, settings_problem)]
     for vault in answer.get("vaults") or ():
         lines += ["", *_vault(vault, terminal, now)]
@@ -33,7 +33,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, settings_problem: str 
 
 
 def other_version(version: str) -> str:
-    """Return advice about a daemon of another version than this command; nothing if they agree."""
+    """Return advice about a daemon of another version than this command; empty if they match."""
     if version in ("", __version__):
         return ""
     versions = f"the running daemon is {clean(version)}, this command {__version__}"
@@ -41,7 +41,7 @@ def other_version(version: str) -> str:
 
 
 def progress_of(vault: JSON) -> str:
-    """Return the progress of a vault's index: notes, passages, how much is done, rate, time left."""
+    """Return the progress of a vault's index: notes, passages, share done, rate, time left."""
     return " · ".join(_progress(vault))
 
 
@@ -119,7 +119,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
 
 
 def _models(models: JSON) -> list[str]:
-    """Return the vault's model, and the one for questions in other languages."""
+    """Return the vault's model, and the model for questions in other languages."""
     why = f" ({clean(models['why'])})" if models.get("why") else ""
     parts = [f"model: {clean(models.get('main') or '?')}{why}"]
     if second := models.get("second"):

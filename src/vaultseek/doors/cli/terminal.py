@@ -1,4 +1,4 @@
-"""Text for a terminal: colour, width, links, and no characters that the terminal would act on."""
+"""Text for a terminal: colour, width, links, and escaping of control characters."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _EMPTY_CELL = "·"
 
 
 class Terminal:
-    """The output's features: colour, links, columns and lines.
+    """Features of the output: colour, links, columns and lines.
 
-    If it is no ``screen`` but a pipe or a file, nothing is cut or wrapped.
+    If it is not a ``screen`` but a pipe or a file, nothing is cut or wrapped.
     """
 
     __slots__ = ("color", "height", "links", "screen", "width")
@@ -72,7 +72,7 @@ class Terminal:
         return cut(text, columns) if self.screen else text
 
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
-        """Return parts side by side, on a screen in as many lines as needed.
+        """Return parts side by side, wrapped into several lines on a screen.
 
         A part is broken, at spaces, only if it is longer than a line.
         """
@@ -103,7 +103,7 @@ class Terminal:
     def tabled(
         self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
     ) -> list[str]:
-        """Return a table; on a narrow screen, the last columns of each row are below its first columns."""
+        """Return a table; on a narrow screen, each row's last columns go below its first ones."""
         cells = _aligned(rows, right)
         parts = self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
         lines = []
@@ -115,7 +115,7 @@ class Terminal:
         return lines
 
     def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
-        """Return a table if the screen is wide enough, otherwise each row ``listed`` by itself."""
+        """Return a table if the screen is wide enough, otherwise each row as ``listed``."""
         lines = [margin + line for line in table(rows)]
         if not self.screen or max(map(_visible_width, lines), default=0) <= self.width:
             return lines
@@ -131,7 +131,7 @@ class Terminal:
         return [slice(start, end) for start, end in zip(starts, [*starts[1:], len(widths)], strict=True)]
 
     def bar(self, share: float, cells: int = 8) -> str:
-        """Return ``bar`` with the filled part in colour."""
+        """Return ``bar`` with the filled part coloured."""
         text = bar(share, cells)
         filled = text.rstrip(_EMPTY_CELL)
         return self.paint(filled, "green") + self.paint(text[len(filled) :], "dim")
@@ -145,7 +145,7 @@ def bar(share: float, cells: int) -> str:
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
-    """Return the terminal of ``stream``, with colour if it is possible and not turned off."""
+    """Return the terminal of ``stream``, with colour if possible and not turned off."""
     screen, kind = stream.isatty(), os.environ.get("TERM", "dumb")
     escapes = color and screen and kind != "dumb" and not os.environ.get("NO_COLOR")
     width, height = _size(stream)
@@ -159,8 +159,8 @@ def page_text(text: str) -> None:
 
     import click
 
-    # less shows colours and links only with -R, leaves its page on the screen with -X, and ends by itself
-    # with -F where that is all there is. The user's own LESS stays as it is.
+    # less shows colours and links only with -R, keeps its page on the screen with -X, and ends by itself
+    # with -F if everything fits. The user's own LESS takes precedence.
     os.environ.setdefault("LESS", "-FRX")
     try:
         pager = shlex.split(os.environ.get("PAGER", "less"))
@@ -185,7 +185,8 @@ def clean(text: object) -> str:
 
 
 def shell_quoted(name: str) -> str:
-    """Return a file name as a shell reads it: ``$'a\\x1b'`` if a terminal would act on a character of it."""
+    """Return a file name quoted for a shell: ``$'a\x1b'`` if a terminal would act on one of its
+    characters."""
     if name.isprintable() or not any(map(acts_on_terminal, name)):
         return name
     literal = name.replace("\\", "\\\\").replace("'", "\\'")
@@ -193,13 +194,13 @@ def shell_quoted(name: str) -> str:
 
 
 def _shell_escape(character: str) -> str:
-    # A shell takes \x85 for a byte, which is none of UTF-8.
+    # A shell reads \x85 as a byte, which is not valid UTF-8.
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def clean_json(text: str) -> str:
-    """Return equivalent JSON in which everything that a terminal would act on is escaped."""
+    """Return equivalent JSON with everything escaped that a terminal would act on."""
     if text.isprintable():
         return text
     return "".join(_json_escape(c) if acts_on_terminal(c) else c for c in text)
@@ -211,7 +212,7 @@ def _json_escape(character: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return the columns that ``text`` takes: wide characters two, combining characters none."""
+    """Return the number of columns of ``text``: wide characters count two, combining characters none."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
@@ -261,7 +262,7 @@ def duration(seconds: float) -> str:
 
 
 def age(modified: object, now: float) -> str:
-    """Return roughly how long ago a time (seconds since 1970 or ISO 8601) was; empty if it is no time."""
+    """Return roughly how long ago a time (seconds since 1970 or ISO 8601) was; empty if it is not a time."""
     timestamp = _timestamp(modified)
     if timestamp is None:
         return ""
@@ -308,7 +309,7 @@ def _environment_number(name: str) -> int:
 
 @cache
 def _host() -> str:
-    # The terminal must not take a path on the remote side of ssh for one of its own.
+    # The terminal must not mistake a path on the remote side of ssh for a local one.
     return os.uname().nodename
 
 

@@ -1,1 +1,1 @@
-"""A language server: the daemon's features, for every editor that speaks LSP."""
+"""A language server that offers the daemon's features to every editor with LSP."""

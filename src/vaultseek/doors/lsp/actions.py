@@ -22,18 +22,18 @@ from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
 PARTS_OFFERED = 3
-"""Headings or blocks of the note that a link leads to."""
+"""Number of headings or blocks offered from a linked note."""
 MENTIONS_OFFERED = 20
-"""Mentions of a selection that are offered."""
+"""Number of mentions offered for a selection."""
 LINES_READ = 20
-"""Lines of a selection in which mentions are looked for."""
+"""Number of lines of a selection that are searched for mentions."""
 RELATED = "vaultseek.related"
 
 
 async def code_actions(
     session: Session, spot: Spot, text: Text, params: types.CodeActionParams
 ) -> list[types.CodeAction] | None:
-    """Return what can be done at a range."""
+    """Return the code actions for a range."""
     if not is_markdown(spot.path):
         return None
     uri = params.text_document.uri
@@ -93,7 +93,7 @@ async def _repairs(
     for target in await targets(session, spot, links[:LINES_READ], similar=True) if links else ():
         if target.problem == "missing_note":
             actions += _create(session, spot, target)
-        # An id may have been made for this link, and its block has yet to get it.
+        # An id may have been created for this link, and its block still needs it.
         id = target.link.block if target.path and target.problem == "missing_block" else None
         if id and (made := edit_of_id(session, spot.beside(target.path or ""), id)):
             title, edit = made
@@ -118,7 +118,7 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
 
 
 def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
-    """Yield titles of actions, and a better target of the link or, with true, fragment."""
+    """Yield titles of actions with a better target of the link or, if True, fragment."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
         offered: set[str] = set()
@@ -200,7 +200,7 @@ async def _mentions(
 async def _links_of_mentions(
     session: Session, spot: Spot, text: Text, first: int, lines: Sequence[str]
 ) -> list[tuple[str, JSON, Change]]:
-    """Return name and note of each mention in the lines from ``first`` on, and the change to a link."""
+    """Return name and note of each mention in the lines from ``first`` on, with its change to a link."""
     answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=list(lines))
     found = []
     for mention in answer["mentions"]:
@@ -213,7 +213,7 @@ async def _links_of_mentions(
 
 
 PART_CHARS = 40_000
-"""Characters of one request about mentions."""
+"""Maximum characters in one request about mentions."""
 
 
 def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:

@@ -1,4 +1,4 @@
-"""Blocks without an id, which a link to them needs: the editor inserts the one that is proposed here."""
+"""Blocks without an id, which links require: ids are proposed here and inserted by the editor."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ from vaultseek.doors.lsp.guard import Change, Guard, lines_in_comments
 from vaultseek.doors.lsp.session import Session, Spot
 
 INSERT_ID = "vaultseek.insertBlockId"
-"""Command that has the editor insert the id of a block of another note."""
+"""Command that lets the editor insert the id of a block in another note."""
 ID_LETTERS = 6
 WORDS_CHARS = 80
 _INLINE = ("paragraph", "list_item")
-"""Kinds of blocks whose id ends their last line; that of the others stands below, on a line of its own."""
+"""Kinds of blocks with the id at the end of their last line; for others it goes on its own line below."""
 
 
 class Block(NamedTuple):
-    """A block without an id: the one that it gets, its first words, its lines, and what is inserted."""
+    """A block without an id: the proposed id, its first words, its lines, and the text to insert."""
 
     id: str
     words: str
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
-    """Yield the blocks of a note that lack an id. The same text gets the same id each time."""
+    """Yield the blocks of a note that lack an id. The same text always gets the same id."""
     note = text.note
     blocks = Blocks(note)
     known = {line for block in note.blocks for line in (block.line, blocks.first_line(block.line))}
@@ -66,18 +66,18 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
 
 
 def _ends_in_text(item: str) -> bool:
-    """False for a list item whose last line takes no id: that of a block of code, a table or a formula."""
+    """False for a list item whose last line cannot take an id: in a code block, a table or a formula."""
     return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 
 
 def insertion(text: Text, block: Block) -> Change:
-    """Return the change that gives a block its id, in place of blanks at its end."""
+    """Return the change that gives a block its id, replacing blanks at its end."""
     line = text.line(block.end_line)
     return Change(Place(block.end_line, len(line.rstrip()), len(line)), block.inserted)
 
 
 def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
-    """Return the title and the edit that give the note at ``spot`` the missing ``id``; None for any other."""
+    """Return the title and the edit that add the missing ``id`` to the note at ``spot``; None for others."""
     text = session.text(spot.uri(spot.path), spot)
     block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None
     if text is None or block is None or not Guard(text).adds_id(insertion(text, block), block.id):

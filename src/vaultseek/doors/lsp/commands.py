@@ -1,4 +1,4 @@
-"""Commands: search, related notes, backlinks, missing links, and why a note has its rank."""
+"""Commands: search, related notes, backlinks, missing links, and the explanation of a note's rank."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -14,15 +14,15 @@ from vaultseek.doors.lsp.symbols import search_workspace, vaults_of
 from vaultseek.errors import UsageError
 
 CHOICES = 9
-"""Notes that a question to the user offers."""
+"""Number of notes offered in a question to the user."""
 CHOICE_CHARS = 60
 
 Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Function that has the user choose one of several titles; None if the client cannot, or the user did not."""
+"""Function that lets the user choose one of several titles; None if that is impossible or declined."""
 Show = Callable[[str, int], Awaitable[None]]
-"""Function that opens a document at a line, counted from 1."""
+"""Function that opens a document at a line, 1-based."""
 Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
-"""Function that has the client make an edit, which has a title."""
+"""Function that lets the client make an edit with a title."""
 
 
 class Commands:
@@ -54,7 +54,7 @@ class Commands:
         return [_located(result, vaults[str(result["vault_path"])]) for result in results]
 
     async def related(self, *arguments: Any) -> list[JSON]:
-        """Return the notes most like the document, and let the user open one."""
+        """Return the notes most similar to the document, and let the user open one."""
         spot = await self._spot(arguments, 0)
         answer = await self._session.ask("note/related", spot.root, note=spot.path, limit=CHOICES)
         results = [_located(result, spot) for result in answer["results"]]
@@ -83,7 +83,7 @@ class Commands:
         return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
 
     async def insert_id(self, *arguments: Any) -> JSON:
-        """Have the editor give a block of the document, the first argument, the id that a link to it has."""
+        """Let the editor add the id, used in a link, to a block of the document, the first argument."""
         spot, id = await self._spot(arguments, 0), _text(arguments, 1, "id")
         if made := edit_of_id(self._session, spot, id):
             await self._apply(*made)

@@ -29,7 +29,7 @@ from vaultseek.doors.lsp.session import DRAFT, Session, Spot
 from vaultseek.doors.lsp.targets import names_of, targets
 
 COMPLETED = 50
-"""Items of one answer; each further key sends a new request."""
+"""Number of items in one answer; each further key sends a new request."""
 PREVIEW_LINES = 24
 TRIGGERS = ("[", "#", "^", "(", "/", "!", ":", " ", "-")
 
@@ -58,12 +58,12 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     if typing is None or (is_blank and typing.kind not in ("value", "tag")):
         return None
     if spot is None and typing.note != "":
-        return None  # a note that is in no vault has only its own headings and blocks
+        return None  # a note outside all vaults has only its own headings and blocks
     spot = spot or Spot("", DRAFT, "")
     items = await _items(session, spot, text, typing, line)
     start, end = typing.start, typing.end
     if typing.form == "wikilink" and _wants_markdown(spot, text, line):
-        # As in Obsidian, the typed brackets become those of a Markdown link.
+        # As in Obsidian, the typed brackets are converted to a Markdown link.
         start -= len("![[" if typing.embeds else "[[")
         end += 0 if typing.closing else len(f"{typing.rest}]]")
         typing = replace(typing, closing="", as_markdown=True)
@@ -71,13 +71,13 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     shown = text.line(line)[start:column]
     made = [item for each in items if (item := _item(each, typing, edit, spot))]
     if typing.kind == "heading" and typing.note is None:
-        # Of those of a note with one text, a link of one name leads to the first.
+        # If several notes have the same text, a link by name resolves to the first.
         first: dict[tuple[str | None, str], types.CompletionItem] = {}
         for item in made:
             first.setdefault((item.detail, item.label), item)
         made = list(first.values())
     for number, item in enumerate(made):
-        # The daemon's order and its tolerance of typing errors are kept: the client compares what was typed.
+        # Keep the daemon's order and tolerance of typing errors: the client compares the typed text.
         item.sort_text = f"{number:03}"
         item.filter_text = f"{shown} {item.label}" if shown else item.label
     return types.CompletionList(is_incomplete=True, items=made)
@@ -99,7 +99,7 @@ async def resolve(session: Session, item: types.CompletionItem) -> types.Complet
 
 
 def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
-    """True where the vault uses Markdown links; in properties, Obsidian supports wikilinks only."""
+    """True if the vault uses Markdown links; in properties, Obsidian supports only wikilinks."""
     return bool(spot.root) and line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
 
 
@@ -126,7 +126,7 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing, line:
 
 
 async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
-    """Return notes, and for embeds and Markdown links the other files, too."""
+    """Return notes, and for embeds and Markdown links also other files."""
     folder = posixpath.dirname(spot.path)
     dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
     if dotted:
@@ -164,7 +164,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
 
 
 async def _unsaved(session: Session, spot: Spot, typed: str, items: list[JSON]) -> list[JSON]:
-    """Return the open notes that are not on disk yet, with links that lead to none of ``items``."""
+    """Return open notes that are not on disk yet, with links that resolve to none of ``items``."""
     texts = await session.unsaved(spot.root)
     names = names_of(texts)
     for item in items:
@@ -184,7 +184,7 @@ def _from_folder(folder: str, path: str, *, dots: bool) -> str:
 
 
 async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
-    """Return headings or blocks of the note that the link leads to, as the editor has it if it is open."""
+    """Return headings or blocks of the linked note, from the editor's text if it is open."""
     target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
     link = Link("wikilink", target.strip(), None, None, None, 1)
     (found,) = await targets(session, spot, [link])
@@ -198,7 +198,7 @@ async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
 
 
 def _headings(text: Text, written: str) -> list[JSON]:
-    """Return headings of a note below those that are ``written``, with the ``part`` that leads to each."""
+    """Return headings of a note below the ``written`` ones, with the link ``part`` for each."""
     headings = text.note.headings
     parents, _, typed = written.rpartition("#")
     chain = text.anchors.nested(parents.split("#")) if parents else None
@@ -222,9 +222,10 @@ def _headings(text: Text, written: str) -> list[JSON]:
 
 
 def _part_to(at: int, anchors: Anchors, first: int, parents: str) -> str | None:
-    """Return the part of a link that leads to the heading ``at``, or None if no link does.
+    """Return the link part that leads to the heading ``at``, or None if there is none.
 
-    It begins with ``parents``, below which the headings begin at ``first``, and names those above as needed.
+    It begins with ``parents``, below which the headings begin at ``first``, and includes higher headings as
+    needed.
     """
     names: list[str] = []
     headings = anchors.headings
@@ -250,7 +251,7 @@ def _labels(text: Text, typed: str) -> list[JSON]:
 
 
 def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str = "") -> list[JSON]:
-    """Return the blocks of a note with an id, then those that get one; of another note with its ``uri``.
+    """Return the note's blocks with an id, then those that get a new one; in another note, with its ``uri``.
 
     The block in ``line``, where a link is being typed, gets none.
     """
@@ -334,7 +335,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
         path = link if is_markdown(link) or not is_markdown(str(item["path"])) else f"{link}{NOTE_SUFFIX}"
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
-        link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
+        link = link.removesuffix(NOTE_SUFFIX)  # it already has one in vaults that use Markdown links
     name = str(item["text"])
     named = item.get("is") in ("alias", "title") and "|" not in typing.rest
     if not named or _ENDS_LINK.search(name):
@@ -343,7 +344,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
 
 
 def _in_cell(text: str, typing: Typing) -> str:
-    """Return a text in which no bar ends the cell of a table."""
+    """Return a text without bars that would end a table cell."""
     return text.replace("|", r"\|") if typing.in_table else text
 
 

@@ -1,4 +1,4 @@
-"""The link, tag or heading at a position of a note, or the name that is being typed there."""
+"""The link, tag or heading at a position in a note, or the name being typed there."""
 
 import re
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from vaultseek.content.markdown.frontmatter import placed_tags
 from vaultseek.doors.lsp.documents import Text
 
 TABLE_ROWS = 1000
-"""Rows above a line in which the head of its table is looked for."""
+"""Number of rows above a line that are searched for the header of its table."""
 
 
 def link_at(note: Note, line: int, column: int) -> Link | None:
-    """Return the link at a position; of nested ones the innermost."""
+    """Return the link at a position; the innermost if links are nested."""
     links = [
         (place.end - place.start, link)
         for link in note.links
@@ -25,7 +25,7 @@ def link_at(note: Note, line: int, column: int) -> Link | None:
 
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
-    """Return the tag at a position, its ``#`` included."""
+    """Return the tag at a position, including its ``#``."""
     tags = (*placed_tags(note), *note.placed_tags)
     at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
     return next(at, None)
@@ -37,18 +37,18 @@ def heading_at(note: Note, line: int) -> Heading | None:
 
 
 def block_at(note: Note, line: int) -> BlockId | None:
-    """Return the block whose id stands in a line."""
+    """Return the block whose id is in a line."""
     return next((block for block in note.blocks if block.line == line), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """A name that is being typed: its kind, the text so far, and the columns that a completion replaces.
+    """A name being typed: its kind, the text so far, and the columns that a completion replaces.
 
     ``note`` is the note of a heading or block, "" for the open one and None for every note. ``closing``
-    follows what is inserted. ``rest`` is what a link that is closed has behind its name: a fragment or alias.
-    ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is true in
-    a row of a table, where a bar ends the cell; ``as_markdown`` where a wikilink becomes a Markdown link.
+    follows the inserted text. ``rest`` is the text after the name in a closed link: a fragment or alias.
+    ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is True in
+    a table row, where a bar ends the cell; ``as_markdown`` if a wikilink becomes a Markdown link.
     """
 
     kind: CompletionKind | Literal["label", "callout"]
@@ -67,7 +67,7 @@ class Typing:
 
 
 def typing_at(text: Text, line: int, column: int) -> Typing | None:
-    """Return what is being typed at a position; None where nothing can be completed."""
+    """Return the name being typed at a position; None if nothing can be completed."""
     whole = text.line(line)
     before, after = whole[:column], whole[column:]
     if any(block.line < line <= block.end_line for block in text.note.code_blocks):
@@ -86,9 +86,9 @@ _RULE = re.compile(r"[>\s]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
 
 
 def in_table(lines: Sequence[str], line: int) -> bool:
-    """True if a line, 1-based, is a row of a table."""
+    """True if a line, 1-based, is a table row."""
     if "|" in "".join(lines[line : line + 1]) and _RULE.match(lines[line]):
-        return True  # the head
+        return True  # the header
     for number in range(line - 1, max(0, line - TABLE_ROWS), -1):
         above = lines[number - 1]
         if "|" not in above:
@@ -165,14 +165,14 @@ def _tag(before: str) -> Typing | None:
 
 
 class _Value(NamedTuple):
-    """A value, or an item of a list, of a property: what is written of it up to a position."""
+    """A property value, or an item of a list, as written up to a position."""
 
     key: str
     written: str
 
     @property
     def quote(self) -> str:
-        """The quotation mark that the value begins with."""
+        """The quotation mark at the beginning of the value."""
         return self.written[:1] if self.written[:1] in "\"'" else ""
 
 
@@ -182,7 +182,7 @@ _VALUE = re.compile(r"([^\s:#-][^:]*):[ \t]+(.*)\Z")
 _ITEM = re.compile(r"\s*-[ \t]+(.*)\Z")
 _OWNER = re.compile(r"([^\s:#-][^:]*):\s*\Z")
 _LIST = re.compile(r"""\[(?:\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?!["'])[^,]*+)\s*+,)*+\s*+(.*)\Z""")
-"""The items of a list in brackets before the last one, and that one; a comma in quotation marks is text."""
+"""The items of a bracketed list before the last one, and the last one; a quoted comma is text."""
 _QUOTED_END = {
     '"': re.compile(r'((?:[^"\\]|\\.)*+)"\s*(?:[,\]#]|\Z)'),
     "'": re.compile(r"((?:[^']|'')*+)'\s*(?:[,\]#]|\Z)"),
@@ -190,7 +190,7 @@ _QUOTED_END = {
 
 
 def _value_at(text: Text, line: int, before: str) -> _Value | None:
-    """Return the value of a property at the end of ``before``; None outside the frontmatter."""
+    """Return the property value at the end of ``before``; None outside the frontmatter."""
     if not _in_frontmatter(text, line):
         return None
     if value := _VALUE.match(before):
@@ -206,7 +206,7 @@ def _value_at(text: Text, line: int, before: str) -> _Value | None:
 
 
 def _in_frontmatter(text: Text, line: int) -> bool:
-    """True below a first line of three hyphens and above the next one."""
+    """True after a first line of three hyphens and before the next one."""
     if line < 2 or not _FENCE.match(text.line(1)):
         return False
     return not any(_FENCE.match(text.line(number)) for number in range(2, line))

@@ -1,4 +1,4 @@
-"""The connection to the daemon, which is started when it is needed, and its notifications."""
+"""The connection to the daemon, started on demand, and its notifications."""
 
 import asyncio
 import logging
@@ -12,18 +12,18 @@ from vaultseek.client.asynchronous import OnDemand
 from vaultseek.errors import Unavailable, VaultseekError
 
 RESTART_SECONDS = 30.0
-"""Time after a failed start before the next one is tried."""
+"""Seconds after a failed start before the next attempt."""
 RECONNECT_SECONDS = 2.0
-"""Interval at which subscribing is retried after the daemon has ended."""
+"""Seconds between attempts to subscribe after the daemon has ended."""
 
 log = logging.getLogger(__name__)
 
 
 class Daemon:
-    """The daemon: ``start`` starts one unless it runs, or raises VaultseekError.
+    """The daemon; ``start`` starts one unless it runs, or raises VaultseekError.
 
-    ``on_notification`` gets the notifications; ``on_return`` is called when they come again after a pause,
-    and ``on_failure`` with each new reason why the daemon cannot be reached.
+    ``on_notification`` gets the notifications; ``on_return`` is called when they resume after a pause, and
+    ``on_failure`` with each new reason why the daemon cannot be reached.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Daemon:
         self.subscribe()
 
     async def _subscribe(self) -> None:
-        """Subscribe once there is a daemon; none is started, because the user may have stopped it."""
+        """Subscribe once there is a daemon; never start one, because the user may have stopped it."""
         while True:
             try:
                 await self._client.call("index/subscribe", {})

@@ -17,11 +17,11 @@ from vaultseek.doors.lsp.targets import Target, targets
 
 SOURCE = "vaultseek"
 _MILD = ("ambiguous", "missing_label")
-"""Codes of what may be right: a label may be text in brackets."""
+"""Codes of problems that may be intended: a label may be text in brackets."""
 
 
 async def of_document(session: Session, document: Document | None) -> list[types.Diagnostic]:
-    """Return the diagnostics of one document; there are none of one without a vault."""
+    """Return the diagnostics of one document; empty for a document outside all vaults."""
     if document is None or not is_markdown(document.spot.path) or not session.options.diagnostics:
         return []
     spot, text = document
@@ -38,7 +38,7 @@ async def of_document(session: Session, document: Document | None) -> list[types
 async def pull(
     session: Session, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
-    """Return the diagnostics of one document as the answer to a request."""
+    """Return the diagnostics of one document as the answer to a pull request."""
     items = await of_document(session, await session.document(params.text_document.uri))
     return types.RelatedFullDocumentDiagnosticReport(items=items)
 
@@ -46,8 +46,8 @@ async def pull(
 async def pull_all(
     session: Session, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
-    """Return the diagnostics of the notes that are not open, from the index."""
-    # Clients encode other signs of an address than the server does.
+    """Return the diagnostics of notes that are not open, from the index."""
+    # Clients encode different characters of an address than the server.
     before = {unquote(each.uri): each for each in params.previous_result_ids}
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []
     reported = set()
@@ -64,7 +64,7 @@ async def pull_all(
             reported.add(unquote(uri))
             state = before.get(unquote(uri))
             reports.append(_report(session, spot, path, problems, state.value if state else None))
-    # A note without problems now must have its earlier ones cleared.
+    # A note that has no problems any more must have its earlier ones cleared.
     empty = (
         each.uri for uri, each in before.items() if uri not in reported and not session.is_open(each.uri)
     )

@@ -1,4 +1,4 @@
-"""The texts of the editor's open notes. Lines end as in LSP: at LF, CR LF or CR, nowhere else."""
+"""The texts of the editor's open notes. As in LSP, lines end only at LF, CR LF or CR."""
 
 import re
 from array import array
@@ -20,11 +20,11 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class NoteDocument(TextDocument):
-    """An open document; pygls would end lines at every separator that Unicode has."""
+    """An open document; pygls would end lines at every Unicode separator."""
 
     @property
     def lines(self) -> Sequence[str]:
-        """Return the lines with their ends; the last one has none and may be empty."""
+        """Return the lines with their line ends; the last line has none and may be empty."""
         source = self.source
         lines = _LINE.findall(source)
         return lines[:-1] if len(lines) > 1 and not source.endswith(("\n", "\r")) else lines
@@ -51,7 +51,7 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """A text at one moment, by lines without their ends; positions are those of the client."""
+    """A text at one moment, as lines without line ends; positions are the client's."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
         self.source = source
@@ -63,20 +63,20 @@ class Text:
 
     @cached_property
     def note(self) -> Note:
-        """The text as a note; it is read when this is first asked for."""
+        """The text as a note, parsed on first use."""
         return parse(self.source, self.path)
 
     @cached_property
     def anchors(self) -> Anchors:
-        """The headings and blocks that links may name."""
+        """The headings and blocks that links can name."""
         return Anchors(self.note.headings, self.note.blocks)
 
     def line(self, number: int) -> str:
-        """Return a line, 1-based; an empty one beyond the end."""
+        """Return a line, 1-based; empty beyond the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def place(self, position: types.Position) -> tuple[int, int]:
-        """Return the line, 1-based, and the column, 0-based, of a position of the client."""
+        """Return the line, 1-based, and the column, 0-based, of a client position."""
         line = self.line(position.line + 1)
         before = types.Position(0, position.character)
         return position.line + 1, min(
@@ -84,19 +84,19 @@ class Text:
         )
 
     def position(self, line: int, column: int) -> types.Position:
-        """Return the client's position of a line, 1-based, and a column, 0-based."""
+        """Return the client position of a line, 1-based, and a column, 0-based."""
         text, column = self.line(line), max(0, column)
         if text.isascii():
             return types.Position(line - 1, min(column, len(text)))
         if self._units[0] != line:
-            # One line may have thousands of links: its units are counted once for all of them.
+            # One line may have thousands of links, so its units are counted once for all of them.
             each = map(self._codec.client_num_units, text)
             self._units = line, array("q", accumulate(each, initial=0))
         units = self._units[1]
         return types.Position(line - 1, units[min(column, len(text))])
 
     def range(self, place: Place) -> types.Range:
-        """Return the client's range of a place."""
+        """Return the client range of a place."""
         line, start, end = place
         return types.Range(self.position(line, start), self.position(line, end))
 

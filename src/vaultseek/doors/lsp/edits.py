@@ -1,4 +1,4 @@
-"""Previews, and edits that the editor makes: vaultseek proposes them and writes nothing."""
+"""Previews, and edits made by the editor: vaultseek proposes them and writes nothing."""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ FileOperation = types.CreateFile | types.RenameFile
 
 
 async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
-    """Return the edits in the answer to ``vault/rename``, except those of the paths ``without``.
+    """Return the edits in an answer to ``vault/rename``, except for the paths ``without``.
 
     The user is warned of files whose links do not follow.
     """
@@ -44,7 +44,7 @@ def warn_of_left(session: Session, paths: Sequence[str]) -> None:
 def workspace_edit(
     session: Session, spot: Spot, edits: Iterable[Edit], operations: Sequence[FileOperation] = ()
 ) -> types.WorkspaceEdit:
-    """Return the edits in the form that the client takes; file operations come last."""
+    """Return the edits in a form that the client supports; file operations come last."""
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
@@ -54,7 +54,7 @@ def workspace_edit(
 
 
 def replacing(session: Session, uri: str, text: Text, changes: Sequence[Change]) -> types.WorkspaceEdit:
-    """Return the edit that makes changes of one document, which has this ``text``."""
+    """Return the edit that makes changes to one document with this ``text``."""
     edits = [types.TextEdit(text.range(change.place), change.new) for change in changes]
     return _proposed(session, {uri: (text, edits)})
 
@@ -64,11 +64,11 @@ def _proposed(
     changes: Mapping[str, tuple[Text, Sequence[types.TextEdit]]],
     operations: Sequence[FileOperation] = (),
 ) -> types.WorkspaceEdit:
-    # Neovim 0.7 takes the newer form of edits, but names only the operations on files.
+    # Neovim 0.7 supports the newer form of edits, but declares only the file operations.
     edit = "workspace.workspace_edit"
     if not (session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations")):
         return types.WorkspaceEdit(changes={uri: edits for uri, (_, edits) in changes.items()})
-    # The version is that of the text, so that the client refuses the edit if it has another one by now.
+    # The version of the text, so that the client refuses the edit if it has a newer one.
     documents = [
         types.TextDocumentEdit(
             types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=text.version), list(edits)
@@ -79,7 +79,7 @@ def _proposed(
 
 
 def can_do(session: Session, operation: types.ResourceOperationKind) -> bool:
-    """True if the client creates or renames files for us."""
+    """True if the client can create or rename files on request."""
     return operation in (session.can("workspace.workspace_edit.resource_operations") or ())
 
 
@@ -98,34 +98,34 @@ _FRONTMATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?---[ \t]*(?:\n|\Z)")
 
 
 def harmless(markdown: str) -> str:
-    """Return a note's Markdown without what makes an editor load or run something."""
+    """Return a note's Markdown without anything that makes an editor load or run something."""
     text = _COMMAND.sub("]", _PICTURE.sub("", visible(markdown)))
     return _HTML.sub("&lt;", text)
 
 
 def escaped(text: str) -> str:
-    """Return a note's words as Markdown that shows them as they are."""
+    """Return a note's words as Markdown that displays them literally."""
     return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", one_line(text))
 
 
 def visible(text: str) -> str:
-    """Return a text without signs that nobody sees."""
+    """Return a text without invisible characters."""
     return _CONTROL.sub("", remove_hidden(text))
 
 
 def one_line(text: str) -> str:
-    """Return the visible words of a text in one line."""
+    """Return the visible words of a text on one line."""
     return " ".join(visible(text).split())
 
 
 def without_frontmatter(text: str) -> str:
-    """Return a text without the frontmatter that it begins with."""
+    """Return a text without its frontmatter."""
     match = _FRONTMATTER.match(text)
     return text[match.end() :].lstrip("\n") if match else text
 
 
 def markup(session: Session, text: str, capability: str) -> types.MarkupContent:
-    """Return a note's text in the form that the client reads, by the name of its capability."""
+    """Return a note's text in the format that the client supports, by the name of its capability."""
     formats = session.can(f"text_document.{capability}") or ()
     body = without_frontmatter(text).strip()
     if types.MarkupKind.Markdown in formats:

@@ -1,6 +1,6 @@
-"""Edits that leave the rest of a note as it is: properties, links, tags, headings, code and blocks.
+"""Checks that edits leave the rest of a note unchanged: properties, links, tags, headings, code, blocks.
 
-Each edit is tried on the blocks around it, and what is read there before and after is compared.
+Each edit is tried on the blocks around it, and the parsed results before and after are compared.
 """
 
 import re
@@ -16,22 +16,22 @@ from vaultseek.core.notes.name_mentions import NO_PROSE
 from vaultseek.doors.lsp.documents import Text
 
 TRIED_CHARS = 20_000
-"""Characters around an edit that are read for it; an edit in a longer block is not proposed."""
+"""Maximum characters parsed around an edit; edits in longer blocks are not proposed."""
 TRIED_ALONE = 20
-"""Edits that are tried one by one if they cannot be made together."""
+"""Maximum number of edits that are tried one by one if they cannot be made together."""
 _NO_PROSE = {"heading", "html", "math", "code"}
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 class Change(NamedTuple):
-    """A piece of a line, maybe empty, and what is written there instead."""
+    """A piece of a line, possibly empty, and its replacement."""
 
     place: Place
     new: str
 
 
 class _Trial(NamedTuple):
-    """The blocks around some changes, read before and after, and where each change starts in them then."""
+    """The blocks around some changes, parsed before and after, with each change's start in the result."""
 
     before: Note
     after: Note
@@ -47,7 +47,7 @@ class Guard:
         self._sizes = list(accumulate((len(line) + 1 for line in text.lines), initial=0))
 
     def takes_link(self, line: int, column: int) -> bool:
-        """True in running text: not in code, a link, a tag, a formula, a comment or a heading."""
+        """True in running text, but not in code, links, tags, formulas, comments or headings."""
         text = self._text
         places = [*(link.place for link in text.note.links), *(tag.place for tag in text.note.placed_tags)]
         if any(place and place.line == line and place.start < column < place.end for place in places):
@@ -56,14 +56,14 @@ class Guard:
         if text.line(line) and not lines[line - 1]:
             return False
         at = sum(len(each) + 1 for each in lines[: line - 1]) + column
-        # A link right behind a bare address would be part of it for other programs.
+        # Other programs would include a link right after a bare address in that address.
         return not any(
             piece.start() < at < piece.end() + piece[0].startswith("http")
             for piece in NO_PROSE.finditer("\n".join(lines))
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return those of the changes that each add a link and change nothing else, also together."""
+        """Return the changes that each add a link and change nothing else, even together."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:
@@ -119,7 +119,7 @@ class Guard:
         )
 
     def _groups(self, changes: Sequence[Change]) -> Iterator[list[Change]]:
-        """Yield the changes in groups that are near enough to be tried together."""
+        """Yield groups of changes that are close enough to be tried together."""
         group: list[Change] = []
         for change in sorted(changes):
             if group and self._size(*self._around(group[0].place.line, change.place.line)) > TRIED_CHARS:
@@ -134,7 +134,7 @@ class Guard:
         first, last = self._around(changes[0].place.line, changes[-1].place.line)
         if self._size(first, last) > TRIED_CHARS:
             return None
-        # Of blocks in the body, the first one must not be read as frontmatter.
+        # Among blocks in the body, the first one must not be parsed as frontmatter.
         head = [] if last < self._text.note.body_line else [""]
         lines = self._text.lines[first - 1 : last]
         changed, starts, shifts = list(lines), [], [0] * len(lines)
@@ -148,7 +148,7 @@ class Guard:
         return _Trial(parse(before, ""), parse(after, ""), starts)
 
     def _around(self, low: int, high: int) -> tuple[int, int]:
-        """Return the first and the last line of the blocks that lines are in, with the blocks beside them."""
+        """Return the first and last line of the blocks around some lines, including adjacent blocks."""
         body, blocks = self._text.note.body_line, self._blocks
         if high < body:
             return 1, body - 1
@@ -163,13 +163,13 @@ class Guard:
 
 
 def prose_lines(text: Text) -> list[str]:
-    """Return the lines of a note, empty where no part of a line can become a link."""
+    """Return the lines of a note, empty where nothing can become a link."""
     hidden = _hidden_lines(text)
     return ["" if number in hidden else line for number, line in enumerate(text.lines, 1)]
 
 
 def lines_in_comments(text: Text) -> set[int]:
-    """Return the lines that end inside a comment between percent signs."""
+    """Return the lines that end within a comment between percent signs."""
     body = text.note.body_line
     found: set[int] = set()
     line, counted = body, 0
@@ -229,7 +229,7 @@ def _facts(note: Note) -> Sequence[object]:
 
 
 def _has_same_blocks(before: Note, after: Note) -> bool:
-    """True if both have blocks of the same kinds, or the second has one paragraph more."""
+    """True if both have blocks of the same kinds, or the second has one more paragraph."""
     one, other = ([span.kind for span in note.spans] for note in (before, after))
     same = 0
     while same < len(one) and one[same : same + 1] == other[same : same + 1]:

@@ -1,4 +1,4 @@
-"""Labels of a note: of footnotes, which begin with ``^``, and of reference links; defined and used in it."""
+"""Labels of footnotes, which begin with ``^``, and of reference links: definitions and uses in a note."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _BACKTICKS = re.compile("`+")
 
 
 class Label(NamedTuple):
-    """A label at its place, in the form in which labels are compared."""
+    """A label and its place, in normalized form."""
 
     key: str
     place: Place
@@ -39,13 +39,13 @@ class Label(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The label that is not defined, in words."""
+        """The message for an undefined label."""
         kind = "footnote" if self.key.startswith("^") else "reference"
         return f"this note has no {kind} [{self.key}]; define it in a line that begins with [{self.key}]:"
 
 
 def labels(text: Text) -> list[Label]:
-    """Return the labels of a note in order; those in code are none."""
+    """Return the labels of a note in order, except in code."""
     note = text.note
     code = {line for block in note.code_blocks for line in range(block.line, block.end_line + 1)}
     lines = (number for number in range(note.body_line, len(text.lines) + 1) if number not in code)
@@ -53,7 +53,7 @@ def labels(text: Text) -> list[Label]:
 
 
 def undefined(text: Text) -> list[Label]:
-    """Return the labels that are used and not defined."""
+    """Return the labels that are used but not defined."""
     found = labels(text)
     defined = {label.key for label in found if label.defines}
     return [label for label in found if label.key not in defined]
@@ -91,7 +91,7 @@ def _label(match: re.Match[str], number: int, *, defines: bool) -> Label:
 
 
 def _without_code(line: str) -> str:
-    """Return a line with blanks in place of code spans; each ends with the next run of as many backticks."""
+    """Return a line with blanks instead of code spans; each ends at the next run of as many backticks."""
     runs = [match.span() for match in _BACKTICKS.finditer(line)]
     ends: dict[int, list[int]] = {}
     for start, end in reversed(runs):

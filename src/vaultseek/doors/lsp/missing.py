@@ -1,4 +1,4 @@
-"""Links that a note may lack: counted above it, offered by a command, and inserted by an action."""
+"""Links that a note may be missing: counted above it, listed by a command, inserted by an action."""
 
 import asyncio
 import re
@@ -17,15 +17,15 @@ from vaultseek.errors import NotFound
 
 MISSING = "vaultseek.missing"
 SUGGESTED = 9
-"""Suggestions that are requested."""
+"""Number of suggestions requested."""
 LENS_SECONDS = 1.0
-"""Time that the other lenses wait for the number of missing links."""
+"""Seconds that other lenses wait for the number of missing links."""
 INSERTED = 3
-"""Links that are offered at the cursor."""
+"""Number of links offered at the cursor."""
 
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
-    """Return the likely suggestions for a note, and whether it would write them as Markdown links."""
+    """Return the likely suggestions for a note, and whether to write them as Markdown links."""
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
     except NotFound:  # a note that was never saved
@@ -34,7 +34,7 @@ async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], b
 
 
 async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:
-    """Return a lens with the number of links that a note may lack; none if it lacks none."""
+    """Return a lens with the number of links that a note may be missing; empty if there are none."""
     try:
         async with asyncio.timeout(LENS_SECONDS):
             links, _ = await missing_links(session, spot)
@@ -49,7 +49,7 @@ async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Rang
 async def insertions(
     session: Session, spot: Spot, uri: str, text: Text, at: types.Range
 ) -> list[types.CodeAction]:
-    """Return actions that insert a link at the cursor, or behind the selection."""
+    """Return actions that insert a link at the cursor or after the selection."""
     line, column = text.place(at.end)
     guard = Guard(text)
     if not guard.takes_link(line, column):

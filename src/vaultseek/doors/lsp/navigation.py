@@ -20,7 +20,7 @@ from vaultseek.doors.lsp.targets import Target, targets
 from vaultseek.errors import VaultseekError
 
 REFERENCES = 1000
-"""Links that a list of references has at most."""
+"""Maximum number of links in a list of references."""
 TAGGED_NOTES = 200
 HOVER_LINES = 30
 HOVER_LIST = 5
@@ -31,7 +31,7 @@ SIMILAR_MS = 400
 async def definition(
     session: Session, spot: Spot, text: Text, params: types.DefinitionParams
 ) -> list[types.Location] | None:
-    """Return where the link at a position leads."""
+    """Return the target of the link at a position."""
     link = link_at(text.note, *text.place(params.position))
     if link is None:
         label = label_at(text, *text.place(params.position))
@@ -44,7 +44,7 @@ async def definition(
 async def document_links(
     session: Session, spot: Spot, text: Text, params: types.DocumentLinkParams
 ) -> list[types.DocumentLink]:
-    """Return every link of a note that leads somewhere."""
+    """Return every link of a note that has a target."""
     links = [link for link in text.note.links if link.place]
     return [
         types.DocumentLink(
@@ -112,7 +112,7 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
 
 
 async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
-    """Return the links of other notes to the one at ``path``; none if it is not indexed yet."""
+    """Return the links of other notes to the one at ``path``; empty if it is not indexed yet."""
     with suppress(VaultseekError):
         answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
         links: list[JSON] = answer["links"]
@@ -130,7 +130,7 @@ def _own_location(uri: str, text: Text, label: Label) -> types.Location:
 
 
 Wanted = Callable[[str | None, str | None], bool]
-"""Function that returns true for the heading and the block of a wanted link."""
+"""Function that returns True for the heading and block of a wanted link."""
 
 
 def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
@@ -147,7 +147,7 @@ def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None,
 
 
 async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> list[types.Location]:
-    """Return the places of links to a note, or a part of it, in the notes that are not open."""
+    """Return the places of links to a note, or part of it, in notes that are not open."""
     locations = []
     texts: dict[str, Text | None] = {}
     for link in await backlinks(session, spot, path):
@@ -165,7 +165,7 @@ async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> 
 async def _links_of_texts(
     session: Session, spot: Spot, path: str, wanted: Wanted, *, part: bool
 ) -> list[types.Location]:
-    """Return the places of such links in the open notes; those to a part of a note also in itself."""
+    """Return the places of such links in the open notes; for part of a note, also in the note itself."""
     texts = await session.open_texts(spot.root)
     own = texts.pop(path, None)
     if part and (text := own[1] if own else session.text_of(spot, path)):
@@ -200,7 +200,7 @@ async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location
 
 
 class _Form(NamedTuple):
-    """The form in which a client reads a hover: ``words`` and ``passage`` write those of a note in it."""
+    """The format of a hover in a client; ``words`` and ``passage`` convert a note's text to it."""
 
     kind: types.MarkupKind
     words: Callable[[str], str]

@@ -1,4 +1,4 @@
-"""Renaming of notes, headings and tags, and the links to files that the editor is about to move."""
+"""Renaming of notes, headings and tags, and of links to files that the editor is about to move."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -41,7 +41,7 @@ class Renamed(NamedTuple):
 async def prepare(
     session: Session, spot: Spot, text: Text, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range and the name of what can be renamed at a position."""
+    """Return the range and name of the renamable thing at a position."""
     wanted = await _at(session, spot, text, params.position)
     return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
 
@@ -62,7 +62,7 @@ async def rename(
 
 
 async def will_rename(session: Session, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
-    """Return the edits of links for files and folders that the editor is about to move."""
+    """Return the link edits for files and folders that the editor is about to move."""
     moves: dict[str, list[JSON]] = {}
     spots: dict[str, Spot] = {}
     for file in params.files:
@@ -71,7 +71,7 @@ async def will_rename(session: Session, params: types.RenameFilesParams) -> type
             continue
         spots[old.root] = old
         moves.setdefault(old.root, []).append({"old": old.path, "new": new[len(old.shown) + 1 :]})
-    if len(moves) != 1:  # one edit is about one vault; files of several are never moved at once
+    if len(moves) != 1:  # an edit concerns one vault; files of several are never moved together
         return None
     ((root, pairs),) = moves.items()
     edits = await _edits_of_moves(session, spots[root], pairs)
@@ -91,7 +91,7 @@ async def _at(session: Session, spot: Spot, text: Text, position: types.Position
 
 
 async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column: int) -> Renamed | None:
-    """Return the note that a link leads to, or with the cursor on its fragment the heading."""
+    """Return the note that a link resolves to, or its heading if the cursor is on the fragment."""
     (target,) = await targets(session, spot, [link])
     if target.path is None:
         (target,) = await targets(session, spot, [link], wait=True)
@@ -127,7 +127,7 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
-    """Return the daemon's edits; those of notes with unsaved changes are made from the editor's text."""
+    """Return the daemon's edits; for notes with unsaved changes they are made from the editor's text."""
     changed = await session.changed_texts(spot.root)
     edits = await proposed_edits(session, spot, changed, moves=list(moves))
     for path, text in changed.items():
@@ -152,7 +152,7 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     at = own.note.headings.index(heading)
     edits = [heading_edit(own.note, at, new)]
     if own.anchors.heading(heading.text) == heading:
-        with suppress(NotFound):  # it is not saved yet: nothing links there
+        with suppress(NotFound):  # it is not saved yet, so nothing links there
             asked = {"note": wanted.path, "heading": heading.text, "to": new}
             edits += await proposed_edits(session, spot, texts, **asked)
     for path, text in texts.items():

@@ -29,12 +29,12 @@ from vaultseek.errors import Cancelled, VaultseekError
 REQUEST_FAILED = -32803
 REQUEST_CANCELLED = -32800
 DIAGNOSE_SECONDS = 0.25
-"""Time without a change of a document before its diagnostics are published."""
+"""Seconds without a change of a document before its diagnostics are published."""
 REFRESH_SECONDS = 1.0
-"""Least time between two refreshes of the client."""
+"""Minimum seconds between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
-"""Function of the session and the parameters; between them, if it is about a note, its place and text."""
+"""Function of the session and the parameters; for notes, place and text come in between."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
@@ -49,7 +49,7 @@ _NOTE_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_RENAME: renaming.rename,
     types.TEXT_DOCUMENT_PREPARE_RENAME: renaming.prepare,
 }
-"""Features of a note in a vault; for other documents there is no answer."""
+"""Features of a note in a vault; other documents get no answer."""
 _OTHER_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_COMPLETION: completion.complete,
     types.COMPLETION_ITEM_RESOLVE: completion.resolve,
@@ -79,7 +79,7 @@ _OPTIONS: dict[str, Any] = {
     types.WORKSPACE_WILL_RENAME_FILES: _FILES,
 }
 _SHOWN_FAILURES = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
-"""Requests whose failure is shown to the user; others are answered with nothing."""
+"""Requests whose failure is shown to the user; others get an empty answer."""
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def serve(start: Callable[[], object], options: Options) -> None:
     """
     logging.basicConfig(level=logging.ERROR)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    # pygls closes its output at the end, and the standard output is not its own.
+    # pygls closes its output at the end, and standard output does not belong to it.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         make_server(start, options).start_io(stdout=output)
 
@@ -104,14 +104,14 @@ def make_server(start: Callable[[], object], options: Options | None = None) -> 
 
 
 class _Server(LanguageServer):
-    """The server of pygls; errors reach the client in answers alone."""
+    """The pygls server; errors reach the client only in answers."""
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         log.debug("%s: %s", source, error)
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol of pygls, with an answer to requests that cannot be read or come after the shutdown."""
+    """The pygls protocol, with an answer to unreadable requests and to requests after the shutdown."""
 
     def handle_message(self, message: Any) -> None:
         if self._shutdown and hasattr(message, "method") and hasattr(message, "id"):
@@ -130,7 +130,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class _Editor:
-    """The client of a server: its session, and the daemon's notifications."""
+    """The client of a server: its session, and notifications from the daemon."""
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server
@@ -140,7 +140,7 @@ class _Editor:
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._asked: dict[str, float] = {}
-        """The vaults whose progress the client is asked to show, with their share of now."""
+        """The vaults whose progress the client is asked to show, with their current share."""
         self._shown: set[str] = set()
         """The vaults whose progress the client shows."""
         self._vaults: set[str] = set()
@@ -232,7 +232,7 @@ class _Editor:
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def _schedule(self, key: str, work: Any) -> None:
-        """Do ``work`` in the background, and cancel earlier work with the same key."""
+        """Do ``work`` in the background, cancelling earlier work with the same key."""
         if task := self._diagnosing.pop(key, None):
             task.cancel()
         self._diagnosing[key] = asyncio.ensure_future(work)
@@ -255,7 +255,7 @@ class _Editor:
         vault = params.get("vault_path")
         if vault is not None and vault not in self._vaults:
             self._vaults.add(vault)
-            self._session.forget_roots()  # it may be a new one around a folder that is known already
+            self._session.forget_roots()  # it may be a new vault around a folder that is already known
         if method == "index/changed":
             if self._refreshing is None or self._refreshing.done():
                 self._refreshing = asyncio.ensure_future(self._refresh())
@@ -268,7 +268,7 @@ class _Editor:
         self._notified("index/changed", {})
 
     async def _refresh(self) -> None:
-        """Make the client refresh its diagnostics and counts, since links may have other targets now."""
+        """Make the client refresh its diagnostics and counts, since link targets may have changed."""
         await asyncio.sleep(REFRESH_SECONDS)
         if self._session.can("text_document.diagnostic") is None:
             for document in list(self._session.workspace.text_documents.values()):
@@ -324,7 +324,7 @@ class _Editor:
     async def _choose(self, message: str, titles: Sequence[str]) -> int | None:
         if not self._session.can("window.show_document.support"):
             return None
-        # Each one different: the client returns the title.
+        # All titles must differ, because the client returns one of them.
         items = [types.MessageActionItem(f"{number} {title}") for number, title in enumerate(titles, 1)]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, items)
         chosen = await self._server.window_show_message_request_async(params)

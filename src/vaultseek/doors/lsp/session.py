@@ -1,4 +1,4 @@
-"""One editor's session: its documents, the vaults that they belong to, and what the client can do."""
+"""One editor's session: its documents, the vaults that contain them, and the client's capabilities."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from vaultseek.doors.lsp.documents import Text, text_on_disk
 from vaultseek.errors import VaultseekError
 
 TEXTS_KEPT = 64
-"""Open documents whose parsed text is kept."""
+"""Number of open documents whose parsed text is kept."""
 
 DRAFT = "Untitled.md"
-"""Path of a document without a file, from which its links are written."""
+"""Path of a document without a file, used for writing its links."""
 Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
 class Spot(NamedTuple):
-    """A file of a vault: the vault's folder, the path in it, and that folder as the client names it."""
+    """A file of a vault: the vault's folder, the path in it, and the folder as the client names it."""
 
     root: str
     path: str
@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document in a vault: its place there, and the text of it that the editor shows."""
+    """A document in a vault: its place there, and its text in the editor."""
 
     spot: Spot
     text: Text
@@ -98,7 +98,8 @@ class Session:
             return None
 
     async def ask(self, method: str, root: str | None, **params: Any) -> JSON:
-        """Return the daemon's answer about the vault at ``root``, or about none. Raises VaultseekError."""
+        """Return the daemon's answer about the vault at ``root``, or about no vault. Raises
+        VaultseekError."""
         vault = {} if root is None else {"vault": root}
         answer: JSON = await self._ask(method, {**vault, **params})
         return answer
@@ -106,7 +107,7 @@ class Session:
     # -- where -------------------------------------------------------------------------------------------
 
     async def spot(self, uri: str) -> Spot | None:
-        """Return the place of a document in its vault; None if it is in none."""
+        """Return the place of a document in its vault; None if it is outside all vaults."""
         file = to_fs_path(uri) if uri.startswith("file:") else None
         if file is None:
             return None
@@ -120,7 +121,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault, as the client names it: maybe through a symbolic link."""
+        """Return the folder of a vault as the client names it, perhaps through a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):
@@ -133,14 +134,14 @@ class Session:
         return Spot(root, "", next(shown, root))
 
     async def spot_of_draft(self, uri: str) -> Spot | None:
-        """Return a place for a document without a file, as if it were a note of the only open vault."""
+        """Return a place for a document without a file, as if it were a note in the only open vault."""
         if uri.startswith("file:"):
             return None
         roots = await self.roots() if any(self.folders()) else []
         return (await self.spot_of_vault(roots[0])).beside(DRAFT) if len(roots) == 1 else None
 
     async def roots(self) -> list[str]:
-        """Return the vaults of the workspace folders, else of the open documents; none means all vaults."""
+        """Return the vaults of the workspace folders, or else of the open documents; empty for all vaults."""
         roots = [await self._root(_real(folder)) for folder in self.folders()]
         if not any(roots):
             spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
@@ -153,11 +154,11 @@ class Session:
         return folders or ([self.workspace.root_path] if self.workspace.root_path else [])
 
     def has_vault(self, root: str) -> bool:
-        """True for the vault of a workspace folder or of a document that has been open."""
+        """True for the vault of a workspace folder or of a document that was opened."""
         return root in self._roots.values()
 
     def forget_roots(self) -> None:
-        """Forget which vault each folder is in: vaults may have been added or removed."""
+        """Forget which vault each folder is in, because vaults may have been added or removed."""
         self._roots.clear()
 
     async def _root(self, folder: str) -> str | None:
@@ -177,7 +178,7 @@ class Session:
     async def _known_vaults(self) -> set[str] | None:
         try:
             return {vault["path"] for vault in (await self.ask("vault/list", None))["vaults"]}
-        except VaultseekError:  # it only decides whether a new vault is announced
+        except VaultseekError:  # it only determines whether a new vault is announced
             return None
 
     # -- texts -------------------------------------------------------------------------------------------
@@ -187,13 +188,13 @@ class Session:
         return self._open(uri) is not None
 
     async def document(self, uri: str) -> Document | None:
-        """Return the place and the text of a document; None if it is in no vault, or cannot be read."""
+        """Return the place and text of a document; None if it is outside all vaults or unreadable."""
         spot = await self.spot(uri)
         text = self.text(uri, spot)
         return None if spot is None or text is None else Document(spot, text)
 
     def text(self, uri: str, spot: Spot | None) -> Text | None:
-        """Return the text of a document: the client's if it is open, else the one on disk."""
+        """Return the text of a document: the client's if it is open, otherwise the one on disk."""
         document = self._open(uri)
         codec = self.workspace.position_codec
         if document is None:
@@ -212,7 +213,7 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline, of an open one without asking for its vault."""
+        """Return the text of a document for its outline, without looking for its vault if it is open."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:
@@ -221,7 +222,7 @@ class Session:
         return {path: text for path, (_, text) in texts.items() if not _is_on_disk(root, path)}
 
     async def changed_texts(self, root: str) -> dict[str, Text]:
-        """Return the open notes of a vault whose text differs from that on disk, by path."""
+        """Return the open notes of a vault with unsaved changes, by path."""
         codec = self.workspace.position_codec
         changed = {}
         for path, (_, text) in (await self.open_texts(root)).items():
@@ -231,7 +232,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return the open notes of a vault by path: address and text of each."""
+        """Return address and text of a vault's open notes, by path."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)
@@ -246,7 +247,7 @@ class Session:
         return self.text(spot.uri(path), spot.beside(path))
 
     def _open(self, uri: str) -> Any:
-        # Clients encode other signs of an address than the server does.
+        # Clients encode different characters of an address than the server.
         return self.workspace.text_documents.get(unquote(uri))
 
 

@@ -1,4 +1,4 @@
-"""Symbols: the search as ``workspace/symbol``, and the headings of a note with their folds and counts."""
+"""Symbols: search as ``workspace/symbol``, and the headings of a note with folds and counts."""
 
 import asyncio
 from collections import Counter
@@ -15,7 +15,8 @@ from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
-"""Editors that drop a symbol without the letters of the query in its name; these show the query first."""
+"""Editors that drop symbols whose name lacks the letters of the query; for these, the name begins with the
+query."""
 RESULTS = 50
 RECENT_NOTES = "ext:md"
 """Query of every note, the last modified first."""
@@ -57,7 +58,7 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folders of the vaults that results are in, as the client names them."""
+    """Return the folders of the results' vaults, as the client names them."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 
@@ -122,7 +123,7 @@ def _name(heading: Heading) -> str:
 
 
 def sections(text: Text) -> Iterator[tuple[Heading, int]]:
-    """Yield each heading with the last line of its section that is not blank."""
+    """Yield each heading with the last non-blank line of its section."""
     headings = text.note.headings
     for at, heading in enumerate(headings):
         end = text.anchors.section_end(at)
@@ -135,7 +136,7 @@ def sections(text: Text) -> Iterator[tuple[Heading, int]]:
 async def folding_ranges(
     session: Session, params: types.FoldingRangeParams
 ) -> list[types.FoldingRange] | None:
-    """Return what can be folded: frontmatter, sections, code blocks."""
+    """Return the foldable ranges: frontmatter, sections, code blocks."""
     uri = params.text_document.uri
     text = await session.outlined(uri)
     if text is None:
@@ -158,7 +159,7 @@ async def folding_ranges(
 async def code_lenses(
     session: Session, spot: Spot, text: Text, params: types.CodeLensParams
 ) -> list[types.CodeLens] | None:
-    """Return the numbers of backlinks of a note and its headings, and of missing links, if that is wanted."""
+    """Return the backlink counts of a note and its headings, and the missing links, if enabled."""
     if not session.options.code_lens:
         return None
     uri = params.text_document.uri
@@ -174,7 +175,7 @@ async def code_lenses(
 async def inlay_hints(
     session: Session, spot: Spot, text: Text, params: types.InlayHintParams
 ) -> list[types.InlayHint] | None:
-    """Return the same numbers behind the lines, if that is wanted."""
+    """Return the same counts at the ends of lines, if enabled."""
     if not session.options.inlay_hints:
         return None
     first, last = params.range.start.line + 1, params.range.end.line + 1
@@ -186,7 +187,7 @@ async def inlay_hints(
 
 
 async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
-    """Return the lines with a number of backlinks: the note's own and those of headings with any."""
+    """Return the lines with a backlink count: the note's own, and those of headings with any."""
     links: Sequence[JSON] = await backlinks(session, spot, spot.path)
     headings = text.note.headings
     lines = Counter(

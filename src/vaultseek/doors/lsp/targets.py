@@ -12,12 +12,12 @@ from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.session import Session, Spot
 
 LINKS_AT_ONCE = 1000
-"""Links of one request, which must not be too large."""
+"""Maximum number of links in one request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a link: the file and the line in it, or the problem."""
+    """The target of a link: its file and line, or the problem."""
 
     link: Link
     path: str | None
@@ -37,7 +37,7 @@ async def targets(
     moves: Sequence[JSON] = (),
     wait: bool = False,
 ) -> list[Target]:
-    """Return the targets of links in the note at ``spot``; ``wait`` includes notes saved a moment ago."""
+    """Return the targets of links in the note at ``spot``; ``wait`` includes recently saved notes."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
         written = [
@@ -59,7 +59,7 @@ async def targets(
 
 
 def names_of(texts: Mapping[str, Text]) -> Names:
-    """Return the names of notes by their texts."""
+    """Return the names of notes from their texts."""
     names = Names()
     for path, text in texts.items():
         names.add(path, text.note.aliases)

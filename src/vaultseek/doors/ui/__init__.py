@@ -1,6 +1,6 @@
-"""A page in the browser: a client of the socket with a port of its own, on this computer alone.
+"""The browser page: a client of the socket with its own port, reachable only from this computer.
 
-``server`` starts and ends it, ``gate`` decides which requests are answered, ``session`` whose; ``api`` asks
-the daemon, ``rendering`` makes HTML of notes, ``answer_graph`` the graph of results. ``page/`` is what the
-browser loads: no build step, nothing from elsewhere.
+``server`` starts and ends it, ``gate`` decides which requests are answered, ``session`` whose; ``api`` calls
+the daemon, ``rendering`` converts notes to HTML, ``answer_graph`` the graph of results. ``page/`` holds the
+files that the browser loads: no build step, nothing from elsewhere.
 """

@@ -1,4 +1,4 @@
-"""The page's questions: JSON in, JSON out, answered by the daemon; nothing can be changed."""
+"""The page's API: JSON in, JSON out, answered by the daemon; nothing can be changed."""
 
 import asyncio
 from collections import Counter
@@ -19,7 +19,7 @@ from vaultseek.errors import NotFound, UsageError, VaultseekError
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 OpenEditor = Callable[[str, JSON], object]
-"""Function that opens the note of a result, of a vault's folder, in the editor's own window."""
+"""Function that opens a result's note, from its vault's folder, in the editor's own window."""
 
 METHODS = frozenset(
     {
@@ -40,16 +40,16 @@ METHODS = frozenset(
         "vault/table",
     }
 )
-"""Methods of the protocol that the page may call: those that read, and the report of an opened note."""
+"""Protocol methods that the page may call: read-only ones, and the report of an opened note."""
 OF_NO_VAULT = frozenset({"index/status", "search/all"})
 SUPERSEDED = {"superseded": True}
-"""Answer to a call that a later one has replaced."""
+"""Answer to a call that was replaced by a later one."""
 TURNS = 100
-"""Tabs whose running search is remembered."""
+"""Number of tabs whose running search is remembered."""
 
 
 class API:
-    """The answers to the page, by name; each takes the body of a request and raises VaultseekError."""
+    """The API's methods, by name; each takes the body of a request and raises VaultseekError."""
 
     def __init__(self, ask: Ask, vault: str | None, editor: str | None, open_editor: OpenEditor) -> None:
         self._ask = ask
@@ -61,7 +61,7 @@ class API:
         self._turns: dict[str, asyncio.Future[JSON]] = {}
 
     async def about(self, body: JSON) -> JSON:
-        """Return the page's first contents: the vaults, the selected one, the editor."""
+        """Return the initial contents of the page: the vaults, the selected one, the editor."""
         vaults = await self._ask("vault/list", {})
         return {
             "version": __version__,
@@ -74,7 +74,7 @@ class API:
         }
 
     async def call(self, body: JSON) -> JSON:
-        """Return the daemon's answer to a method; with ``turn``, instead of the former call of that turn."""
+        """Return the daemon's answer to a method; with ``turn``, replace the former call of that turn."""
         method, params = _text(body, "method"), body.get("params")
         if method not in METHODS or not isinstance(params, dict):
             raise UsageError(f"the page may not call {quote(method)}; use the socket")
@@ -99,7 +99,7 @@ class API:
                 del self._turns[turn]
 
     async def note(self, body: JSON) -> JSON:
-        """Return a note as HTML, or the part of it that ``anchor`` names."""
+        """Return a note, or its part ``anchor``, as HTML."""
         vault = await self._known(_text(body, "vault"))
         return await read_note(
             self._ask,
@@ -112,7 +112,7 @@ class API:
         )
 
     async def picture(self, body: JSON) -> Picture:
-        """Return a picture of a vault, or the ``page`` of a PDF as one."""
+        """Return a picture of a vault, or the ``page`` of a PDF as a picture."""
         root = Path(await self._known(_text(body, "vault")))
         if body.get("page"):
             return await asyncio.to_thread(
@@ -174,7 +174,7 @@ class API:
     async def missing(self, body: JSON) -> JSON:
         """Return where the missing note ``target`` of a link would be; with ``edit``, open it in the editor.
 
-        Nothing is written: that is for the editor.
+        Writes nothing; that is left to the editor.
         """
         vault = await self._known(_text(body, "vault"))
         links = [{"target": _text(body, "target")}]
@@ -187,7 +187,7 @@ class API:
         return {"path": path}
 
     async def _known(self, vault: str) -> str:
-        """Return ``vault`` if the daemon has it, so that the page cannot make it index another folder."""
+        """Return ``vault`` if the daemon has it, so that the page cannot make it index other folders."""
         if vault not in self._folders:
             answer = await self._ask("vault/list", {})
             self._folders = {each["path"] for each in answer["vaults"]}
@@ -216,15 +216,15 @@ def _report(file: Path) -> JSON:
 
 
 MAP_NODES = 300
-"""Notes of a vault's map."""
+"""Maximum notes in a vault's map."""
 MAP_CLUSTERS = 8
-"""Clusters with a colour of their own."""
+"""Number of clusters with their own colour."""
 NODES = 200
-"""Notes drawn at most."""
+"""Maximum number of notes drawn."""
 SEEDS = 40
-"""Results whose neighbours are asked for."""
+"""Number of results whose neighbours are requested."""
 NEIGHBOURS = 60
-"""Neighbours of one result."""
+"""Maximum neighbours of one result."""
 
 
 class Place(NamedTuple):
@@ -237,7 +237,7 @@ class Place(NamedTuple):
 async def answer_graph(seeds: Sequence[Place], ask: Ask) -> JSON:
     """Return ``nodes`` and ``edges``, pairs of indices into them; the seeds are the first nodes.
 
-    Of the neighbours those come first that most results have. A seed that is gone meanwhile has none.
+    Neighbours shared by most results come first. A seed that was deleted has none.
     """
     seeds = list(dict.fromkeys(seeds))[:NODES]
     around = await asyncio.gather(*(_neighbours(seed, ask) for seed in seeds[:SEEDS]))

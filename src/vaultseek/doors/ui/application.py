@@ -1,4 +1,4 @@
-"""The application: the files of the page, the API behind the gate, and the server of both."""
+"""The web application: the files of the page, the API behind the gate, and their server."""
 
 import asyncio
 import json
@@ -32,11 +32,11 @@ from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 PORT = 7468
-"""Default port, so that a bookmark stays valid; another one if it is taken."""
+"""Default port, so that a bookmark stays valid; another one is used if it is taken."""
 COOKIE_SECONDS = 400 * 86400
-"""Lifetime of the cookie of a persistent session: the most that browsers allow."""
+"""Lifetime of a persistent session's cookie: the maximum that browsers allow."""
 BODY_BYTES = 64 * 1024
-"""Largest body of a request."""
+"""Maximum size of a request body."""
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
@@ -44,7 +44,7 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 STATUS = {"not_found": 404, "bad_request": 400, "bad_query": 400, "bad_path": 400}
-"""Status of an error by its code; any other is one of the daemon's, 503."""
+"""Status code by error code; other errors come from the daemon and give 503."""
 
 _log = logging.getLogger(__name__)
 Answer = Callable[[JSON], Awaitable[Any]]
@@ -52,7 +52,7 @@ Respond = Callable[[Request, JSON], Awaitable[Response]]
 
 
 def application(api: API, session: Session, port: int, used: Callable[[], object]) -> ASGIApp:
-    """Return the application for ``port``. ``used`` is called for each request that a person has caused."""
+    """Return the application for ``port``. ``used`` is called for each request caused by a person."""
     calls: dict[str, Answer] = {
         "about": api.about,
         "call": api.call,
@@ -73,7 +73,7 @@ def application(api: API, session: Session, port: int, used: Callable[[], object
 
 
 def page_files() -> dict[str, str]:
-    """Return the files of the page by the path that each is served at."""
+    """Return the files of the page by URL path."""
     folder = files("vaultseek.doors.ui") / "page"
     names = [file.name for file in folder.iterdir() if f".{file.name.rpartition('.')[2]}" in TYPES]
     return {"/": "index.html"} | {f"/{name}": name for name in sorted(names) if name != "index.html"}
@@ -156,11 +156,11 @@ async def _body(request: Request) -> JSON:
 
 
 class _LargeBody(UsageError):
-    """A body that was not read to its end, so that the connection has to be closed."""
+    """Raised for a body that was not read to its end, so the connection must be closed."""
 
 
 UNUSED_SECONDS = 3600.0
-"""Time without use after which the server ends."""
+"""Idle seconds after which the server ends."""
 WATCH_SECONDS = 1.0
 
 
@@ -176,7 +176,7 @@ def serve(
     """Serve the page until a signal, the end of the parent process, or `UNUSED_SECONDS` without use.
 
     ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
-    browser that was let in once needs none. ``vault`` is the folder that the page searches first, None for
+    browser that used it once needs none later. ``vault`` is the folder that the page searches first, None for
     all. Raises Unavailable if ``port`` is taken; without one, another is used.
     """
     session, life = Session(_persistent_secret()), _Lifetime()
@@ -185,16 +185,16 @@ def serve(
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
         server = http_server(app)
-        # A fragment is not sent to any server, and is in no log.
+        # A fragment is never sent to a server and appears in no log.
         address = f"http://{HOST}:{number}/#token={session.token}"
         with closing(api), suppress(KeyboardInterrupt):
             asyncio.run(_serve(server, life, listening, partial(announce, address, session.is_persistent)))
 
 
 def _persistent_secret() -> str | None:
-    """Return the secret of a persistent session; None where the kernel lists no users of connections.
+    """Return the secret of a persistent session; None if the kernel does not list users of connections.
 
-    There another user could take the port while it is free, and receive the browser's cookie.
+    Without that list, another user could take the free port and receive the browser's cookie.
     """
     if not CONNECTIONS.exists():
         return None

@@ -1,7 +1,7 @@
 """The checks on every request before its body is read.
 
-A web page can point a name of its own at this computer, or send requests here from elsewhere. So a request
-must name this computer and port, come from the page itself, be JSON, and bring the secrets of its session.
+A web page can point its own domain name at this computer, or send requests here from elsewhere. So a request
+must name this computer and port, come from the page itself, be JSON, and contain the secrets of its session.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ HEADERS = {
 
 
 def cookie_name(port: int) -> str:
-    """Return the name of the cookie of the page at ``port``; a browser has one jar for all ports."""
+    """Return the cookie name of the page at ``port``; a browser keeps the cookies of all ports together."""
     return f"vaultseek-{port}"
 
 
@@ -103,7 +103,7 @@ class Gate:
             cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
             if not self._session.admits(cookie, headers.get(KEY)):
                 return 401, "run `vaultseek ui` again, and open the address that it prints"
-            # Whoever had the port before may have seen what the browser sends to it.
+            # A former owner of the port may have seen what the browser sends.
             if self._session.is_persistent and not is_allowed_peer(scope.get("client"), scope.get("server")):
                 return 403, "this page belongs to another user of the computer"
             return 0, ""
@@ -127,8 +127,8 @@ class Session:
     """The one session of a server.
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
-    Cookies are sent to every port of a computer, so another user's server could see the cookie; it never
-    sees the key. With ``secret``, which outlives the server, cookie and key are the same each time.
+    Cookies are sent to every port of a computer, so another user's server could see the cookie; it never sees
+    the key. With ``secret``, which outlives the server, cookie and key stay the same.
     """
 
     def __init__(self, secret: str | None = None) -> None:
@@ -141,14 +141,14 @@ class Session:
         self._spent = False
 
     def exchange(self, token: object) -> bool:
-        """Return True for the right token, the first time."""
+        """Return True for the correct token, only once."""
         if self._spent or not is_same(token, self.token):
             return False
         self._spent = True
         return True
 
     def admits(self, cookie: object, key: object) -> bool:
-        """True for the browser that exchanged the token, in this run or, in a persistent session, in any."""
+        """True for the browser that exchanged the token, in this run or, if persistent, in an earlier one."""
         return (self._spent or self.is_persistent) and is_same(cookie, self.cookie) and is_same(key, self.key)
 
 

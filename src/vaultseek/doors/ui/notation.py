@@ -1,6 +1,6 @@
 """Obsidian's notation as rules of the Markdown renderer: links, embeds, tags, comments, marks, callouts.
 
-The rules make tokens of few kinds with fixed attributes. Text of the note becomes text or the value of a
+The rules produce few kinds of tokens, with fixed attributes. Text from a note becomes text or the value of a
 ``data-`` attribute, never a name, a class or an address.
 """
 
@@ -24,12 +24,12 @@ TARGETS = "targets"
 LINE_BREAKS = "line_breaks"
 """Key in the rendering environment: whether line ends are shown as line breaks."""
 DEPTH = 200
-"""Bracket depth beyond which the brackets of a paragraph are plain text: pairing them takes too long."""
+"""Bracket depth beyond which the brackets of a paragraph are plain text, because pairing takes too long."""
 
 EMBEDDED = (".md", ".base", ".canvas", ".pdf")
-"""Extensions of files that are shown where a note embeds them; others are links."""
+"""Extensions of files that are displayed when embedded in a note; others are links."""
 FORMULA_CHARS = 4000
-"""Longest formula that is typeset; a longer one is shown as source."""
+"""Maximum length of a typeset formula; longer ones are shown as source."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
@@ -53,9 +53,9 @@ _ALIASES = {
     "bug": (),
 }
 CALLOUTS = {name: kind for kind, names in _ALIASES.items() for name in (kind, *names)}
-"""Obsidian's kinds of callouts by all of their names; any other name is a plain note, as in Obsidian."""
+"""Obsidian's callout kinds by all their names; unknown names are plain notes, as in Obsidian."""
 STRUCK = frozenset("xX-")
-"""States of tasks whose text is crossed out: done and cancelled."""
+"""Task states whose text is crossed out: done and cancelled."""
 _WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
 
 
@@ -81,7 +81,7 @@ def obsidian(md: MarkdownIt) -> None:
 
 
 def link_attributes(target: str, anchor: str, targets: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the attributes of a link within the vault; a broken one has its target as ``data-target``."""
+    """Return the attributes of a link within the vault; a broken link has its target as ``data-target``."""
     path = targets.get(target)
     attributes = {"data-anchor": anchor} if anchor else {}
     if path is None and target:
@@ -173,7 +173,7 @@ def _block_id(state: StateInline, silent: bool) -> bool:
 
 
 def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Skip the lines from one that begins with ``%%`` to the next one with ``%%``."""
+    """Skip the lines from one that begins with ``%%`` to the next one that contains ``%%``."""
     first = state.getLines(start, start + 1, state.blkIndent, False).strip()
     if not first.startswith("%%") or "%%" in first[2:]:
         return False
@@ -186,7 +186,7 @@ def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _callouts(state: StateCore) -> None:
-    """Turn each quote that begins with ``[!kind] title`` into a callout; ``-`` and ``+`` make it foldable."""
+    """Turn quotes that begin with ``[!kind] title`` into callouts; ``-`` and ``+`` make them foldable."""
     tokens: list[Token] = []
     folding: list[int] = []
     for number, token in enumerate(state.tokens):
@@ -210,7 +210,7 @@ def _callouts(state: StateCore) -> None:
 
 
 def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str]) -> Sequence[Token]:
-    """Turn the first line of a paragraph into a callout's title; return the tokens that begin the rest."""
+    """Turn the first line of a paragraph into a callout's title; return the tokens of the rest."""
     tag = "summary" if match[2] else "p"
     rest = inline.content[match.end() :].lstrip("\n")
     inline.content = match[3].strip() or match[1].strip().capitalize()
@@ -227,7 +227,7 @@ def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str
 
 
 def _tasks(state: StateCore) -> None:
-    """Take the state of a task, such as ``[/]``, off the text of its list item."""
+    """Remove the state of a task, such as ``[/]``, from the text of its list item."""
     for item, paragraph, token in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if (item.type, paragraph.type) != ("list_item_open", "paragraph_open"):
             continue
@@ -238,7 +238,7 @@ def _tasks(state: StateCore) -> None:
 
 
 def _with_task(children: list[Token], task: str) -> list[Token]:
-    """Return the text of a task after its box; of one that is done or cancelled, crossed out."""
+    """Return the text of a task after its box, crossed out if it is done or cancelled."""
     box = Token("task", "input", 0, {"type": "checkbox", "disabled": "", "data-task": task})
     if task != " ":
         box.attrs["checked"] = ""
@@ -275,13 +275,13 @@ _SHOWN = {
     )
     for tag in tags.split()
 } | {"b": "strong", "i": "em", "strike": "s"}
-"""HTML elements that a note may use, and their replacements; of others only the text is shown."""
+"""HTML elements that a note may use, with their replacements; for others only the text is shown."""
 
 
 def _html(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return the allowed elements without attributes, so that none imitates one of the page's own."""
+    """Return the allowed elements without attributes, so that they cannot imitate the page's own."""
     token = tokens[number]
     text = "".join(_elements(_HIDDEN.sub("", token.content)))
     return text if token.type == "html_inline" else f"<div{renderer.renderAttrs(token)}>{text}</div>\n"
@@ -316,7 +316,7 @@ def _formula(text: str, signs: str) -> str:
         return ""
     try:
         return convert(text, display="inline" if signs == "$" else "block")
-    except Exception:  # of many types, for invalid or deeply nested LaTeX
+    except Exception:  # exceptions of many types, for invalid or deeply nested LaTeX
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Pictures and pages of PDFs: read from the vault like notes, and only what browsers show without running."""
+"""Pictures and PDF pages, read from the vault like notes, in formats that browsers never execute."""
 
 import re
 from pathlib import Path
@@ -11,9 +11,10 @@ from vaultseek.content.files.read import read_note
 from vaultseek.errors import BadPath, NotFound, Unavailable
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
-"""Endings of files that are shown as pictures. An SVG can hold programs, which run in no ``img`` element."""
+"""Extensions of files shown as pictures. An SVG may contain scripts, which do not run in an ``img``
+element."""
 _COMMENTS = rb"(?:<!--(?:(?!-->).)*+-->\s*+)*+"
-"""Comments of an SVG, none of which is tried twice."""
+"""Comments of an SVG, matched without backtracking."""
 _BEGINNINGS = (
     ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -22,7 +23,7 @@ _BEGINNINGS = (
     ("image/avif", re.compile(rb"....ftypavi[fs]", re.DOTALL)),
     (
         "image/svg+xml",
-        # Without entities of its own, which a few bytes can make endless.
+        # Without custom entities, which could expand a few bytes endlessly.
         re.compile(
             rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?"
             + _COMMENTS
@@ -33,7 +34,7 @@ _BEGINNINGS = (
         ),
     ),
 )
-"""Types with the beginnings of their files."""
+"""Picture types with the first bytes of their files."""
 
 
 class Picture(NamedTuple):
@@ -44,12 +45,12 @@ class Picture(NamedTuple):
 
 
 def read_picture(root: Path, path: str) -> Picture:
-    """Return the picture at ``path`` of the vault at ``root``; no link is followed.
+    """Return the picture at ``path`` in the vault at ``root``, without following links.
 
-    Raises BadPath, NotFound, or Unavailable for what is no picture.
+    Raises BadPath, NotFound, or Unavailable if it is not a picture.
     """
     data = _read(root, path)
-    # By the first bytes, whatever the name of the file is.
+    # Decided by the first bytes, whatever the file name.
     type = next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)
     if type is None:
         raise Unavailable(f"{printable(path)} is not a picture that can be shown; use its own program")
@@ -57,9 +58,9 @@ def read_picture(root: Path, path: str) -> Picture:
 
 
 def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) -> Picture:
-    """Return a page of the PDF at ``path``, as ``process`` draws it, which can reach no other file.
+    """Return a page of the PDF at ``path``, drawn by ``process``, which cannot access other files.
 
-    Raises BadPath, NotFound, or Unavailable for what cannot be drawn.
+    Raises BadPath, NotFound, or Unavailable if it cannot be drawn.
     """
     drawn = process.page(_read(root, path, PDF_BYTES), number)
     if drawn is None:

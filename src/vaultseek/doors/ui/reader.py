@@ -1,4 +1,4 @@
-"""A note for the page: its properties, its text as HTML, and the part that a link or an embed names."""
+"""A note for the page: its properties, its text as HTML, and the part named by a link or embed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,14 +15,14 @@ from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
 RENDERED_CHARS = 200_000
-"""Characters of a note that are rendered; of a longer one, those around the line that was asked for."""
+"""Maximum rendered characters of a note; of longer ones, the part around the requested line is rendered."""
 LINES_BEFORE = 200
-"""Lines shown before that line, then."""
+"""Lines shown before that line in this case."""
 LINE_CHARS = 60_000
-"""Characters of a line that are rendered; of a longer one, those around the column that was asked for."""
+"""Maximum rendered characters of a line; of longer ones, the part around the requested column is rendered."""
 NOTE = "note"
 PLAIN = frozenset({"text", "org"})
-"""Kinds of files that are shown as they are written: Markdown has no part in them."""
+"""Kinds of files that are shown as written, because they contain no Markdown."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 
@@ -39,9 +39,9 @@ async def read_note(
 ) -> JSON:
     """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
 
-    Of a note that is too long, the lines around ``line`` are shown, or around ``at_line``, the first that
-    the anchor ``at`` names, if it names any. ``html`` are the lines from ``first_line`` to ``last_line``;
-    ``cut`` says that there are others, and ``cut_lines`` that some of these are too long.
+    Of a note that is too long, the lines around ``line`` are shown, or around ``at_line``, the first line of
+    the anchor ``at``, if it exists. ``html`` contains the lines from ``first_line`` to ``last_line``; ``cut``
+    means that there are others, and ``cut_lines`` that some of these are too long.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
     folder = answer["vault_path"]
@@ -85,7 +85,7 @@ def part_of(anchor: str, note: JSON) -> Part:
     if not anchor.startswith("^"):
         address = part(anchor, note)
         return Part(address.first, address.last or int(note["lines"]))
-    # Loads the parser, which nothing else here needs.
+    # Loads the parser, which is needed only here.
     from vaultseek.content.markdown.parse import parse
 
     parsed = parse(note["text"], note["path"])
@@ -96,7 +96,7 @@ def part_of(anchor: str, note: JSON) -> Part:
 
 
 def piece_of(line: str, column: int) -> str:
-    """Return a line; if it is too long to render, the piece around ``column``."""
+    """Return a line, or the piece around ``column`` if it is too long to render."""
     if len(line) <= LINE_CHARS:
         return line
     start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))
@@ -112,7 +112,7 @@ def keeps_line_breaks(vault: Path) -> bool:
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:
-    """Return the lines of ``part`` around ``line`` that are not too long to render."""
+    """Return the lines of ``part`` around ``line`` that are short enough to render."""
 
     def size(number: int) -> int:
         return min(len(lines[number - 1]), LINE_CHARS) + 1
@@ -133,7 +133,7 @@ def _window(lines: list[str], part: Part, line: int) -> Part:
 
 
 def _places(chunks: Iterable[JSON]) -> list[JSON]:
-    """Return the first line of each place in a file that is no note, such as ``page=3`` of a PDF."""
+    """Return the first line of each place in a file other than a note, such as ``page=3`` of a PDF."""
     places: dict[str, int] = {}
     for chunk in chunks:
         if chunk.get("place"):

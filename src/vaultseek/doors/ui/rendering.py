@@ -1,4 +1,4 @@
-"""A note as HTML: markdown-it, then nh3, which drops all that is not named here."""
+"""HTML of a note: rendered by markdown-it, then sanitized by nh3, which drops everything not listed here."""
 
 import html
 from collections.abc import Mapping
@@ -68,9 +68,9 @@ CLASSES = {
 }
 SCHEMES = {"http", "https", "mailto"}
 NESTING = 40
-"""Depth of quotes and lists that are rendered."""
+"""Maximum rendered depth of quotes and lists."""
 COLOURED_CHARS = 20_000
-"""Characters of a block of code whose parts get colours; a longer one is plain."""
+"""Maximum characters of a code block with syntax colours; longer ones are plain."""
 
 
 def as_html(
@@ -78,16 +78,16 @@ def as_html(
 ) -> str:
     """Return the HTML of a note's ``text``, whose first line is ``first_line`` of the file.
 
-    ``targets`` has the paths that the targets of links lead to. Blocks have their lines as ``data-line`` and
-    ``data-end``. Links have ``data-note`` instead of an address, pictures ``data-file``: nothing is loaded or
-    opened unless the page does it. With ``line_breaks`` each end of a line is shown as one.
+    ``targets`` has the paths of link targets. Blocks have their lines as ``data-line`` and ``data-end``.
+    Links have ``data-note`` instead of an address, pictures ``data-file``, so nothing is loaded or opened
+    except by the page. With ``line_breaks``, each line end is shown as a line break.
     """
     environment = {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks}
     return _cleaner().clean(_renderer().render(text, environment))
 
 
 def as_paragraphs(text: str, first_line: int = 1) -> str:
-    """Return the HTML of a text that is no Markdown: its paragraphs as they are written."""
+    """Return the HTML of a text that is not Markdown, with its paragraphs as written."""
     paragraphs: list[str] = []
     lines: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], first_line):
@@ -113,7 +113,7 @@ def _renderer() -> MarkdownIt:
     }
     md = MarkdownIt("commonmark", options)
     md.enable(["table", "strikethrough", "linkify"])
-    # Only whole addresses are links: README.md is a file, though .md is a country too.
+    # Only complete addresses are links: README.md is a file, although .md is also a country.
     md.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
     md.use(footnote_plugin)
     md.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False, double_inline=True)
@@ -122,7 +122,7 @@ def _renderer() -> MarkdownIt:
 
 
 def _coloured(code: str, language: str, attributes: str) -> str:
-    """Return code whose words have the class of their kind; "" if it stays plain."""
+    """Return code with a class for each kind of word; "" if it stays plain."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name

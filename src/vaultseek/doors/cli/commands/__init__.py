@@ -14,7 +14,7 @@ _FIRST = (
     *("find", "search", "read", "open", "links", "graph", "tags", "table"),
     *("status", "index", "vault", "config"),
 )
-"""The commands of the first screen of the help, in its order."""
+"""The commands on the first screen of the help, in order."""
 _MORE = (
     *("context", "related", "why", "history", "agents", "properties"),
     *("neighbors", "unlinked", "broken-links", "orphans", "duplicates", "stale"),
@@ -23,7 +23,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _OF_A_SERVER = ("team", "backend")
-"""Commands for a server that several people use; its pages in the documentation name them."""
+"""Commands for a server with several users; the documentation of the server names them."""
 _COMMANDS = (*_FIRST, *_MORE, *_OF_A_SERVER)
 _PAGED = frozenset(
     {
@@ -36,7 +36,7 @@ _PAGED = frozenset(
 )
 """Commands whose output a pager may show."""
 _UNCOLOURED = frozenset({"lsp", "mcp", "complete", "completion", "skill"})
-"""Commands that a program reads."""
+"""Commands whose output is read by programs."""
 _MODULES = {
     **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates"), "links"),
     **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
@@ -47,7 +47,7 @@ _MODULES = {
     **dict.fromkeys(("context", "why"), "search"),
     "open": "read",
 }
-"""The modules of the commands that are not in a module of their name."""
+"""The modules of commands that are not in a module of the same name."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )
@@ -66,7 +66,7 @@ class _Commands(click.Group):
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, of which the first fit on a screen, before the options."""
+        """Write the commands before the options; the first group fits on a screen."""
         longest = max(map(len, _COMMANDS))
         room = formatter.width - formatter.current_indent - 6 - longest
         for title, names in (("Commands", _FIRST), ("More", _MORE)):
@@ -87,7 +87,7 @@ class _Commands(click.Group):
         name = args[0]
         if name in _COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        # click suggests similar names of loaded commands only, and none is loaded here.
+        # click suggests similar names only among loaded commands, and none is loaded here.
         from difflib import get_close_matches
 
         similar = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
@@ -96,7 +96,7 @@ class _Commands(click.Group):
 
 
 def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
-    """Leave shared options that change nothing out of the help of a command; they stay allowed."""
+    """Hide shared options without effect from the help of a command; they are still accepted."""
     hidden = {"--pager"} if name not in _PAGED else set()
     hidden |= {"--no-color"} if name in _UNCOLOURED else set()
     for param in command.params:
@@ -124,7 +124,7 @@ def _other_daemon() -> str:
     from vaultseek.doors.cli.status_page import other_version
     from vaultseek.errors import VaultseekError
 
-    # Where none runs, a service manager would start one for whoever connects.
+    # If none runs, a service manager would start one for every connection.
     if daemon_pid() is None:
         return ""
     try:

@@ -18,10 +18,10 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import Cancelled, Unavailable
 
 DIFFERENT = 1
-"""Exit code after a move whose numbers or searches differ."""
+"""Exit code after a move with differing counts or searches."""
 SHOWN_SEARCHES = 5
 MOST_RESTARTS = 5
-"""Restarts of the daemon during one move before the command gives up."""
+"""Maximum restarts of the daemon during one move."""
 
 
 @click.group()
@@ -46,15 +46,15 @@ def backend() -> None:
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     """Copy notes and vectors to another engine, and use it.
 
-    Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is
-    checked first; if it cannot be used, nothing is changed. At the end its numbers of notes, passages and
-    vectors are compared with the ledger, and some searches with those before; exit code 1 if they differ.
+    Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
+    first; if it cannot be used, nothing changes. At the end, its counts of notes, passages and vectors are
+    compared with the index, and some searches with their earlier results; exit code 1 if they differ.
 
-    The setting is for all vaults, so all are moved. With --vault only that one is waited for and compared;
-    the daemon moves the others meanwhile.
+    The setting applies to all vaults, so all are moved. With --vault, the command waits for and compares only
+    that one.
 
-    The daemon does it: Ctrl-C ends the display, not the move. Run the command again to see the end. If the
-    notes are already there, it only compares. The former engine keeps its copy.
+    The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to see the rest. If
+    the notes are already there, it only compares. The former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes
@@ -73,7 +73,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
 
 def _moved(invocation: Invocation, target: str, uri: str | None) -> JSON:
-    """Return the answer of the daemon; one that ends is started again, and goes on."""
+    """Return the daemon's answer; if the daemon ends, restart it, and the move continues."""
     from vaultseek.doors.cli.progress import progress
 
     asked = {"to": target, "uri": uri, "vault": invocation.vault and invocation.params()["vault"]}

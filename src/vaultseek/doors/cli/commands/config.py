@@ -45,7 +45,7 @@ def config() -> None:
 def init(file: Path | None, folder: Path | None) -> None:
     """Write a configuration file with every key as a comment.
 
-    Never overwrites a file. FILE is the file to write, instead of the usual one.
+    Never overwrites a file. FILE is the file to write instead of the default one.
 
     \b
     vaultseek config init
@@ -68,7 +68,7 @@ def init(file: Path | None, folder: Path | None) -> None:
 def check(invocation: Invocation) -> int:
     """Check the configuration.
 
-    Shows every wrong key in the file and in the environment, with its line, its value and what is allowed.
+    Shows every wrong key in the file and in the environment, with its line, its value and the allowed values.
     Exit code 2 if there are any.
 
     \b

@@ -67,8 +67,8 @@ def start(invocation: Invocation, restart: bool) -> None:
 def stop() -> None:
     """Stop the daemon.
 
-    Waits until it has ended. One that does not answer is ended by SIGTERM, then by SIGKILL. Nothing is lost:
-    the next start continues indexing.
+    Waits until it has stopped. A daemon that does not answer gets SIGTERM, then SIGKILL. Nothing is lost: the
+    next start continues indexing.
     """
     from vaultseek.doors.cli.connect import stop_daemon
 
@@ -83,7 +83,7 @@ def status(invocation: Invocation) -> int:
     """Show the daemon, its vaults and their problems.
 
     For each vault: the progress of its index, whether search by word, by meaning and by link works, and the
-    notes with problems. Starts nothing: if no daemon is running, it says so and ends with exit code 3.
+    notes with problems. Never starts a daemon: if none is running, the exit code is 3.
     """
     from vaultseek.doors.cli.connect import wait_for_running
     from vaultseek.doors.cli.status_page import page
@@ -106,7 +106,7 @@ def status(invocation: Invocation) -> int:
 
 
 def _settings_problem(file: Path | None) -> str:
-    """Return the first problem of the daemon's configuration file, as a running daemon keeps its settings."""
+    """Return the first problem in the daemon's configuration file; a running daemon keeps its settings."""
     from vaultseek.settings.load import examine
 
     try:

@@ -34,8 +34,8 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
     """Check whether vaultseek can work.
 
     Checks Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
-    and worker, and says how to fix what is wrong. Changes nothing and needs no daemon. Exit code 1 if
-    something is broken; warnings alone are exit code 0.
+    and worker, and tells you how to fix problems. Changes nothing and needs no daemon. Exit code 1 if
+    something is broken; 0 if there are only warnings.
 
     \b
     vaultseek doctor
@@ -63,7 +63,7 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
 
 
 def _check_service(invocation: Invocation) -> Iterator[Finding]:
-    """Yield a warning if the unit of the service was written for other settings, or by another version."""
+    """Yield a warning if the service's unit was written for other settings or by another version."""
     from vaultseek.doors.cli.commands.service import OUTDATED, outdated_keys
     from vaultseek.tools.doctor.finding import WARNING, Finding
 

@@ -73,8 +73,8 @@ def evaluate(
     """Measure the quality of the search results.
 
     Runs every query in several ways and compares the results with the judgements: with your settings, with
-    grep, by words only, by meaning only and with plain rank fusion. Builds an index of its own, with
-    the vectors that the daemon has computed; the others are computed the first time.
+    grep, by words only, by meaning only and with plain rank fusion. Builds a separate index from the vectors
+    that the daemon has computed; missing ones are computed once.
 
     \b
     vaultseek evaluate --vault ~/notes --queries queries.jsonl --qrels qrels.tsv

@@ -1,4 +1,4 @@
-"""``vaultseek find``: search as you type, and open what is chosen."""
+"""``vaultseek find``: search as you type, and open the chosen notes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
-"""Results of a live search: more than anybody looks through."""
+"""Number of results of a live search, more than anybody looks through."""
 EVERY_NOTE = "ext:md"
 HISTORY = 50
-"""Opened notes, the latest, whose queries are offered while nothing is typed."""
+"""Number of latest opened notes whose queries are offered while nothing is typed."""
 OFFERED_QUERIES = 8
-"""Former queries that stand before the filters."""
+"""Number of former queries offered before the filters."""
 
 
 @click.command(cls=QueryCommand)
@@ -54,9 +54,9 @@ def find(
 ) -> int:
     """Search while you type, and open the note you choose.
 
-    `vaultseek` alone does the same. Enter opens the note at the line that matches, in $VISUAL, $EDITOR,
-    Obsidian or an editor of the terminal. Tab offers filters. Ctrl-T marks notes to open together. In a pipe,
-    the paths of the chosen notes are printed instead.
+    `vaultseek` alone does the same. Enter opens the note at the matching line, in $VISUAL, $EDITOR, Obsidian
+    or a terminal editor. Tab offers filters. Ctrl-T marks notes to open together. In a pipe, the paths of the
+    chosen notes are printed instead.
 
     \b
     vaultseek find
@@ -101,7 +101,7 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         print("Indexing. No note is changed, and nothing leaves this computer.")
         with progress(color=invocation.color) as show, connect(invocation) as client:
             client.call("vault/add", {"path": folder}, timeout=None)
-            # Until words can be searched; vectors take minutes, and the search says how many are missing.
+            # Until word search works; vectors take minutes, and the search shows how many are missing.
             client.call(
                 "search",
                 invocation.params(query=EVERY_NOTE, limit=1, wait=True, progress=True),
@@ -118,7 +118,7 @@ async def _search(
     *,
     all_vaults: bool,
 ) -> bool:
-    """Show the search until what is chosen in it can be used; false if nothing was.
+    """Show the search until a usable choice is made; return False if there was none.
 
     Each chosen result comes with its query and its vault's folder.
     """
@@ -142,7 +142,7 @@ async def _search(
             return list({item["text"]: item for item in items}.values())
 
         async def opened_in(vault: str) -> Sequence[JSON]:
-            with suppress(VaultseekError):  # a token of a team has no history
+            with suppress(VaultseekError):  # a team token has no history
                 answer = await ask("search/history", {"vault": vault, "limit": HISTORY})
                 return answer["opened"] if answer["learn"] else ()
             return ()

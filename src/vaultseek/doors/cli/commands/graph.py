@@ -42,8 +42,8 @@ LINE_CHARS = 100
 def graph(context: click.Context, invocation: Invocation, /, limit: int | None) -> int | None:
     """Show how notes are linked: hubs, bridges and clusters.
 
-    Hubs are the notes that links lead to most, bridges those between others. A cluster is named by
-    the note with the most links inside it; the words are those in which its notes differ from all others.
+    Hubs are the most linked notes; bridges connect parts of the vault. A cluster is named after the note with
+    the most links inside it; its words are those that distinguish its notes from all others.
 
     \b
     vaultseek graph
@@ -73,7 +73,7 @@ def clusters(invocation: Invocation, /, limit: int | None) -> int:
 @limit_option("Show at most N notes.", default=limits.GRAPH_ITEMS)
 @list_options
 def hubs(invocation: Invocation, /, limit: int | None) -> int:
-    """Show the notes that links lead to most, by PageRank."""
+    """Show the most linked notes, by PageRank."""
     answer = call_vault(invocation, "graph/overview", limit=limit, without_bridges=True)
     if invocation.json:
         answer = {key: answer[key] for key in ("vault", "vault_path", "hubs")}
@@ -89,8 +89,8 @@ def hubs(invocation: Invocation, /, limit: int | None) -> int:
 def path(invocation: Invocation, /, note: str, other: str, limit: int | None) -> int:
     """Show the shortest paths from one note to another.
 
-    Each step has the line of its link. Links count in both directions. Where none lead, one step is between
-    the notes nearest in meaning. Exit code 1 if there is no path.
+    Each step shows the line of its link. Links count in both directions. If links do not connect the notes,
+    one step goes between the notes closest in meaning. Exit code 1 if there is no path.
     """
     answer = call_note(invocation, "graph/path", note, other=note_file(other) or other, limit=limit)
     return print_answer(answer, invocation, "routes", _routes)
@@ -108,7 +108,7 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    In NOTE, or in the notes that changed last. Nothing is written. Exit code 1 if there are none.
+    In NOTE, or in the notes changed last. Nothing is written. Exit code 1 if there are none.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     return print_answer(answer, invocation, "suggestions", _suggestions)
@@ -121,8 +121,8 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, for other programs.
 
-    Such as Gephi, Cytoscape and NetworkX. Each note has its title, rank (PageRank), cluster and time of
-    change.
+    For example Gephi, Cytoscape and NetworkX. Each note has its title, PageRank, cluster and modification
+    time.
 
     \b
     vaultseek graph export notes.gexf

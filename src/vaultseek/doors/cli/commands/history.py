@@ -1,4 +1,4 @@
-"""``vaultseek history``: the notes that were opened from searches."""
+"""``vaultseek history``: the notes opened from searches."""
 
 from __future__ import annotations
 

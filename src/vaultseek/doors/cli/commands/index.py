@@ -1,4 +1,4 @@
-"""``vaultseek index``, which shows the progress, and ``compact``."""
+"""``vaultseek index``, which shows progress, and ``compact``."""
 
 from contextlib import suppress
 
@@ -53,7 +53,7 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
 
 
 def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JSON:
-    """Return the state when everything is indexed: by the daemon, or by the cluster of that address."""
+    """Return the state when everything is indexed, by the daemon or by the cluster at that address."""
     from vaultseek.doors.cli.progress import progress
 
     quiet = invocation.json
@@ -75,7 +75,7 @@ def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JS
 def _refresh(invocation: Invocation) -> JSON:
     state: JSON = {}
     with connect(invocation) as client:
-        # With many changes this call times out, and the daemon goes on indexing.
+        # With many changes this call times out, and the daemon continues indexing.
         with suppress(Cancelled):
             params = invocation.params(remember=True)
             state = dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))
@@ -98,8 +98,8 @@ def summary_of(state: JSON) -> str:
 def compact(invocation: Invocation, /) -> int:
     """Remove what is left of deleted notes from the index.
 
-    A note that you delete, or a password that you take out of one, is not found any more at once. Its text
-    stays in files of the index until they are written anew: once a day, or by this command.
+    A note that you delete, or a password that you remove from one, disappears from search at once. Its text
+    stays in the index files until they are rewritten: daily, or by this command.
 
     \b
     vaultseek compact --vault notes

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vaultseek.core.notes.inspect import Inspector
 
 INSPECTED_ITEMS = 30
-"""Headings, links, tasks and so on that are shown of each kind without ``--all``."""
+"""Number of headings, links, tasks and so on shown of each kind without ``--all``."""
 
 
 @click.command()
@@ -84,9 +84,9 @@ def _file(invocation: Invocation, note: str) -> tuple[Path | None, JSON]:
 
 
 def _find_file(invocation: Invocation, note: str) -> Path:
-    """Return the file that ``note`` means: a path from here, else a path, name or alias in the vault."""
+    """Return the file of ``note``: a path from the current folder, or a path, name or alias in the vault."""
     if os.path.lexists(note):
-        return Path(os.path.abspath(note))  # the inspector decides about links
+        return Path(os.path.abspath(note))  # the inspector handles links
     root = vault_of(invocation, Path(current_folder()))
     if root is None:
         raise NotFound(f"{note}: no such file; to look it up in a vault by path or name, use --vault DIR")
@@ -109,7 +109,7 @@ def _standard_input(invocation: Invocation, path: str | None) -> tuple[Path | No
 
 
 def _path_in_vault(path: str, root: Path | None) -> str:
-    """Return ``path`` relative to the vault's root. Raise BadPath if it leads out of the vault."""
+    """Return ``path`` relative to the vault's root. Raises BadPath if it is outside the vault."""
     inside = os.path.normpath(path)
     if root is not None and os.path.isabs(inside) and _is_inside(Path(inside), root):
         inside = os.path.relpath(inside, root)
@@ -124,7 +124,7 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _inspector(root: Path | None) -> Inspector:
-    """Return the inspector of a vault, cached because it lists all notes to resolve links."""
+    """Return the inspector of a vault, cached because it lists all notes for resolving links."""
     from vaultseek.core.notes.inspect import Inspector
 
     return Inspector(root)

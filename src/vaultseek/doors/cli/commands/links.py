@@ -39,7 +39,7 @@ DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 def links(invocation: Invocation, /, note: str) -> int:
     """Show the links of a note: outgoing, broken and backlinks.
 
-    With --paths, prints the notes at the other end.
+    With --paths, prints only the paths of the linked notes.
 
     \b
     vaultseek links Garden
@@ -102,8 +102,8 @@ def unlinked(invocation: Invocation, /, note: str) -> int:
 def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes.
 
-    In one note, or in the whole vault. Grouped by the missing note, the one with the most links first. Exit
-    code 1 if there are none.
+    In one note or in the whole vault. Grouped by missing note, the most linked first. Exit code 1 if there
+    are none.
     """
     return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
@@ -185,8 +185,8 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
 def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
     """Show notes that are similar to a note.
 
-    Similar in meaning, in words, or by links between the two or to the same notes. NOTE is a path or the end
-    of one, a title, an alias or a file name.
+    Similar in meaning, in words, or by links: direct ones, or to the same notes. NOTE is a path or the end of
+    one, a title, an alias or a file name.
 
     \b
     vaultseek related "Float Switch Wiring"
@@ -211,10 +211,10 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 @json_option()
 @daemon_options
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
-    """Show the notes that are most alike, in pairs.
+    """Show the most similar notes, in pairs.
 
-    Ordered by shared text and by meaning, the most alike first. You decide which are duplicates: the list
-    does not stop where they end.
+    Sorted by shared text and by meaning, the most similar first. You decide which ones are duplicates: the
+    list continues beyond them.
 
     \b
     vaultseek duplicates -n 20

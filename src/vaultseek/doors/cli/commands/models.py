@@ -85,8 +85,8 @@ def list_(invocation: Invocation) -> int:
 def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
     """Download a model from the Hugging Face hub.
 
-    NAME is a sentence-transformers model or a reranker. Nothing is sent but the request for its files. Models
-    that need to run their own code are refused. The digest is stored; from then on, a different model of the
+    NAME is a sentence-transformers model or a reranker. Only the request for its files is sent. Models that
+    need to run their own code are refused. The digest is stored; from then on, a different model with the
     same name is refused.
 
     \b
@@ -124,9 +124,9 @@ def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
 def use(invocation: Invocation, model: str) -> None:
     """Use another model.
 
-    Sets model.name in the configuration file and leaves the rest of the file as it is. The daemon then embeds
-    every vault again in the background, and uses the old vectors until it is done. A reranker is set as
-    search.rerank_model and enabled. To go back, run `vaultseek models use bundled`.
+    Sets model.name in the configuration file and leaves the rest of the file unchanged. The daemon then
+    embeds every vault again in the background, and uses the old vectors until it is done. A reranker is set
+    as search.rerank_model and enabled. To go back, run `vaultseek models use bundled`.
 
     \b
     vaultseek models use sentence-transformers/all-mpnet-base-v2
@@ -199,7 +199,7 @@ def _settings(invocation: Invocation) -> Settings:
 
 
 def _used(settings: Settings) -> dict[str, str]:
-    """Return the use of each model in use, by folder."""
+    """Return the use of each model that is in use, by folder."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO, choose_models
     from vaultseek.semantic.models.service import SERVER

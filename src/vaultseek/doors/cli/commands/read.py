@@ -72,10 +72,10 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
 def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     """Open a note in your editor or in Obsidian.
 
-    The editor is $VISUAL or $EDITOR; without either, Obsidian or an editor of the terminal opens it.
+    The editor is $VISUAL or $EDITOR; without either, Obsidian or a terminal editor opens the note.
 
-    NOTE is a path or the end of one, a title, an alias or a file name; path:line, as other commands print
-    it, NOTE#heading or NOTE#^block leads to the line.
+    NOTE is a path or the end of one, a title, an alias or a file name; path:line (as printed by other
+    commands), NOTE#heading and NOTE#^block open the note at that line.
 
     \b
     vaultseek open "Float Switch Wiring"

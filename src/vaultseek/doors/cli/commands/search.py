@@ -51,9 +51,9 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
     """Search the notes of a vault.
 
     Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word,
-    and tag: path: file: and [property:value] filter. The filters are also options, which may be repeated, as
-    --vault may. Filters without words list every note that matches them. @name stands for a saved search of
-    the configuration, and - for a text from standard input: notes that are like it are found.
+    and tag: path: file: and [property:value] filter. The filters are also available as options; these and
+    --vault may be repeated. Filters without words list every matching note. @name runs a saved search from
+    the configuration, and - reads a text from standard input and finds similar notes.
 
     \b
     vaultseek search descale the boiler
@@ -80,9 +80,9 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
 def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> int:
     """Print what several notes say about a question.
 
-    For a language model: the passages most likely to be of use, each with its note, heading, lines and the
-    day it was changed. What did not fit is named at the end. Tokens are counted at three bytes each, so that
-    the budget holds for any model.
+    For a language model: the most useful passages, each with its note, heading, lines and date of change.
+    Passages that did not fit are listed at the end. Tokens are estimated at three bytes each, so the budget
+    holds for any model.
 
     \b
     vaultseek context "how do I descale the boiler" --tokens 1000

@@ -1,4 +1,4 @@
-"""``vaultseek mcp``, which lets agents search and read the notes, and ``lsp``, for editors that speak LSP."""
+"""``vaultseek mcp``, for agents that search and read the notes, and ``lsp``, for editors with LSP."""
 
 from functools import partial
 from pathlib import Path
@@ -30,9 +30,9 @@ DEFAULT_PORT = 7467
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> None:
     """Let an AI agent search and read notes.
 
-    By the Model Context Protocol. The agent's host starts this command and talks to it over standard input
-    and output. It ends when the host does. With --vault, the agent sees only that vault. The agent cannot
-    change anything.
+    Uses the Model Context Protocol. The agent's host starts this command and talks to it over standard input
+    and output. It ends with the host. With --vault, the agent sees only that vault. The agent cannot change
+    anything.
 
     \b
     {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
@@ -51,7 +51,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
         from vaultseek.doors.mcp.http import serve_http
 
         if invocation.vault is not None:
-            vault_folder(invocation)  # so that one that does not exist is refused before it is announced
+            vault_folder(invocation)  # so that a missing vault is refused before it is announced
         number = DEFAULT_PORT if port is None else port
 
         def announce(address: str, token_file: Path) -> None:
@@ -75,8 +75,8 @@ def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
     """Serve an editor: completion, links, renaming and more.
 
     Also backlinks, diagnostics and search by meaning. The editor starts this command and talks to it over
-    standard input and output, by the Language Server Protocol. The vault of each note is the one around it.
-    Nothing is written: the editor makes the edits.
+    standard input and output, using the Language Server Protocol. The vault of a note is the one around it.
+    The server writes nothing: the editor makes all edits.
 
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })

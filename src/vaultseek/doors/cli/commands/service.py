@@ -29,8 +29,8 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 def service() -> None:
     """Run the daemon as a service that starts at login.
 
-    It is started again when it fails. Uses user units of systemd or an agent of launchd. Without either, use
-    `vaultseek start`.
+    It restarts when it fails. Uses systemd user units or a launchd agent. Without either, use `vaultseek
+    start`.
     """
 
 
@@ -45,7 +45,7 @@ def service() -> None:
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
     """Write the files of the service and start it.
 
-    Writes only in your own folders. Run it again to update the files.
+    Writes only to your own folders. Run it again to update the files.
     """
     manager = service_manager()
     files = {manager.folder / name: text for name, text in _files(invocation, sandbox=sandbox).items()}
@@ -62,7 +62,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
         changed = write_file(file, text)
         print(f"wrote {clean(file)}" if changed else f"up to date: {clean(file)}")
     unload(manager)
-    # A daemon that was started by hand would keep the service's daemon from starting.
+    # A manually started daemon would keep the service's daemon from starting.
     if stop_daemon():
         print("stopped the running daemon; the service starts its own")
     run_all(manager.start)
@@ -161,7 +161,7 @@ OUTDATED = "the unit is not what `vaultseek service install` writes now"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:
-    """Return the keys of the installed unit that `install` would write otherwise now."""
+    """Return the keys of the installed unit that `install` would now write differently."""
     manager = service_manager()
     unit = manager.folder / _UNITS[1]
     if unit not in manager.files or not is_ours(unit):
@@ -169,10 +169,10 @@ def outdated_keys(invocation: Invocation) -> list[str]:
     installed = unit.read_text(encoding="utf-8")
     try:
         text = _files(invocation, sandbox=service_files.is_sandboxed(installed))[unit.name]
-    except ConfigError:  # what the unit needs is not known
+    except ConfigError:  # the unit's requirements are unknown
         return []
     changed = {*installed.splitlines()} ^ {*text.splitlines()}
-    # Another shell may set the same folders by other variables, or by none.
+    # Another shell may set the same folders with other variables, or with none.
     return sorted({line.partition("=")[0] for line in changed} - {"Environment"})
 
 
@@ -238,7 +238,7 @@ def check_reachable(manager: Manager) -> None:
 
 
 def may_make_namespaces() -> bool:
-    """True if users of this system may sandbox a process. If not, a sandboxed unit would not start."""
+    """True if users of this system may sandbox a process; otherwise a sandboxed unit would not start."""
     result = try_run(("unshare", "--user", "--map-root-user", "--mount", "--net", "true"))
     return result is not None and result.returncode == 0
 
@@ -253,7 +253,7 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before the start, and wait until it is gone, for at most a minute."""
+    """Unload an older service before the start, and wait up to a minute until it is gone."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)
@@ -265,7 +265,7 @@ def unload(manager: Manager) -> None:
 
 
 def run_all(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands in order. Raise Unavailable with the output of the first that fails."""
+    """Run commands in order. Raises Unavailable with the output of the first one that fails."""
     for command in commands:
         result = try_run(command)
         if result is None or result.returncode:
@@ -278,7 +278,7 @@ def run_all(commands: Sequence[Sequence[str]]) -> None:
 
 
 def try_run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
-    """Run a command and return its result, or None if it cannot be started or takes too long."""
+    """Run a command and return its result; None if it cannot be started or takes too long."""
     try:
         return subprocess.run(
             command,
@@ -294,7 +294,8 @@ def try_run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
 
 
 def write_file(file: Path, text: str) -> bool:
-    """Write a file of the service atomically. Return False if it had this text already.
+    """Write a file of the service atomically. Return False if it already had this text.
+
     Raises Unavailable if the file cannot be written, or was not written by vaultseek.
     """
     try:
@@ -352,7 +353,7 @@ def _launchd() -> Manager:
         "launchd",
         folder,
         file_names=(_PLIST,),
-        # launchd refuses to load an agent twice, and one that still ends counts.
+        # launchd refuses to load an agent twice, and one that is still ending counts.
         before_start=(unload,),
         start=(("launchctl", "bootstrap", domain, str(folder / _PLIST)),),
         stop=(unload,),

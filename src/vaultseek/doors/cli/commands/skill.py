@@ -1,4 +1,4 @@
-"""``vaultseek skill``: how an agent with a shell searches the notes, as a file that agents read."""
+"""``vaultseek skill``: a file that tells agents with a shell how to search the notes."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +13,7 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder that show that an agent is installed, and its folder of skills."""
+"""Folders in the home folder that show that an agent is installed, and its skills folder."""
 
 
 @click.command()
@@ -23,8 +23,8 @@ AGENTS = (
 def skill(install: bool, yes: bool) -> int:
     """Print instructions for agents that run commands.
 
-    They say when and how to search the notes. --install shows which files it would write, asks, and writes
-    them. Agents that speak MCP need none: `vaultseek mcp` tells them.
+    They explain when and how to search the notes. --install lists the files that it would write, asks, and
+    writes them. Agents that use MCP need no skill: `vaultseek mcp` provides the instructions.
 
     \b
     vaultseek skill --install
@@ -69,7 +69,7 @@ def skill_files(home: Path) -> list[Path]:
 
 
 def installed_skills(home: Path) -> list[Path]:
-    """Return the files of the skill that were written into ``home``, by any version."""
+    """Return the skill files that any version has written into ``home``."""
     places = [home / folder / "vaultseek" / "SKILL.md" for _, folder in AGENTS]
     return [place for place in places if not place.is_symlink() and _is_ours(_content(place) or "")]
 

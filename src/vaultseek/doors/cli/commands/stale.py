@@ -1,4 +1,4 @@
-"""``vaultseek stale``: notes that no longer hold and were forgotten."""
+"""``vaultseek stale``: notes that are outdated and were forgotten."""
 
 from __future__ import annotations
 

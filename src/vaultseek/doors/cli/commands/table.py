@@ -1,4 +1,4 @@
-"""``vaultseek table``: a base of Obsidian, or the notes that a query finds, as a table."""
+"""``vaultseek table``: a base of Obsidian, or the notes found by a query, as a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "md")
 LEAST_COLUMNS = 8
-"""Columns that a narrow screen leaves to each column of a table, if it needs as many."""
+"""Minimum width of each column on a narrow screen, if it needs that much."""
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 _EXPONENT = re.compile(r"e([+-])0*")
 _GAP = "  "
@@ -45,7 +45,7 @@ def printed(answer: JSON, form: str, terminal: Terminal) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return the value of a cell as one line; of a link its words."""
+    """Return the value of a cell as one line; for a link, its text."""
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, float):
@@ -80,7 +80,7 @@ def _title(table: JSON) -> str:
 
 
 def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
-    """Return the header and the rows, with a line before each group and the summaries after it."""
+    """Return the header and the rows, with a line before each group and the summaries at the end."""
     columns = table["columns"][: _columns_that_fit(len(table["columns"]), terminal)]
     ids = [column["id"] for column in columns]
     if not (ids and table["rows"]):
@@ -110,7 +110,7 @@ def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
 
 
 def _groups(table: JSON) -> Iterator[tuple[JSON, Sequence[JSON]]]:
-    """Yield each group with its rows; if there are no groups, one of all rows without a value."""
+    """Yield each group with its rows; without groups, a single one of all rows without a value."""
     place = 0
     for group in table["groups"] or [{"count": len(table["rows"])}]:
         yield group, table["rows"][place : place + group["count"]]
@@ -133,7 +133,7 @@ def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:
 
 
 def _total_line(table: JSON) -> str:
-    """Return the summaries of all rows, marked as such if there are groups with their own."""
+    """Return the summaries of all rows, labelled as such if groups have their own."""
     text = _summary_line(table["summaries"], table)
     return f"all · {text}" if table["groups"] else text
 
@@ -147,7 +147,7 @@ def _is_numeric(rows: Sequence[JSON], id: str) -> bool:
 
 
 def _widths(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[int]:
-    """Return the widths of the columns; on a screen the widest are narrowed until all fit."""
+    """Return the column widths; on a screen, the widest are narrowed until all fit."""
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     if not terminal.screen:
         return widths
@@ -197,7 +197,7 @@ def _csv(table: JSON) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value for a spreadsheet: numbers in full, also in lists."""
+    """Return a value for a spreadsheet, with numbers in full precision, including those in lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -210,7 +210,7 @@ def _plain(value: Any) -> str:
 
 
 def _in_full(number: float) -> str:
-    """Return a number with all its digits, ``1e-7`` as JavaScript writes it."""
+    """Return a number with all its digits, or as ``1e-7`` where JavaScript would write that."""
     return _EXPONENT.sub(r"e\1", repr(number))
 
 
@@ -239,7 +239,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _written(row: JSON, id: str) -> str:
-    """Return a cell in Markdown: links stay links, and a note's name becomes one."""
+    """Return a cell in Markdown: links stay links, and a note's name becomes a link."""
     value = row["cells"].get(id)
     if id in ("file.name", "file.basename", "title"):
         target = row["path"].removesuffix(".md")
@@ -311,8 +311,8 @@ def table(
 ) -> int:
     """Show a base of Obsidian, or the notes of a query.
 
-    As a table, or, for a note with bases, as several. A base keeps its own columns; with a query they are
-    chosen here. A column is a property, a fact such as title or modified, or an expression of the language of
+    A note may contain several bases, shown as several tables. A base has its own columns; for a query, choose
+    them here. A column is a property, a fact such as title or modified, or an expression in the language of
     Bases.
 
     \b
@@ -352,7 +352,7 @@ def table(
 
 
 def _file(name: str, invocation: Invocation) -> str:
-    """Return a base or note as the daemon expects it; an existing file also selects the vault."""
+    """Return a base or note as the daemon expects it; an existing file also determines the vault."""
     if not os.path.isfile(name):
         return name
     path = os.path.realpath(name)

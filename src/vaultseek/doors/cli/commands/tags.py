@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 VALUE_COLUMNS = 40
-"""Most columns of a value in the overview of all properties."""
+"""Maximum width of a value in the overview of all properties."""
 
 
 @click.command()
@@ -26,7 +26,7 @@ VALUE_COLUMNS = 40
 def tags(invocation: Invocation, /) -> int:
     """Show every tag and its number of notes.
 
-    The commonest come first. The number in brackets includes nested tags.
+    The most common come first. The number in brackets includes nested tags.
     """
     return print_answer(call_vault(invocation, "vault/tags"), invocation, "tags", _tags)
 
@@ -38,7 +38,7 @@ def tags(invocation: Invocation, /) -> int:
 def properties(invocation: Invocation, /, name: str | None) -> int:
     """Show the properties and their most common values.
 
-    The property of most notes comes first. With NAME, all values of that one.
+    The most common property comes first. With NAME, shows all values of that property.
     """
     answer = call_vault(invocation, "vault/properties", name=name)
     if name is None:

@@ -1,4 +1,4 @@
-"""``vaultseek team``: tokens for the server of a team."""
+"""``vaultseek team``: tokens for a team's server."""
 
 import click
 
@@ -9,9 +9,9 @@ from vaultseek.doors.cli.output import print_result
 
 @click.group()
 def team() -> None:
-    """Make tokens for a server that several people use.
+    """Create tokens for a server that several people use.
 
-    The settings are [team] and [[team.tokens]]; docs/team.md says how such a server is set up.
+    The settings are [team] and [[team.tokens]]; docs/team.md explains how to set up such a server.
     """
 
 
@@ -21,7 +21,7 @@ def team() -> None:
 @json_option()
 @local_options
 def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
-    """Make a token for some vaults or folders.
+    """Create a token for some vaults or folders.
 
     It is printed once and not stored. Put its SHA-256 into the server's configuration, and give the token to
     its user.

@@ -1,4 +1,4 @@
-"""``vaultseek ui``: a page in the browser that searches and reads notes."""
+"""``vaultseek ui``: a browser page that searches and reads notes."""
 
 import shlex
 import shutil
@@ -19,7 +19,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with a window of their own. Others would need the terminal of this command."""
+"""Editors with their own window. Others would need this command's terminal."""
 
 
 @click.command()
@@ -29,8 +29,8 @@ WINDOWED = (
     metavar="N",
     help="Port; by default 7468, or any free one if that is taken.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address only.")
-@click.option("--all-vaults", is_flag=True, help="Search every vault first, instead of one.")
+@click.option("--no-browser", is_flag=True, help="Only print the address, without opening a browser.")
+@click.option("--all-vaults", is_flag=True, help="Search all vaults at first, instead of one.")
 @daemon_options
 def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
@@ -77,7 +77,7 @@ def _first_vault(invocation: Invocation) -> str | None:
 
 
 def _editor() -> str | None:
-    """Return the name of the editor, if it has a window of its own."""
+    """Return the name of the editor, if it has its own window."""
     try:
         words = shlex.split(user_editor())
     except ValueError:

@@ -1,4 +1,4 @@
-"""``vaultseek uninstall``: remove what vaultseek keeps in the user's folders, after showing it."""
+"""``vaultseek uninstall``: removal of vaultseek's files in the user's folders, after listing them."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ from vaultseek.errors import ConfigError, Unavailable
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
 
-    Shows what it would remove, and asks. Close editors and agents that use vaultseek first, since they start
+    Shows what it would remove, then asks. Close editors and agents that use vaultseek first, since they start
     the daemon again. The last line is the command that removes the program itself.
     """
     from vaultseek.settings.load import examine
@@ -67,9 +67,9 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A file or folder that vaultseek made, what is in it, and why it is left, if it is.
+    """A file or folder created by vaultseek, its content, and the reason if it is kept.
 
-    ``follow`` is true if a link there leads to what is removed, not to something of the user's.
+    ``follow`` is True if a link there may be followed, because its target belongs to vaultseek.
     """
 
     path: Path
@@ -84,7 +84,8 @@ class _Place:
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
-    """Yield what is there of vaultseek. On macOS, indexes, logs and settings share a folder."""
+    """Yield the existing files and folders of vaultseek. On macOS, indexes, logs and settings share a
+    folder."""
     for file in installed_files():
         yield _Place(file, "the service")
     for file in installed_skills(Path.home()):
@@ -98,7 +99,7 @@ def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
         if os.path.lexists(folder):
             contents.setdefault(folder, []).append(content)
     for folder, parts in contents.items():
-        # Settings may be kept elsewhere by a link, together with those of other programs.
+        # A link may keep the settings elsewhere, together with those of other programs.
         follow = parts != ["settings"]
         yield _Place(folder, ", ".join(parts), follow, _reason_to_leave(folder, vaults))
 

@@ -41,7 +41,7 @@ def list_(invocation: Invocation, /) -> int:
 
 
 def _notes(vault: JSON) -> str:
-    # Of one whose index is not open yet nobody has counted them.
+    # Nobody has counted the notes of an index that is not open yet.
     return "" if vault["state"] == "opening" else count(vault["notes"], "note")
 
 
@@ -74,7 +74,7 @@ def add(
 @json_option()
 @local_options
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
-    """Stop indexing and watching a vault. Its notes stay as they are."""
+    """Stop indexing and watching a vault. Its notes are unchanged."""
     answer = _call(invocation, "vault/remove", name, delete_index=delete_index)
     index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
     return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
@@ -85,7 +85,7 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
 @json_option()
 @local_options
 def pause(invocation: Invocation, /, name: str) -> int:
-    """Stop watching a vault for changes. Searches use the index as it is."""
+    """Stop watching a vault for changes. Searches use its existing index."""
     answer = _call(invocation, "vault/pause", name)
     return print_result(answer, invocation, clean(f"paused {answer['path']}"))
 
@@ -101,7 +101,7 @@ def resume(invocation: Invocation, /, name: str) -> int:
 
 
 def _call(invocation: Invocation, method: str, name: str, **params: Any) -> JSON:
-    """Call ``method`` about the vault of that name, or else the one in that folder."""
+    """Call ``method`` for the vault with that name, or the one in that folder."""
     try:
         return call_daemon(invocation, method, {"vault": vault_argument(name), **params})
     except VaultMissing as no_name:

@@ -1,4 +1,4 @@
-"""Filters that narrow a live search: completed where one is typed, else offered from the results."""
+"""Filters that narrow a live search: completions of a typed filter, or suggestions from the results."""
 
 import re
 from collections import Counter
@@ -12,14 +12,14 @@ from vaultseek.doors.cli.completion_values import note_count
 from vaultseek.doors.cli.terminal import clean, count
 
 OFFERED = 8
-"""Tags, and folders, that are offered from the results."""
+"""Number of tags, and of folders, suggested from the results."""
 
 Complete = Callable[[str, JSON], Awaitable[Sequence[JSON]]]
-"""A function that completes a name: kind, and what else ``complete`` takes."""
+"""A function that completes a name, given its kind and further parameters of ``complete``."""
 
 
 class Suggestion(NamedTuple):
-    """A text to put in place of the ``replaced`` characters before the cursor, and what it stands for."""
+    """A text that replaces the ``replaced`` characters before the cursor, and its meaning."""
 
     text: str
     replaced: int
@@ -35,7 +35,7 @@ _PATH = re.compile(r'(?:^|(?<=[\s(]))-?path:("[^"]*|[^\s()"]*)$')
 
 
 async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> list[Suggestion]:
-    """Return what Tab offers behind the text ``before``, best first."""
+    """Return the suggestions for Tab after the text ``before``, best first."""
     if match := _TAG.search(before):
         items = await complete("tag", {"text": match[1]})
         return list(_named(items, match[1], "{}"))
@@ -62,12 +62,12 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
 
 
 def quoted(value: str) -> str:
-    """Return a value as it is written behind an operator."""
+    """Return a value as written after an operator."""
     return _in_quotes(value) if re.search(r"[\s()\"]", value) else value
 
 
 _MEANS_MORE = re.compile(r'[\[\]()"]|\sOR\s|\A[<>/]|\Anull\Z')
-"""Signs of a property's value that end it, or mean something else than a text to be equal to."""
+"""Characters that end a property's value or give it another meaning than plain text."""
 
 
 def _property_value(value: str) -> str:
@@ -89,7 +89,7 @@ def _text(item: JSON) -> str:
 
 
 def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
-    """Yield the filters that some of the results pass, but not all, the most frequent first."""
+    """Yield the filters passed by some but not all of the results, most frequent first."""
     space = " " if before and not before.endswith((" ", "(")) else ""
     kinds = _counted([{result.get("kind") or "note"} for result in results])
     tags = _counted([set(chain(*map(_ancestors, result.get("tags") or ()))) for result in results])

@@ -13,23 +13,23 @@ from vaultseek.doors.cli.live.preview import Preview, written_words
 from vaultseek.errors import VaultseekError
 
 SEARCH_GRACE_SECONDS = 0.2
-"""Time before the next letter may cancel a search, so that results show even during fast typing."""
+"""Seconds before the next letter may cancel a search, so that results appear even during fast typing."""
 QUIET_SECONDS = 0.25
-"""Pause in the typing after which an empty answer is shown: half a word may match nothing."""
+"""Seconds without typing before an empty answer is shown, because half a word may match nothing."""
 LINKS_READ = 50
-"""Notes whose paths begin as that of a note to link does."""
+"""Number of notes whose paths begin like that of a note to link."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
-"""The note in which a copied link will stand: any, in the vault's folder."""
+"""A placeholder note in the vault's folder, as the target place of a copied link."""
 LINES_AROUND = 300
-"""Lines of a note that are read before and behind the one that matches."""
+"""Number of lines of a note read before and after the matching line."""
 
 Call = Callable[[str, JSON], Awaitable[JSON]]
-"""A function that asks the daemon: method, parameters. Raises VaultseekError."""
+"""A function that calls the daemon with a method and parameters. Raises VaultseekError."""
 
 
 class Finder:
-    """A live search. ``recent`` is the answer that is shown while nothing is typed.
+    """A live search. ``recent`` is the answer shown while nothing is typed.
 
     ``on_change`` is called whenever there is something new to show.
     """
@@ -46,12 +46,12 @@ class Finder:
         self.query = ""
         self.answer = recent
         self.message = ""
-        """Reason for which there is no answer to the query, else empty."""
+        """The reason if there is no answer to the query, otherwise empty."""
         self.selected = 0
         self.unfolded = False
-        """True once the selection went beyond the results that are certain: the others show, too."""
+        """True once the selection moved beyond the certain results, which reveals the others."""
         self.marked: dict[tuple[str, str], JSON] = {}
-        """The marked results by vault and path, in the order of marking; another query leaves them marked."""
+        """The marked results by vault and path, in marking order; they survive a new query."""
         self.preview: Preview | None = None
         self.on_change = on_change
         self._call = call
@@ -66,34 +66,34 @@ class Finder:
 
     @property
     def results(self) -> Sequence[JSON]:
-        """The results of the last answer that show, best first."""
+        """The visible results of the last answer, best first."""
         results: list[JSON] = self.answer.get("results") or []
         return results[: len(results) - self.folded]
 
     @property
     def folded(self) -> int:
-        """The number of less certain results, which do not show yet."""
+        """The number of less certain results that are still hidden."""
         return 0 if self.unfolded else int(self.answer.get("less_certain") or 0)
 
     @property
     def result(self) -> JSON | None:
-        """The selected result, if there is any."""
+        """The selected result, if any."""
         return self.results[self.selected] if self.results else None
 
     @property
     def pending(self) -> bool:
-        """True until the answer is one to the query as it is typed now."""
+        """True until the answer matches the current query."""
         return self._answered != self.query
 
     def type(self, text: str) -> None:
-        """Search for ``text`` from now on; the same words again leave a search that runs alone."""
+        """Search for ``text`` from now on; the same words again do not restart a running search."""
         query = " ".join(text.split())
         if query != self.query:
             self.query = query
             self._typed.set()
 
     def move(self, by: int) -> None:
-        """Select another result within the list. Beyond the last one the folded results appear."""
+        """Select another result in the list. Moving beyond the last one reveals the folded results."""
         self.unfolded = self.unfolded or self.selected + by >= len(self.results)
         selected = max(0, min(self.selected + by, len(self.results) - 1))
         if selected != self.selected:
@@ -102,7 +102,7 @@ class Finder:
 
     @property
     def chosen(self) -> Sequence[JSON]:
-        """The marked results, else the selected one."""
+        """The marked results, or else the selected one."""
         if self.marked or self.result is None:
             return list(self.marked.values())
         return [self._chosen(self.result)]
@@ -112,7 +112,7 @@ class Finder:
         return self._place(result) in self.marked
 
     def mark(self) -> None:
-        """Mark the selected result, or unmark it, and select the next one."""
+        """Toggle the mark of the selected result, and select the next one."""
         if self.result is not None:
             place = self._place(self.result)
             if self.marked.pop(place, None) is None:
@@ -121,11 +121,11 @@ class Finder:
             self.on_change()
 
     def _chosen(self, result: JSON) -> JSON:
-        """Return a result with its vault's folder, and the query that it answers."""
+        """Return a result with its vault's folder and the query that it answers."""
         return {**result, "vault_path": self.vault_path(result), "query": self._answered}
 
     def _place(self, result: JSON) -> tuple[str, str]:
-        # A searcher has no folder, only the name.
+        # A searcher has only the name, no folder.
         named = result.get("vault") or self.answer.get("vault") or ""
         return self.vault_path(result) or str(named), result["path"]
 
@@ -147,11 +147,11 @@ class Finder:
         return f"[{text}]({destination(link)})"
 
     def vault_path(self, result: JSON) -> str:
-        """Return the folder of the vault that a result is in."""
+        """Return the folder of a result's vault."""
         return str(result.get("vault_path") or self.answer.get("vault_path") or "")
 
     async def run(self) -> None:
-        """Follow query and selection until cancelled; may be run again after that."""
+        """Follow query and selection until cancelled; may be run again afterwards."""
         if self.pending:
             self._typed.set()
         async with asyncio.TaskGroup() as tasks:
@@ -159,7 +159,7 @@ class Finder:
             tasks.create_task(self._follow_selection())
 
     async def settled(self) -> None:
-        """Wait for the answer to what is typed."""
+        """Wait for the answer to the current query."""
         async with self._settled:
             await self._settled.wait_for(lambda: not self.pending)
 
@@ -178,7 +178,7 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. False if it takes long and another query was typed meanwhile."""
+        """Wait for the answer. Return False if it takes long and another query was typed."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())
@@ -188,7 +188,7 @@ class Finder:
         return search.done()
 
     async def _is_transient(self, search: asyncio.Future[JSON]) -> bool:
-        """True if the answer is empty, the list is not, and typing goes on: the list stays then."""
+        """True if the answer is empty, the list is not, and typing continues; the list is then kept."""
         if search.exception() is not None or search.result().get("results") or not self.results:
             return False
         try:
@@ -202,7 +202,7 @@ class Finder:
         return await self._call(self._method, {**self._request, "query": query}) if query else self._recent
 
     async def _show(self, query: str, search: asyncio.Future[JSON]) -> None:
-        """Show an answer. If a query is refused, the last results stay."""
+        """Show an answer. If a query is refused, the last results are kept."""
         try:
             self.answer, self.message = search.result(), ""
             self.selected, self.unfolded = 0, False

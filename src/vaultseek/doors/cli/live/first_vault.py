@@ -1,4 +1,4 @@
-"""The first vault: ask in which folder the notes are."""
+"""The first vault: asking for the folder of the notes."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def choose_vault() -> str:
 
 
 def obsidian_vaults() -> list[str]:
-    """Return the folders that Obsidian lists as its vaults and that exist, the one opened last first."""
+    """Return the existing folders that Obsidian lists as vaults, the last opened first."""
     files = [_OBSIDIAN_FILE_OF_MACOS] if sys.platform == "darwin" else _OBSIDIAN_FILES
     opened: dict[str, float] = {}
     for file in files:

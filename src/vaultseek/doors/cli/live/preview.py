@@ -1,4 +1,4 @@
-"""Rows of results, and the preview of a note: the lines around the one that matches, with marked words."""
+"""Rows of results, and the preview of a note: the lines around the match, with highlighted words."""
 
 import re
 from collections.abc import Iterator
@@ -11,19 +11,19 @@ from vaultseek.doors.cli.listing import title_and_name
 from vaultseek.doors.cli.terminal import bar, clean, count, cut, width_of, wrap
 
 Row = list[tuple[str, str]]
-"""A line of the screen: parts of text, each with the name of its style."""
+"""A line of the screen, as parts of text with the names of their styles."""
 
 SHOWN_ABOVE = 3
-"""The matching line is shown after one part in this many of the height, below the lines before it."""
+"""The matching line is placed after one part in this many of the height, below preceding lines."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
 
 @dataclass(frozen=True)
 class Preview:
-    """Lines of a note from number ``first`` on; ``line`` is the number of the one that matches, or 0.
+    """Lines of a note starting with number ``first``; ``line`` is the number of the matching line, or 0.
 
-    ``words`` are the words that matched, as the note writes them.
+    ``words`` are the matching words as written in the note.
     """
 
     lines: tuple[str, ...]
@@ -32,13 +32,13 @@ class Preview:
     words: tuple[str, ...] = ()
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
-        """Return the rows of a window, ``scroll`` rows below those around the matching line."""
+        """Return the rows of a window, ``scroll`` rows below the ones around the matching line."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
 
     def scrolled(self, by: int, columns: int, height: int, scroll: int) -> int:
-        """Return the next ``scroll``, such that the window never leaves the note."""
+        """Return the next ``scroll``, keeping the window within the note."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE)
         return max(-start, min(scroll + by, max(0, len(rows) - height) - start, len(rows)))
@@ -68,7 +68,7 @@ class Preview:
 
 
 def written_words(result: JSON) -> tuple[str, ...]:
-    """Return the words that the result's preview marks, as they are written there."""
+    """Return the highlighted words of the result's preview, as written there."""
     preview = str(result.get("preview") or "")
     words = (preview[low:high] for low, high in result.get("highlights") or ())
     return tuple(dict.fromkeys(word for word in words if word.strip()))
@@ -76,20 +76,20 @@ def written_words(result: JSON) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _laid_out(preview: Preview, columns: int) -> tuple[list[Row], int]:
-    """Return all rows, and the number of the first one of the line that matches."""
+    """Return all rows, and the number of the matching line's first row."""
     rows = list(preview._rows(columns))
     match = next((place for place, (number, _) in enumerate(rows) if number == preview.line), 0)
     return [row for _, row in rows], match
 
 
 def _pattern(word: str) -> str:
-    """Return the expression that finds a word; one of a script with spaces only as a whole."""
+    """Return the expression that finds a word; in scripts with spaces, only as a whole word."""
     escaped = re.escape(word)
     return escaped if is_unspaced(word) else rf"(?<!\w){escaped}(?!\w)"
 
 
 def _wrapped(line: str, columns: int) -> list[str]:
-    """Wrap a line of a note; one that fits keeps every space."""
+    """Wrap a line of a note; a line that fits keeps all spaces."""
     text = clean(line.replace("\t", "    "))
     if width_of(text) <= columns:
         return [text]
@@ -100,11 +100,11 @@ def _wrapped(line: str, columns: int) -> list[str]:
 _SELECTED, _MARKED = "▌", "*"
 _BAR_CELLS, _CERTAINTY_COLUMNS = 4, 10
 _TITLE_SHARE = 0.7
-"""Part of a row that a long title may take; the folder gets the rest."""
+"""Maximum share of a row for a long title; the folder gets the rest."""
 
 
 def row(result: JSON, columns: int, *, selected: bool, marked: bool = False, scored: bool = False) -> Row:
-    """Return the row of a result: marks, title, heading, folder and certainty, on one line of the screen."""
+    """Return the row of a result: mark, title, heading, folder and certainty, on one screen line."""
     certainty = _certainty(result) if scored and columns >= 4 * _CERTAINTY_COLUMNS else ""
     room = max(1, columns - len(_SELECTED + _MARKED) - width_of(certainty))
     title, folder = _title(result), _folder(result)

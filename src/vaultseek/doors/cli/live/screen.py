@@ -40,9 +40,9 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
-"""Width from which on the preview stands beside the list; on a narrower screen it stands below."""
+"""Minimum width for showing the preview beside the list; on narrower screens it is below."""
 HALVED_COLUMNS = 140
-"""Width from which on list and preview are equally wide; below it the list gets more, for the names."""
+"""Minimum width for equally wide list and preview; below, the list gets more, for the names."""
 KEYS = (
     ("Enter", "open", 1),
     ("Tab", "filter", 3),
@@ -52,16 +52,16 @@ KEYS = (
     ("PgUp PgDn", "scroll", 7),
     ("Esc", "leave", 2),
 )
-"""The keys in the order of the last line, each with what it does and its rank if not all fit."""
+"""The keys in the order of the last line, each with its action and its priority if not all fit."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
-"""A function that returns what can follow the text before the cursor."""
+"""A function that returns possible continuations of the text before the cursor."""
 Choice = tuple[Sequence[JSON], bool]
-"""The results to open, and True if they are to be opened in Obsidian."""
+"""The results to open, and True to open them in Obsidian."""
 
 _PROMPT = "> "
 _SMALLEST = 3
-# Magenta is the one colour that black, white and both grounds of Solarized leave readable.
+# Magenta is the only colour readable on black, white and both Solarized backgrounds.
 _STYLE = Style.from_dict(
     {
         "prompt": "bold",
@@ -94,7 +94,7 @@ _STYLE = Style.from_dict(
 class Screen:
     """The windows of a live search. ``color`` is False for a screen without colour.
 
-    If standard output is a pipe, they are drawn on standard error.
+    If standard output is a pipe, it draws on standard error.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Screen:
         self._scroll = 0
         self._browsing = False
         self._notice = ""
-        """Text shown in place of the remarks until a key is pressed."""
+        """Text shown instead of the remarks until a key is pressed."""
         self._prompt = Buffer(
             document=Document(query),
             completer=_Filters(suggest),
@@ -136,19 +136,19 @@ class Screen:
             input=input,
             output=self._output,
         )
-        # Escape alone acts at once, and with a letter behind it is still Alt.
+        # Escape alone acts at once, and before a letter it still means Alt.
         self._application.ttimeoutlen = self._application.timeoutlen = 0.05
         finder.on_change = self._application.invalidate
 
     async def run(self) -> Choice | None:
-        """Show the search, as it was left, until something is chosen; return that, or None if nothing was."""
+        """Show the search in its last state until something is chosen; return the choice, or None."""
         self._application.create_background_task(self._finder.run())
         if self._prompt.text:
             self._finder.type(self._prompt.text)
         return await self._application.run_async()
 
     def notify(self, notice: str) -> None:
-        """Show a text in place of the remarks, until a key is pressed."""
+        """Show a text instead of the remarks until a key is pressed."""
         self._notice = clean(notice)
 
     # The layout
@@ -253,13 +253,13 @@ class Screen:
         return handle
 
     def _search(self, prompt: Buffer) -> None:
-        """Search for what is typed. An offer that is only selected is in the prompt, too, and waits."""
+        """Search for the typed text. A suggestion that is only selected is also in the prompt, and waits."""
         self._notice = ""
         if not self._browsing:
             self._finder.type(prompt.text)
 
     def _browse(self, to_offer: Callable[[], None]) -> None:
-        """Select another offer, and leave the list alone."""
+        """Select another suggestion without changing the list."""
         self._browsing = True
         to_offer()
         self._browsing = False
@@ -279,7 +279,7 @@ class Screen:
             self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
 
     def _choose(self, *, obsidian: bool) -> None:
-        """Leave with what is chosen, or the first result of an answer that is still to come."""
+        """Leave with the choice, or with the first result of an answer that is still to come."""
         self._accept()
 
         async def leave() -> None:
@@ -290,11 +290,11 @@ class Screen:
         self._application.create_background_task(leave())
 
     def _leave(self, choice: Choice | None) -> None:
-        if not self._application.is_done:  # another key may come before the screen is gone
+        if not self._application.is_done:  # another key may arrive before the screen is gone
             self._application.exit(result=choice)
 
     def _copy(self) -> None:
-        """Put links to what is chosen on the clipboard of the terminal, which may be another computer's."""
+        """Copy links to the chosen notes to the terminal's clipboard, which may be on another computer."""
 
         async def copy() -> None:
             try:
@@ -313,7 +313,7 @@ class Screen:
 
 
 class _Filters(Completer):
-    """Offers what ``suggest`` returns."""
+    """Offers the results of ``suggest``."""
 
     def __init__(self, suggest: Suggest) -> None:
         self._suggest = suggest
