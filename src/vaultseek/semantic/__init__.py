@@ -1,1 +1,1 @@
-"""Search by meaning: which model, its inference, its vectors, and the process that holds them."""
+"""Search by meaning: choice of models, inference, vectors, and the worker process."""

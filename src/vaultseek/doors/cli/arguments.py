@@ -99,7 +99,7 @@ SEARCH = (
     Option(
         "--format",
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
-        " or what an agent reads.",
+        " or text for an agent.",
         choices=FORMATS,
     ),
     Option("--json", help="Same as --format json."),

@@ -1,1 +1,1 @@
-"""Inference, behind the process wall: imported by the worker and its children alone."""
+"""Inference, imported only by the worker and its child processes."""

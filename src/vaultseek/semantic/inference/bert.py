@@ -1,13 +1,13 @@
-"""BERT encoders: from texts to tokens, in batches through a network, to unit vectors.
+"""BERT encoders: texts are tokenized, and a network turns them into unit vectors in batches.
 
-Most small embedding models, the bundled one among them, are BERT encoders. Without torch, transformers and
+Most small embedding models, including the bundled one, are BERT encoders. Without torch, transformers and
 sentence-transformers, start-up is seconds faster, memory is 300 MB less and a short query takes a third of
 the time; the vectors of passages agree to six digits. `embed` runs all other models with
 sentence-transformers.
 
-Two networks compute the same: `OnnxNetwork`, and in bulk `TorchNetwork`, in bfloat16, where the processor
-multiplies that natively. Where it multiplies eight bits natively, queries have weights of eight bits. The
-weights for passages are in memory only while passages come.
+Two networks compute the same: `OnnxNetwork`, and in bulk `TorchNetwork` with bfloat16 on processors that
+support it natively. On processors with native eight-bit products, queries use eight-bit weights. The weights
+for passages are in memory only while passages arrive.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -43,11 +43,11 @@ Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 """A function from embeddings, lengths and shares, as `EncoderGraph` describes them, to pooled vectors."""
 
 PASSAGES_SECONDS = 20.0
-"""Time without a passage after which the weights for passages are removed from memory."""
+"""Seconds without a passage after which the weights for passages are removed from memory."""
 
 
 class NetworkOnDemand:
-    """A network that ``make`` returns when it is called, and that is given up when it is idle for a while."""
+    """A network created by ``make`` when first called, and discarded after an idle time."""
 
     def __init__(self, make: Callable[[], Network], idle_seconds: float = PASSAGES_SECONDS) -> None:
         self._make = make
@@ -57,7 +57,7 @@ class NetworkOnDemand:
         self._lock = threading.Lock()
 
     def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
-        """Return the pooled vectors, as every network does. Raises what ``make`` raises."""
+        """Return the pooled vectors, like every network. Raises as ``make``."""
         with self._lock:
             self._calls += 1
             network = self._network
@@ -78,21 +78,22 @@ class NetworkOnDemand:
 
 
 HALF_TOKENS = 512
-"""Largest batch in bfloat16, in tokens, padding included. Larger ones are not faster.
+"""Maximum tokens of a bfloat16 batch, including padding; larger ones are not faster.
 
-In float32 each text is computed alone, which takes no longer: so its vector does not depend on the others.
+In float32 each text is computed alone, which takes no longer, so its vector does not depend on others.
 """
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 2
-"""Threads for one query: more would spend most of their time waiting for each other."""
+"""Maximum threads for one query; more would spend most of their time waiting for each other."""
 MAX_PROCESSORS = 8
-"""Most batches at a time."""
+"""Maximum number of concurrent batches."""
 
 _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 
 def pooling_of(directory: Path) -> str | None:
-    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` can run; None for others."""
+    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for
+    others."""
     modules = read_json(directory / "modules.json")
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
     if not is_plain_bert(read_json(directory / "config.json")) or kinds not in (
@@ -108,7 +109,7 @@ def pooling_of(directory: Path) -> str | None:
 
 
 def is_plain_bert(config: Mapping[str, object]) -> bool:
-    """True if ``config.json`` describes the encoder that `EncoderGraph` computes."""
+    """True if ``config.json`` describes an encoder that `EncoderGraph` can compute."""
     return (
         config.get("model_type") == "bert"
         and config.get("position_embedding_type", "absolute") == "absolute"
@@ -134,10 +135,10 @@ def _pooling(config: Mapping[str, object]) -> str | None:
 class BertParts:
     """Contents of a model's files.
 
-    ``tokenize`` returns the tokens of each text, special ones included, no more than ``positions`` has.
-    ``prompts`` stand before passages and before queries. ``window`` is the number of tokens of a text that
-    are left beside both. ``is_mean`` tells mean pooling from the first token's vector. ``tensors_again``
-    reads the tensors once more, or raises WorkerUnavailable.
+    ``tokenize`` returns the tokens of each text, including special ones, up to the length of ``positions``.
+    ``prompts`` are put before passages and before queries. ``window`` is the number of tokens left for a text
+    besides both. ``is_mean`` means mean pooling instead of the first token's vector. ``tensors_again`` reads
+    the tensors once more, or raises WorkerUnavailable.
     """
 
     fingerprint: str
@@ -158,7 +159,7 @@ def read_folder(
     """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
     ``read_again`` returns the same.
 
-    Raises KeyError, ValueError or `ConfigError` if it is damaged or no BERT model.
+    Raises KeyError, ValueError or `ConfigError` if it is damaged or not a BERT model.
     """
     tensors = Weights(weights)
     shape = BertShape.from_config(read_json(directory / "config.json"))
@@ -194,7 +195,7 @@ def tokenizer_of(directory: Path) -> Any:
 class BertEncoder:
     """A BERT model on the CPU.
 
-    ``half`` computes with bfloat16, for bulk; the vectors have a cosine of 0.9999 to those of float32.
+    ``half`` computes with bfloat16, for bulk; cosines to the float32 vectors are 0.9999.
     """
 
     def __init__(self, parts: BertParts, *, half: bool = False) -> None:
@@ -204,7 +205,7 @@ class BertEncoder:
         self._one: Network
         self._many: Network
         self.processors = processors()
-        """Batches that are computed at a time."""
+        """Number of batches computed concurrently."""
         self._batch_tokens = HALF_TOKENS if half else 1
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
@@ -242,13 +243,13 @@ class BertEncoder:
                 pause()
             vectors[batch] = self._vectors(self._many, [tokens[i] for i in batch])
 
-        # New threads, because they take over the priority of the caller.
+        # New threads, because they inherit the priority of the caller.
         with ThreadPoolExecutor(self.processors) as threads:
             list(threads.map(fill, batches))
         return vectors
 
     def _vectors(self, network: Network, tokens: Sequence[Sequence[int]]) -> Vectors:
-        """Return the unit vectors of texts, each given by its tokens; NaN for one without tokens."""
+        """Return the unit vectors of tokenized texts; NaN for a text without tokens."""
         ids, lengths = padded(tokens)
         longest = ids.shape[1]
         embeddings = self._words[ids] + self._positions[:longest]
@@ -257,21 +258,21 @@ class BertEncoder:
             return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
     def _shares(self, lengths: NDArray[np.int32], longest: int) -> Vectors:
-        """Return the part of each token in the vector of its text: ``(texts, 1, longest)``."""
+        """Return each token's share in the vector of its text: ``(texts, 1, longest)``."""
         pooled = np.minimum(lengths, longest if self._is_mean else 1)[:, None]
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
 
 def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
-    """Return a network of one thread with the tensors that ``read`` returns.
+    """Return a single-threaded network with the tensors from ``read``.
 
-    A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
+    A separate thread for each batch is faster in bulk, and keeps the priority of the caller.
     """
     return OnnxNetwork(EncoderGraph(shape, read()).build(), 1)
 
 
 def multiplies_eight_bits() -> bool:
-    """True if the processor reports products of eight bits; false if that is unknown."""
+    """True if the processor reports native eight-bit products; False if unknown."""
     return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 
@@ -281,7 +282,7 @@ def processors() -> int:
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the rows as one table, filled up with zeros, and their lengths."""
+    """Return the rows as one table, padded with zeros, and their lengths."""
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     table = np.zeros((len(rows), max(1, lengths.max())), dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
@@ -292,7 +293,7 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once.
 
-    A batch has up to ``tokens``, padding included, or one text.
+    A batch has up to ``tokens``, including padding, or a single text.
     """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

@@ -44,9 +44,9 @@ class Weights:
         }
 
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
-        """Return the tensor ``name``, of which the system reads from ``file`` what is used.
+        """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
 
-        It is a copy if the file has it in another form than float32. Raises what `get` does.
+        It is a copy if the file stores it in another type than float32. Raises as `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -79,7 +79,7 @@ class Weights:
         return np.asarray(array, dtype=np.float32)
 
     def quantized(self, name: str, rows: int, width: int) -> None:
-        """Return None: no tensor has four bits."""
+        """Return None, because no tensor is stored in four bits."""
 
     def rows(self, name: str) -> int:
         """Return the number of rows of the tensor ``name``. Raises KeyError or ValueError, as `get` does."""
@@ -90,7 +90,8 @@ class Weights:
 
 
 _EIGHT_BITS = 4
-"""Accuracy of a product with weights of few bits: the other side has eight, with a scale for each block."""
+"""Accuracy level of products with low-bit weights: the other factor uses eight bits, with a scale per
+block."""
 
 Matrix = NDArray[np.float32]
 
@@ -108,7 +109,7 @@ class EightBitMatrix:
         self._numbers = (np.rint(blocks / self._scales[..., None]) + _ZERO).astype(np.uint8)
 
     def interleaved(self) -> tuple[NDArray[np.uint8], Matrix]:
-        """Return numbers and scales as onnxruntime's ``MatMulNBits`` reads them."""
+        """Return numbers and scales in the layout of onnxruntime's ``MatMulNBits``."""
         return self._numbers, self._scales.ravel()
 
 
@@ -116,14 +117,14 @@ _LARGEST, _ZERO = 127, 128
 
 
 FileTensors = Weights | PackedFile
-"""The tensors of a model by the names that BERT models give them."""
+"""The tensors of a model, by their names in BERT models."""
 
 
 class EightBitTensors:
-    """The tensors of a file, the weights of products in eight bits.
+    """The tensors of a file, with eight-bit weights for products.
 
-    A short query takes two thirds of the time, and the weights a quarter of the memory. A long text takes no
-    less time than in float32.
+    A short query takes two thirds of the time, and the weights a quarter of the memory. A long text takes as
+    long as in float32.
     """
 
     def __init__(self, tensors: FileTensors) -> None:
@@ -131,9 +132,10 @@ class EightBitTensors:
         self._quantized = tensors.quantized
 
     def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | EightBitMatrix | None:
-        """Return the weights ``name``, as they are if they have fewer bits; None if they are no whole blocks.
+        """Return the weights ``name``, unchanged if they have fewer bits; None if they do not fill whole
+        blocks.
 
-        Raises what `get` does.
+        Raises as `get`.
         """
         matrix = self._quantized(name, rows, width)
         if matrix is not None or width % EightBitMatrix.block:
@@ -145,17 +147,17 @@ Tensors = FileTensors | EightBitTensors
 
 
 def embeddings(shape: BertShape, weights: Weights, file: Path) -> tuple[Matrix, Matrix]:
-    """Return the vectors of the tokens, and those of the positions: ``(count, width)``.
+    """Return the vectors of the tokens, and the vectors of the positions: ``(count, width)``.
 
-    Those of the tokens stay in the ``file`` of the weights: half of a small model, of which a query needs a
-    few rows.
+    Token vectors stay in the ``file`` of the weights: they are half of a small model, and a query needs only
+    a few rows.
     """
     words = "embeddings.word_embeddings.weight"
     return weights.mapped(file, words, weights.rows(words), shape.width), position_embeddings(shape, weights)
 
 
 def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
-    """Return the vectors of the positions, with that of the kind of text: ``(count, width)``."""
+    """Return the position vectors, including the vector of the text type: ``(count, width)``."""
     positions, kinds = (f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
     kind = weights.get(kinds, weights.rows(kinds), shape.width)[0]
     vectors: Matrix = weights.get(positions, weights.rows(positions), shape.width) + kind
@@ -165,9 +167,9 @@ def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
 class EncoderGraph:
     """The graph of the encoder, from embeddings to pooled vectors.
 
-    Inputs are ``embeddings`` ``(texts, tokens, width)`` and ``shares`` ``(texts, 1, tokens)``, the part that
-    each token has in the vector of its text. The output ``pooled`` is ``(texts, 1, width)``. All texts have
-    the same number of tokens: without a mask, attention takes a third of the time.
+    Inputs are ``embeddings`` ``(texts, tokens, width)`` and ``shares`` ``(texts, 1, tokens)``, each token's
+    share in the vector of its text. The output ``pooled`` is ``(texts, 1, width)``. All texts have the same
+    number of tokens: without a mask, attention takes a third of the time.
     """
 
     def __init__(self, shape: BertShape, weights: Tensors) -> None:
@@ -205,7 +207,7 @@ class EncoderGraph:
 
     def _add_and_norm(self, prefix: str, values: str, states: str, inputs: int) -> str:
         """Map the values linearly, add the states, and normalise."""
-        # In three steps, because the operator that does them at once takes three times as long.
+        # In three steps, because the combined operator takes three times as long.
         width = self._shape.width
         mapped = self._product(f"{prefix}.dense", values, width, inputs)
         mapped = self._graph.add("Add", mapped, self._constant(f"{prefix}.dense.bias", width))
@@ -250,14 +252,14 @@ _ERRORS_ONLY = 3
 
 
 class OnnxNetwork:
-    """A session with the graph of an encoder. Its threads do not wait actively: beside other work that costs
-    more than it saves.
+    """A session with the graph of an encoder, whose threads do not spin: next to other work, that costs more
+    than it saves.
 
-    With one thread it computes in the thread of the caller. Several callers may use it at the same time.
+    With one thread, it computes in the caller's thread. Several callers may use it at the same time.
     """
 
     def __init__(self, graph: Graph, threads: int) -> None:
-        # Its import alone would write an identifier of the device and a queue of events to the user's cache.
+        # Importing it would write a device identifier and an event queue to the user's cache.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
@@ -292,7 +294,7 @@ FUSED = "com.microsoft"
 _ELEMENTS = {"float32": 1, "uint8": 2}
 _EXTERNAL = 1
 _ANYWHERE = "constants"
-"""Name of the file that would hold the constants; they are handed over in memory instead."""
+"""Name of the file that would hold the constants; they are passed in memory instead."""
 
 _Field = tuple[int, int | float | str | bytes]
 Attribute = int | float | str
@@ -308,7 +310,7 @@ class Graph:
         self._nodes: list[bytes] = []
 
     def input(self, name: str, shape: Sequence[int | str]) -> str:
-        """Declare an input and return its name. A length that varies has a name."""
+        """Declare an input and return its name. Variable lengths are given by name."""
         self._inputs.append(_value(name, shape))
         return name
 
@@ -323,7 +325,7 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
-        """Add a node with one output and return the name of that. An input left out is empty."""
+        """Add a node with one output and return the output's name. An omitted input is empty."""
         name = f"value{len(self._nodes)}"
         self._nodes.append(
             _message(
@@ -350,7 +352,7 @@ class Graph:
 
 
 def _tensor(name: str, array: NDArray[np.generic]) -> bytes:
-    """Return the description of a constant whose data is elsewhere."""
+    """Return the description of a constant whose data is stored elsewhere."""
     places = {"location": _ANYWHERE, "offset": "0", "length": str(array.nbytes)}
     return _message(
         *((1, length) for length in array.shape),
@@ -386,7 +388,7 @@ def _field(number: int, value: int | float | str | bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Return a number that is not negative, seven bits a byte, the lowest first."""
+    """Return a non-negative number in groups of seven bits per byte, the lowest first."""
     data = bytearray()
     while number > 0x7F:
         data.append(number & 0x7F | 0x80)

@@ -1,7 +1,7 @@
-"""BERT cross-encoders: from a query and passages to one score each, through the encoder that embeds.
+"""BERT cross-encoders: one score for each pair of query and passage, computed by the embedding encoder.
 
-A cross-encoder reads query and passage as one text of two kinds of tokens; its score comes from the vector of
-the first token. Without torch and sentence-transformers it is loaded in a fraction of the time. The scores
+A cross-encoder reads query and passage as one text with two token types; the score comes from the first
+token's vector. Without torch and sentence-transformers it is loaded in a fraction of the time. The scores
 agree to six digits with those of sentence-transformers, which `rerank` uses for all other models.
 
 Source of the computation: Devlin et al., *BERT* (2019), classification of sentence pairs.
@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
 
 def is_bert_cross_encoder(directory: Path) -> bool:
-    """True if `BertReranker` can run the model: a plain BERT encoder with one score and nothing else."""
+    """True if `BertReranker` supports the model: a plain BERT encoder with exactly one score."""
     config = read_json(directory / "config.json")
     modules = read_json(directory / "modules.json") or [{"type": ".Transformer"}]
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
@@ -58,7 +58,7 @@ class BertReranker:
         width = shape.width
         self._words, self._positions = embeddings(shape, tensors, directory / WEIGHTS)
         kinds = tensors.get(_KINDS, tensors.rows(_KINDS), width)
-        # The positions have the first kind in them already.
+        # The positions already include the first token type.
         self._kinds = kinds - kinds[0]
         self._pooler = _linear(tensors, "pooler.dense", width, width)
         self._classifier = _linear(tensors, "classifier", 1, width)
@@ -69,7 +69,7 @@ class BertReranker:
         self.threads = processors()
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return a batch for each pair: several at once are not faster, and more is lost at a deadline."""
+        """Return one batch per pair: several at once are not faster, and more would be lost at a deadline."""
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
         return [Batch([number], partial(self._scores, pair)) for number, pair in enumerate(pairs)]
 

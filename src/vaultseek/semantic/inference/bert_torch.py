@@ -1,7 +1,7 @@
 """The network of a BERT encoder in bfloat16, computed with torch.
 
-It takes half the time where the processor multiplies bfloat16 natively, and more elsewhere. Importing torch
-takes seconds and 200 MB, so only a process for embedding in bulk does it.
+It takes half the time on processors with native bfloat16 products, and more on others. Importing torch takes
+seconds and 200 MB, so only a process for embedding in bulk does it.
 """
 
 from typing import Any
@@ -18,14 +18,14 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """True if torch is installed and the processor reports native bfloat16; false if that is unknown."""
+    """True if torch is installed and the processor reports native bfloat16; False if unknown."""
     return has_extra("torch") and not _NATIVE.isdisjoint(processor_flags())
 
 
 class TorchNetwork:
-    """Layers in bfloat16; the norm of the embeddings and the pooling at both ends use float32.
+    """A network with layers in bfloat16; the first norm and the final pooling use float32.
 
-    Computes in the thread of the caller; several callers may use it at the same time. Raises KeyError or
+    Computes in the caller's thread; several callers may use it at the same time. Raises KeyError or
     ValueError if shape and weights do not fit.
     """
 

@@ -1,4 +1,4 @@
-"""Loading embedding models, and embedding texts with checked results.
+"""Loading of embedding models, and embedding of texts with checked results.
 
 Light to import: onnxruntime and sentence-transformers are imported by the functions that need them, which
 only run in the semantic worker.
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts; ``failed`` has index and reason of those without one, whose rows are NaN."""
+    """Vectors of texts; ``failed`` has index and reason of texts without a vector, whose rows are NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
@@ -46,9 +46,8 @@ class Embedded:
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
     """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
 
-    ``half`` has a BERT model computed in bfloat16, for bulk.
-    Nothing is downloaded and no code from the model's folder runs. Raises `ConfigError`, one line, if the
-    model is missing, damaged or not trusted.
+    ``half`` computes a BERT model in bfloat16, for bulk. Nothing is downloaded and no code from the model's
+    folder runs. Raises `ConfigError`, one line, if the model is missing, damaged or not trusted.
     """
     if (stand_in := HashingEncoder.from_name(name)) is not None:
         return stand_in
@@ -70,8 +69,8 @@ def embed(
 ) -> Embedded:
     """Embed the texts and check the vectors. A failing batch is halved down to the text that fails.
 
-    A wrong count or shape, numbers that are not finite and a lack of memory are failures. Raises
-    WorkerUnavailable if no text can be embedded now.
+    Failures are a wrong count or shape, non-finite numbers, and a lack of memory. Raises WorkerUnavailable if
+    no text can currently be embedded.
     """
     vectors = np.full((len(texts), encoder.dimension), np.nan, dtype=np.float32)
     failed: list[tuple[int, str]] = []
@@ -105,7 +104,7 @@ def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
 
 
 class SentenceEncoder:
-    """Any sentence-transformers model, run by that library."""
+    """A sentence-transformers model, run by that library."""
 
     computing = "float32 by sentence-transformers"
 
@@ -158,13 +157,13 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
     try:
         again = partial(_same_weights, directory, identity)
         return BertEncoder(read_folder(directory, weights, again, fingerprint=identity), half=half)
-    except KeyError as error:  # the tensors have other names than BERT's
+    except KeyError as error:  # the tensor names differ from BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)
 
 
 def _same_weights(directory: Path, identity: str) -> bytes:
-    """Return the bytes of the weights again. Raises WorkerUnavailable if the model is another one now."""
+    """Return the bytes of the weights again. Raises WorkerUnavailable if the model has changed."""
     try:
         weights = (directory / WEIGHTS).read_bytes()
         is_same = fingerprint(directory, weights) == identity
@@ -180,7 +179,7 @@ def _line(error: BaseException) -> str:
 
 
 def read_parts(model: PackedModel) -> BertParts:
-    """Return the parts of the model. Raises ConfigError, as `read_packed` does."""
+    """Return the parts of the model. Raises ConfigError as `read_packed`."""
     file = read_packed(model)
     tokenizer = UnigramTokenizer(file.vocabulary)
     positions = position_embeddings(file.shape, file)

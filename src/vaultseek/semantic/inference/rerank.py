@@ -1,7 +1,7 @@
 """Cross-encoders: scoring query and passage together. Slow, so only for the first results.
 
-Models of the BERT kind are computed as embeddings are, all others by sentence-transformers. Light to import:
-the engines are imported when a model is loaded, in the semantic worker.
+BERT models are computed like embeddings, all others by sentence-transformers. Light to import: the engines
+are imported when a model is loaded, in the semantic worker.
 """
 
 import logging
@@ -29,20 +29,21 @@ log = logging.getLogger(__name__)
 
 
 class Reranker(Protocol):
-    """A cross-encoder with one score per pair. ``threads`` is the number of batches at a time.
+    """A cross-encoder with one score per pair. ``threads`` is the number of concurrent batches.
 
-    One that reads ``all_at_once`` gives scores that can be compared within a call alone.
+    With ``all_at_once``, scores are comparable only within one call.
     """
 
     threads: int
     all_at_once: bool
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
-        """Return the work in parts, the first texts first; each scores its own texts, in (0, 1)."""
+        """Return the work in parts, first texts first; each part scores its own texts, in (0, 1)."""
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as fit a time limit, by the measured time of a pair."""
+    """A cross-encoder that scores as many pairs as fit a time limit, judging by the measured time per
+    pair."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model
@@ -53,9 +54,9 @@ class TimedReranker:
     def score(self, query: str, texts: Sequence[str], until: float | None = None) -> Scores:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
-        What does not fit before ``until``, on the clock of `time.monotonic`, is NaN, the last texts first. If
-        that is all, a pair is measured after the answer, lest a machine that was busy once counts as slow for
-        ever. Raises ValueError if the model gives something else than scores.
+        Texts that do not fit before ``until``, by `time.monotonic`, get NaN, starting with the last ones. If
+        none fits, a pair is measured after the answer, so that a machine that was busy once does not count as
+        slow forever. Raises ValueError if the model returns anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         done = 0
@@ -67,9 +68,9 @@ class TimedReranker:
         return scores
 
     def _fitting(self, until: float | None, most: int) -> int:
-        """Return how many pairs fit half of the time that is left; one while nothing is known.
+        """Return how many pairs fit into half of the remaining time; one if nothing is measured yet.
 
-        Half, since a pair may take longer than the one before, and what is left is used by the next ones.
+        Half, because a pair may take longer than the one before; time left over is used by the next pairs.
         """
         if until is None or (self._model.all_at_once and time.monotonic() < until):
             return most
@@ -79,11 +80,11 @@ class TimedReranker:
         return min(most, int(left / 2 / self._pair_seconds))
 
     def _timed(self, query: str, texts: Sequence[str]) -> Scores:
-        """Score the texts, and keep the time that a pair took."""
+        """Score the texts, and record the time per pair."""
         began = time.monotonic()
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         batches = self._model.batches(replace_surrogates(query), [replace_surrogates(text) for text in texts])
-        # New threads, because they take over the priority of the caller.
+        # New threads, because they inherit the priority of the caller.
         with ThreadPoolExecutor(self._model.threads) as threads:
             for batch, values in zip(batches, threads.map(lambda batch: batch.score(), batches), strict=True):
                 scores[batch.texts] = values
@@ -94,7 +95,7 @@ class TimedReranker:
 
 
 class SentenceReranker:
-    """Any sentence-transformers ``CrossEncoder`` with one score per pair, run by that library."""
+    """A sentence-transformers ``CrossEncoder`` with one score per pair, run by that library."""
 
     threads = 1
     all_at_once = False
@@ -150,6 +151,6 @@ def _load(directory: Path) -> Reranker:
         return SentenceReranker(directory)
     try:
         return BertReranker(directory)
-    except KeyError as error:  # the tensors have other names than BERT's
+    except KeyError as error:  # the tensor names differ from BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", directory.name, error)
         return SentenceReranker(directory)

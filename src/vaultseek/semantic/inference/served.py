@@ -31,11 +31,11 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
 
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Times for which a server that failed is not called again; the last one repeats."""
+"""Seconds for which a failed server is not called again; the last value repeats."""
 QUERY_SECONDS = 3.0
-"""Timeout of a call for a question, because a search waits for it."""
+"""Timeout in seconds of a call for a question, because a search waits for it."""
 WORK_SECONDS = 60.0
-"""Time after which background work ends and is resumed later; what was computed is kept."""
+"""Seconds after which background work ends, to be resumed later; computed vectors are kept."""
 SAME_MODEL = 0.99
 """Minimum cosine of two vectors of one text by the same model."""
 PROBE = "A few plain words."
@@ -128,7 +128,7 @@ class Server:
 
 
 class ServedEncoder:
-    """An embedding model behind a server. ``file`` keeps a vector by which the same model is recognized."""
+    """An embedding model behind a server. ``file`` keeps a vector that identifies the model."""
 
     def __init__(self, service: Service, file: Path | None = None) -> None:
         self.fingerprint = service.fingerprint
@@ -141,7 +141,7 @@ class ServedEncoder:
 
     @property
     def computing(self) -> str:
-        """The way that vectors are computed, in words."""
+        """How vectors are computed, in words."""
         return self._server.where
 
     @property
@@ -172,7 +172,7 @@ class ServedEncoder:
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
         """Return unit vectors. In the background, a text at fault fails before and after a harmless one.
 
-        Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
+        Raises ValueError if a text is the cause, WorkerUnavailable if the server is.
         """
         for _ in range(2 if in_background else 1):
             try:
@@ -236,7 +236,7 @@ class ServedReranker:
         self._seconds = service.seconds
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return one part: the server gets all texts at once."""
+        """Return a single part, because the server gets all texts at once."""
         return [Batch(list(range(len(texts))), lambda: self._scores(query, list(texts)))]
 
     def _scores(self, query: str, texts: list[str]) -> NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""Embedding models and rerankers, all local: where they are, whether they are safe, and running them."""
+"""Embedding models and rerankers: location, safety, choice, and counting of tokens."""

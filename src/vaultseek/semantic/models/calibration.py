@@ -1,9 +1,9 @@
 """Calibration of each model's cosines, and a measure of how well a model reads a text.
 
-Cosines of two models cannot be compared: for one .3 is near, for another .8 is far. So each model has a curve
-of its own from cosine to confidence. And a model of English does not read Russian. Its tokenizer shows that
-without running the model: a word of English is one or two pieces of its vocabulary, one of German is two or
-three, and one in another script is spelled letter by letter or is unknown.
+Cosines of two models cannot be compared: for one model .3 is near, for another .8 is far. So each model has
+its own curve from cosine to confidence. An English model cannot read Russian, and its tokenizer shows that
+without running the model: an English word has one or two pieces of the vocabulary, a German one two or three,
+and one in another script is spelled letter by letter or unknown.
 """
 
 import re
@@ -19,25 +19,24 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.service import SERVED
 
 _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
-"""File of the mean vector of many texts: the mean of the means of seven sets, which are articles in English,
-German, Russian and Chinese, and abstracts of three sciences in English.
+"""File with the mean vector of many texts: the mean over seven sets, which are articles in English, German,
+Russian and Chinese, and English abstracts from three sciences.
 
-All vectors of multilingual-e5-small are near to one another, and short or vague queries are near to
-everything. What is left of a cosine after subtracting the query's product with the centre says what is near
-for *this* query.
+All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
+Subtracting the query's product with the centre from a cosine shows what is near for *this* query.
 """
 CHARACTERS_PER_WORD = 2
-"""Characters that count as a word in scripts without spaces."""
+"""Number of characters that count as a word in unspaced scripts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The constants of a model; the defaults are those of the bundled one.
+    """The constants of a model, by default of the bundled one.
 
     ``meaning_curve`` has intercept and slope of the logistic curve from cosine to confidence; if the model
-    has a ``centre``, from what a cosine is above the query's product with it.
-    ``fluent_pieces`` are the most pieces per word of a text that the model reads well. A model with an
-    unknown tokenizer ``reads_all``.
+    has a ``centre``, the curve starts from the cosine minus the query's product with it. ``fluent_pieces`` is
+    the maximum number of pieces per word in a text that the model reads well. A model with an unknown
+    tokenizer ``reads_all``.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)
@@ -58,14 +57,16 @@ _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
-"""The curve was set by hand, on questions in four languages and in another language than the notes': it puts
-hardly one of them below `search.nothing_below`. Logistic fits on all sets but one were twice to four times as
-steep, and lost a quarter of the English questions about Chinese notes. Without its language (``question.py``)
-a question's vector is .62 as long, and scaled to 1, so the slope is .62 of the one then set."""
+"""The curve was set by hand, on questions in four languages and in languages other than the notes': it puts
+hardly any of them below `search.nothing_below`. Logistic fits on all sets but one were two to four times as
+steep, and lost a quarter of the English questions about Chinese notes. Without its language
+(``question.py``), a question's vector is .62 as long before scaling to 1, so the slope is .62 of the former
+one."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:
-    """Return the constants of the model with this fingerprint; those of the bundled one for others."""
+    """Return the constants of the model with this fingerprint; for unknown models, those of the
+    bundled one."""
     if fingerprint.startswith(SERVED):
         return _SERVED
     return _BY_FINGERPRINT.get(fingerprint, DEFAULT)
@@ -74,8 +75,8 @@ def calibration_of(fingerprint: str) -> Calibration:
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
     """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
 
-    The share of letters that it knows at all, if ``count`` has ``unknown_letters``, times ``fluent_pieces``
-    to the pieces per word if there are more. Of a text without letters and digits nothing is read.
+    This is the share of known letters, if ``count`` has ``unknown_letters``, times the ratio of
+    ``fluent_pieces`` to the pieces per word if there are more. A text without letters and digits gives 0.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:

@@ -1,4 +1,4 @@
-"""The model that the settings name, with what the daemon needs to know without loading it."""
+"""The model named in the settings, with the facts that the daemon needs without loading it."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,11 +29,11 @@ SUGGESTED = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine, or one behind ``service``. ``directory`` is None for that one, and for the
+    """A model on this machine, or behind ``service``. ``directory`` is None for the latter, and for the
     stand-in used in tests.
 
-    ``window`` is the number of tokens of a text that it reads, special tokens not counted. ``fault`` is the
-    reason why it cannot be used, else None.
+    ``window`` is the maximum number of tokens of a text, without special tokens. ``fault`` is the reason why
+    it cannot be used, or None.
     """
 
     name: str
@@ -48,7 +48,8 @@ class LocalModel:
 
         Raises `ConfigError` if the tokenizer cannot be read.
         """
-        if self.service is not None:  # its tokenizer is unknown; the bundled model needs no fewer tokens
+        # its tokenizer is unknown; the bundled model needs at least as many tokens
+        if self.service is not None:
             return find_model(BUNDLED).counter()
         if self.directory is None:
             return count_words
@@ -64,7 +65,7 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """Find the model named in the settings: ``bundled``, a packed one, a folder, a fetched one, or
+    """Return the model named in the settings: ``bundled``, a packed one, a folder, a fetched one, or
     ``hashing[-32]``."""
     directory = find_directory(name)
     if directory is None:
@@ -93,7 +94,7 @@ def find_directory(name: str) -> Path | None:
 def absent_model(name: str, fault: str) -> LocalModel:
     """Return a placeholder for a model that cannot be used, so that everything else keeps working.
 
-    It counts tokens as the bundled model does, if that is installed.
+    It counts tokens like the bundled model, if that is installed.
     """
     with suppress(ConfigError):
         bundled = find_model(BUNDLED)

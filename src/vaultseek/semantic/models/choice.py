@@ -1,4 +1,4 @@
-"""The models that the settings allow, and which of them a vault gets by the language of its notes."""
+"""The models that the settings allow, and the choice for each vault by the language of its notes."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.service import Service
 
 AUTO, OFF = "auto", "off"
-"""Values of the settings ``model.name`` and ``model.other_languages``."""
+"""Special values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
-"""Share of notes that are not in English above which a vault gets the multilingual model."""
+"""Share of notes not in English above which a vault gets the multilingual model."""
 
 
 @dataclass(frozen=True, slots=True)
 class VaultModels:
-    """The models that the settings allow, or those of one vault, which `of_vault` returns.
+    """The models that the settings allow, or the models of one vault, as returned by `of_vault`.
 
-    ``only_english`` says that ``main`` reads nothing else. Then ``second`` fills a second vector space for
-    questions in other languages, unless it is None; ``advice`` says how to get one, if there should be.
-    ``automatic`` lets the language of each vault decide between the two, and ``why`` says why ``main`` was
-    chosen.
+    ``only_english`` means that ``main`` supports only English. Then ``second`` fills a second vector space
+    for questions in other languages, unless it is None; ``advice`` tells how to install a missing one.
+    ``automatic`` lets the language of each vault decide between the two, and ``why`` is the reason for
+    choosing ``main``.
     """
 
     main: LocalModel
@@ -54,10 +54,11 @@ class VaultModels:
 
 
 def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
-    """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
+    """Return the models for the settings ``model.name`` and ``model.other_languages``.
 
-    A ``service`` takes the place of both. A second model that is not installed is left out; a first one that
-    is not, is replaced by one with a fault."""
+    A ``service`` replaces both. A missing second model is left out; a missing first one is replaced by a
+    placeholder with a ``fault``.
+    """
     if service is not None:
         return VaultModels(served_model(service), why="set as model.url")
     automatic = name == AUTO
@@ -78,14 +79,14 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
 
 @cache
 def counter_of(model: LocalModel) -> Callable[[str], int]:
-    """Return the function that counts the model's tokens, loaded once and tried. Raises ConfigError."""
+    """Return the model's token counter, loaded once and tested. Raises ConfigError."""
     count = model.counter()
     count("a word")
     return count
 
 
 def _find(name: str) -> LocalModel:
-    """Return the model, or a placeholder with the reason why there is none."""
+    """Return the model, or a placeholder with the reason why it is missing."""
     try:
         return find_model(name)
     except ConfigError as error:
@@ -93,7 +94,7 @@ def _find(name: str) -> LocalModel:
 
 
 def _readable(model: LocalModel) -> LocalModel:
-    """Return the model, or a placeholder if its tokenizer cannot be read."""
+    """Return the model, or a placeholder if its tokenizer is unreadable."""
     try:
         counter_of(model)
     except ConfigError as error:

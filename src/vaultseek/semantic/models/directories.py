@@ -1,4 +1,4 @@
-"""The folders of models on this machine. Nothing is ever downloaded here."""
+"""The folders of models on this machine; this module never downloads anything."""
 
 import importlib.util
 from pathlib import Path
@@ -16,7 +16,7 @@ _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 def bundled_directory() -> Path:
     """Return the folder of the bundled model, without importing its package.
 
-    Without the package, the same model may have been fetched. Raises `ConfigError` if neither exists.
+    If the package is missing, the same model may have been fetched. Raises `ConfigError` if neither exists.
     """
     package = package_path(BUNDLED_PACKAGE, "model")
     if package is not None:

@@ -18,14 +18,14 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Raises WorkerUnavailable while it is unknown."""
+        """The dimension of the vectors. Raises WorkerUnavailable while it is unknown."""
 
     window: int
-    """Tokens of a text that the model reads, special tokens not counted."""
+    """Maximum tokens of a text, without special tokens."""
 
     @property
     def computing(self) -> str:
-        """The way that vectors are computed, in words."""
+        """How vectors are computed, in words."""
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None

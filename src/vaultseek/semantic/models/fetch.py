@@ -1,4 +1,4 @@
-"""Downloading a model from the Hugging Face hub: the only module that connects to another machine.
+"""Download of a model from the Hugging Face hub; the only module that connects to another machine.
 
 Only ``vaultseek models fetch`` calls it. Nothing is sent beyond what a download needs: no token and no
 telemetry. The download is not trusted: only data files are accepted, nothing that could run code is kept, and
@@ -99,7 +99,7 @@ def recorded_digests() -> Mapping[str, str]:
 
 
 def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
-    """Return the newest version of the model, and those of its files to download."""
+    """Return the newest version of the model, and its files to download."""
     os.environ.update(_ENVIRONMENT)
     from huggingface_hub import HfApi
 
@@ -145,7 +145,7 @@ def _download(name: str, commit: str, files: list[_RemoteFile], part: Path, on_p
     from huggingface_hub import hf_hub_download
 
     progress_bar = _progress_bar(on_progress, sum(file.size for file in files))
-    # The files that can make the model be refused are small and come first.
+    # The files that may lead to a refusal are small and come first.
     for file in sorted(files, key=lambda file: (file.name.endswith(".safetensors"), file.name)):
         with _translated_errors(name):
             hf_hub_download(
@@ -216,7 +216,7 @@ def _verified(
 
 
 def _remove_unlisted(part: Path, files: list[_RemoteFile]) -> None:
-    """Remove files that an interrupted download of an earlier version has left."""
+    """Remove files left by an interrupted download of an earlier version."""
     listed = {part / file.name for file in files}
     for path in list(part.rglob("*")):
         if path.is_file() and path not in listed:
@@ -238,7 +238,7 @@ def _endpoint() -> str | None:
 
 @contextmanager
 def _translated_errors(name: str) -> Iterator[None]:
-    """Turn errors of the hub's library into ours, with advice."""
+    """Translate errors of the hub's library into vaultseek's, with advice."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Listing the models on this machine from the files in their folders."""
+"""List of the models on this machine, from the files in their folders."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,7 +26,7 @@ class InstalledModel:
 
 
 def installed_models() -> Iterator[InstalledModel | ConfigError]:
-    """Yield the bundled, the packed and the fetched models; an error in place of each that cannot be read."""
+    """Yield the bundled, the packed and the fetched models, or an error for each unreadable one."""
     try:
         yield describe_model("bundled", bundled_directory())
     except ConfigError as error:
@@ -44,7 +44,7 @@ def installed_models() -> Iterator[InstalledModel | ConfigError]:
 
 
 def describe_packed(model: PackedModel) -> InstalledModel:
-    """Describe a packed model. Raises `ConfigError` if it is not installed or not the one that is known."""
+    """Describe a packed model. Raises `ConfigError` if it is not installed or has another digest."""
     file = verify_packed(model)
     size = file.stat().st_size
     return InstalledModel(

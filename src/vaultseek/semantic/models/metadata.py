@@ -22,7 +22,7 @@ MODEL_SUFFIXES = frozenset({".json", ".safetensors", ".txt", ".model"})
 
 _SPECIAL_TOKENS = 2
 _MAX_LENGTH = 512
-"""Longest input in tokens if the folder does not say."""
+"""Maximum input in tokens if the folder does not specify it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class BertShape:
 
 
 def kind_of(directory: Path) -> Kind:
-    """Return ``"reranker"`` for a cross-encoder, which scores pairs of texts, else ``"embedding"``."""
+    """Return ``"reranker"`` for a cross-encoder, which scores pairs of texts, otherwise ``"embedding"``."""
     names = _table(directory / "config.json").get("architectures")
     architectures = [str(name) for name in names] if isinstance(names, list) else []
     is_classifier = any(name.endswith("ForSequenceClassification") for name in architectures)
@@ -55,7 +55,7 @@ def kind_of(directory: Path) -> Kind:
 
 
 def dimension_of(directory: Path) -> int | None:
-    """Return the dimension of the vectors; None for a reranker, or if the folder does not say."""
+    """Return the dimension of the vectors; None for a reranker, or if the folder does not specify it."""
     if kind_of(directory) == "reranker":
         return None
     dense = [_table(file).get("out_features") for file in sorted(directory.glob("*_Dense/config.json"))]
@@ -68,12 +68,12 @@ def dimension_of(directory: Path) -> int | None:
 
 
 def window_of(directory: Path) -> int:
-    """Return the number of tokens of a text that the model reads, special tokens not counted."""
+    """Return the maximum number of tokens of a text, without special tokens."""
     return max_length(directory) - _SPECIAL_TOKENS
 
 
 def max_length(directory: Path) -> int:
-    """Return the longest input in tokens, special tokens included, as sentence-transformers truncates it."""
+    """Return the maximum number of tokens, including special ones, as sentence-transformers truncates."""
     sentence = read_json(directory / "sentence_bert_config.json").get("max_seq_length")
     if sentence is None:
         sentence = _table(directory / "tokenizer_config.json").get("model_max_length")
@@ -91,8 +91,8 @@ def fingerprint(directory: Path, weights: bytes | None = None) -> str:
 def digest(directory: Path, weights: bytes | None = None) -> str:
     """Return the SHA-256, in hexadecimal, of all files that determine the model's vectors.
 
-    Those are weights, tokenizer, window, pooling, prompts and modules. ``weights`` saves reading the weights
-    a second time.
+    These are weights, tokenizer, window, pooling, prompts and modules. Passing ``weights`` avoids reading
+    them a second time.
     """
     total = hashlib.sha256()
     for path in sorted(files_of(directory)):

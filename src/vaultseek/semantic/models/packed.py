@@ -28,8 +28,8 @@ _STEP_BYTES = 1 << 20
 class PackedModel:
     """A model by its name in the settings, and the file that holds it.
 
-    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` stand before passages and
-    before queries; ``window`` is the number of tokens of a text that are left beside a prompt.
+    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are put before passages and
+    before queries; ``window`` is the number of tokens left for a text besides a prompt.
     """
 
     name: str
@@ -47,7 +47,8 @@ class PackedModel:
         return f"{self.name}-{self.sha256[:16]}"
 
     def file(self) -> Path:
-        """Return the file, which may have been changed. Raises `ConfigError` if it is not installed."""
+        """Return the file, without checking whether it has changed. Raises `ConfigError` if it is not
+        installed."""
         file = package_path(self.package, self.file_name)
         if file is None:
             raise ConfigError(missing_extra(self.extra, f"the model {self.name}"))
@@ -69,15 +70,15 @@ PACKED = {MULTILINGUAL.name: MULTILINGUAL}
 
 
 def verify_packed(model: PackedModel) -> Path:
-    """Return the model's file after checking its digest. Raises `ConfigError`, as `read_packed` does."""
+    """Return the model's file after checking its digest. Raises `ConfigError` as `read_packed`."""
     return _read(model, 0)[0]
 
 
 def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFile:
     """Return the model's contents after checking the digest of the whole file.
 
-    ``most`` is the number of bytes that are read into memory; what is behind them, tensors, is missing then.
-    Raises `ConfigError`, one line, if the file is missing or not the one that is known.
+    ``most`` limits the bytes read into memory; the tensors after them are then missing. Raises a one-line
+    `ConfigError` if the file is missing or has another digest.
     """
     from vaultseek.semantic.models.packed_file import PackedFile
 
@@ -109,7 +110,7 @@ class PackedCounter:
     """
 
     additive = True
-    """The count of two texts joined by white space is the sum of their counts."""
+    """True, because the count of two texts joined by white space is the sum of their counts."""
 
     def __init__(self, model: PackedModel) -> None:
         self.model = model
@@ -119,7 +120,7 @@ class PackedCounter:
         return self.tokenizer.count(text)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in characters that the vocabulary does not have."""
+        """Return the number of letters and digits that are missing from the vocabulary."""
         return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
 
     @property

@@ -1,6 +1,6 @@
-"""Reading a packed encoder: one file with the sizes, the vocabulary and the tensors of a BERT model.
+"""Reader of a packed encoder: one file with the sizes, the vocabulary and the tensors of a BERT model.
 
-All numbers are little-endian. In this order, the file has:
+All numbers are little-endian. The file contains, in this order:
 
 1. ``E5S1``, a version, seven sizes (width, layers, heads, inner width, tokens, positions, kinds of text), the
    epsilon of the norms, and the size of a block of four-bit numbers;
@@ -11,7 +11,7 @@ All numbers are little-endian. In this order, the file has:
 4. the number of tensors; for each its name, kind (0 for float32, 1 for four bits), count of numbers, place
    and length in bytes.
 
-Only files of known contents are read: `packed.py` compares the digest of the whole file before.
+Only known files are read: `packed.py` first verifies the digest of the whole file.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _NAMES = {
     "output.dense": "fo",
     "output.LayerNorm": "oln",
 }
-"""Names of BERT's tensors, and those in the file."""
+"""Names of BERT's tensors, with their names in the file."""
 WORDS = "emb.word"
-"""Tensor with the vectors of the tokens."""
+"""The tensor with the token vectors."""
 
 
 class _Place(NamedTuple):
@@ -58,7 +58,7 @@ class _Place(NamedTuple):
 class PackedFile:
     """The contents of a packed encoder.
 
-    ``get`` and ``rows`` know the tensors by the names that BERT models give them, as `Weights` does.
+    Like `Weights`, ``get`` and ``rows`` use the tensor names of BERT models.
     """
 
     def __init__(self, data: bytes | bytearray) -> None:
@@ -71,18 +71,18 @@ class PackedFile:
         self._places = self._directory()
 
     def words(self, file: Path) -> QuantizedMatrix:
-        """Return the vectors of the tokens, ``(tokens, width)``, which stay in the packed ``file``."""
+        """Return the token vectors, ``(tokens, width)``, which stay in the packed ``file``."""
         place = self._places[WORDS]
         data = np.memmap(file, np.uint8, "r", place.start, (place.size,))
         return QuantizedMatrix(data.data, self.tokens, self.shape.width)
 
     def rows(self, name: str) -> int:
-        """Return the number of rows of one of the tables of embeddings. Raises KeyError."""
+        """Return the number of rows of an embedding table. Raises KeyError."""
         counts: dict[str, int] = {"emb.pos": self.positions, "emb.type": self._kinds}
         return counts[_NAMES[name]]
 
     def get(self, name: str, *shape: int) -> NDArray[np.float32]:
-        """Return the tensor that BERT models call ``name``."""
+        """Return the tensor with this name in BERT models."""
         short = _short_name(name)
         if self._places[short].kind == _QUANTIZED:
             rows, width = shape
@@ -90,7 +90,8 @@ class PackedFile:
         return np.frombuffer(self._bytes_of(short), "<f4").astype(np.float32).reshape(shape)
 
     def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | None:
-        """Return the weights that BERT models call ``name`` as they are; None if they have all their bits."""
+        """Return the packed weights with this name in BERT models; None if they are stored in full
+        precision."""
         short = _short_name(name)
         return self._matrix(short, rows, width) if self._places[short].kind == _QUANTIZED else None
 
@@ -101,7 +102,7 @@ class PackedFile:
         place = self._places[name]
         return self._data[place.start : place.start + place.size]
 
-    # The parts of the file in their order
+    # The parts of the file in order
 
     def _vocabulary(self) -> Vocabulary:
         count, begin, end, _, unknown, size = self._unpack(_VOCABULARY)
@@ -136,7 +137,7 @@ class PackedFile:
 
 
 def _short_name(name: str) -> str:
-    """Return the file's name of one of BERT's tensors."""
+    """Return the name in the file of one of BERT's tensors."""
     if name in _NAMES:
         return _NAMES[name]
     owner, _, part = name.rpartition(".")
@@ -147,13 +148,13 @@ def _short_name(name: str) -> str:
 
 
 BLOCK = 32
-"""Numbers that share a scale."""
+"""Number of values that share a scale."""
 BLOCK_BYTES = 2 + BLOCK // 2
 _ZERO = 8
 
 
 class QuantizedMatrix:
-    """A matrix ``(rows, width)`` that stays in four bits; rows are given as float32."""
+    """A matrix ``(rows, width)`` kept in four bits; rows are returned as float32."""
 
     bits, block = 4, BLOCK
 
@@ -165,13 +166,13 @@ class QuantizedMatrix:
         return self.shape[0]
 
     def __getitem__(self, rows: NDArray[Any] | slice) -> NDArray[np.float32]:
-        """Return rows by their numbers, an array of any shape: ``(*rows.shape, width)``."""
+        """Return rows by number, given as an array of any shape: ``(*rows.shape, width)``."""
         blocks = self._blocks[rows]
         numbers = _numbers(blocks).astype(np.float32) - _ZERO
         return (numbers * _scales(blocks)).reshape(*blocks.shape[:-2], self.shape[1])
 
     def interleaved(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Return the numbers in pairs of neighbours, the first in the lower half of a byte, and the scales.
+        """Return the numbers in adjacent pairs, the first in the lower half of a byte, and the scales.
 
         Shapes are ``(rows, blocks, 16)`` and ``(rows * blocks,)``, as onnxruntime's ``MatMulNBits`` reads
         them.
@@ -186,6 +187,6 @@ def _scales(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _numbers(blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the numbers in their order, from 0 to 15."""
+    """Return the numbers in order, from 0 to 15."""
     pairs = blocks[..., 2:]
     return np.concatenate((pairs & 0x0F, pairs >> 4), axis=-1)

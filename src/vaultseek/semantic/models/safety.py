@@ -1,4 +1,4 @@
-"""Refusing models that could run code or are not what they claim to be. Loads no model."""
+"""Refusal of models that could run code or are not what they claim to be; loads no model."""
 
 import hashlib
 from pathlib import Path
@@ -32,9 +32,9 @@ def verify_bundled(directory: Path) -> bytes:
 
 
 def check_model(directory: Path) -> Kind:
-    """Check everything about a model that can be checked without loading it, and return its kind.
+    """Check everything about a model that can be checked without loading it; return its kind.
 
-    Raises `ConfigError`, one line, if the folder is not a model, could run code or is incomplete.
+    Raises a one-line `ConfigError` if the folder is not a model, could run code or is incomplete.
     """
     if not (directory / "config.json").is_file():
         raise ConfigError(
@@ -66,7 +66,7 @@ def refuse_code(directory: Path) -> None:
 
 
 def refuse_code_in(path: Path) -> None:
-    """Raise `ConfigError` if a JSON file of a model asks to run code."""
+    """Raise `ConfigError` if a JSON file of a model requests running code."""
     value = read_json(path)
     if path.name == "modules.json":
         for module in value if isinstance(value, list) else [{}]:

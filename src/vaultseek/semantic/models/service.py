@@ -14,7 +14,7 @@ from vaultseek.base import limits, paths
 from vaultseek.errors import ConfigError
 
 SERVED = "served-"
-"""Beginning of the fingerprint of every model behind a server."""
+"""Prefix of the fingerprints of all models behind a server."""
 SERVER = "server"
 """The value of ``search.rerank_model`` that means the server of ``[reranker]``."""
 _ADDRESS = 'expected the address before /embeddings or /rerank, as "http://localhost:11434/v1"'

@@ -1,4 +1,4 @@
-"""Counting the tokens of a text as a model's tokenizer splits it."""
+"""Token counters, which split a text like a model's tokenizer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from vaultseek.base.text import replace_surrogates
 from vaultseek.semantic.models.packed import PACKED, PackedCounter
 
 TOKEN_CACHE_WORDS = 100_000
-"""Words in the cache of a counter."""
+"""Number of words in the cache of a counter."""
 TOKEN_CACHE_WORD_CHARS = 100
-"""Longest word in the cache; longer ones are rare and would fill it."""
+"""Maximum length of a cached word; longer ones are rare and would fill the cache."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (
@@ -31,15 +31,15 @@ PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
 class TokenCounter:
     """A callable that returns the number of tokens of a text, without ``[CLS]`` and ``[SEP]``.
 
-    BERT's WordPiece tokenizer splits every word by itself, so counts add up over words: they are cached per
-    word and only new words are tokenized. Any other tokenizer gets the whole text. ``additive`` is true in
-    the first case: the count of two texts joined by white space is the sum of their counts.
+    BERT's WordPiece tokenizer splits each word separately, so counts are cached per word and only new words
+    are tokenized. Other tokenizers get the whole text. ``additive`` is True in the first case: the count of
+    two texts joined by white space is the sum of their counts.
     """
 
     def __init__(self, tokenizer: Any, description: Mapping[str, Any] | None = None) -> None:
         """Wrap a ``tokenizers.Tokenizer``.
 
-        ``description`` is its parsed ``tokenizer.json``; without it counts are not additive.
+        ``description`` is its parsed ``tokenizer.json``; without it, counts are not additive.
         """
         self.file: Path | None = None
         """The ``tokenizer.json`` that it was loaded from."""
@@ -87,7 +87,7 @@ class TokenCounter:
         return len(parts) - 1 + sum(sum(map(count, WORD.findall(part))) for part in parts)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in pieces that the vocabulary does not have."""
+        """Return the number of letters and digits in pieces missing from the vocabulary."""
         if self._unknown is None or text.isascii():
             return 0
         encoding = self._encode(text)
@@ -108,7 +108,7 @@ class TokenCounter:
 
 
 class WordCounter:
-    """A callable that counts words and punctuation marks, the tokens of the stand-in."""
+    """A callable that counts words and punctuation marks, the tokens of the test model."""
 
     additive = True
 
@@ -147,7 +147,7 @@ class _WordCounts(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(word) > TOKEN_WORD_CHARS:
             return self._count_long(word)
-        if word.isascii() and word.isalnum():  # nothing to normalize but the case, and nothing to split
+        if word.isascii() and word.isalnum():  # nothing to normalize except case, and nothing to split
             tokens = len(self._pieces(word.lower() if self._lowers else word))
         else:
             tokens = self._count(word)
@@ -158,7 +158,8 @@ class _WordCounts(dict[str, int]):
         return tokens
 
     def _count_long(self, word: str) -> int:
-        """Do the tokenizer's first steps here: it would take a hundred bytes of memory per character."""
+        """Do the tokenizer's first steps here, because it would need a hundred bytes of memory per
+        character."""
         total = 0
         characters: list[str] = []
         for character in word:
@@ -209,7 +210,8 @@ def _special_tokens(description: Mapping[str, Any]) -> re.Pattern[str] | None:
 
 
 def describe_counter(count: Callable[[str], int]) -> str | None:
-    """Return what ``load_counter`` needs to make the same counter in another process; None if it cannot."""
+    """Return the description from which ``load_counter`` builds the same counter elsewhere; None if
+    impossible."""
     if count is count_words:
         return ""
     if isinstance(count, PackedCounter):
@@ -218,7 +220,7 @@ def describe_counter(count: Callable[[str], int]) -> str | None:
 
 
 def load_counter(description: str) -> Callable[[str], int]:
-    """Return the counter of a description. Raises OSError or ValueError."""
+    """Return the counter for a description. Raises OSError or ValueError."""
     if description in PACKED:
         return PackedCounter(PACKED[description])
     return TokenCounter.from_tokenizer_file(Path(description)) if description else count_words

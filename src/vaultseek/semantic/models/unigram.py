@@ -1,8 +1,8 @@
-"""Splitting texts into the pieces of a unigram vocabulary, as SentencePiece does.
+"""Unigram tokenizer, which splits texts into pieces like SentencePiece.
 
-Of all ways to split a word, the one of the greatest probability wins, each piece having its own (Kudo,
-*Subword Regularization*, 2018); it is found from left to right (Viterbi). The ``tokenizers`` library computes
-the same and takes 260 MB for 250,000 pieces; this takes 12, and words met before cost a look-up.
+Each piece has a probability, and the most probable split of a word wins (Kudo, *Subword Regularization*,
+2018); it is found from left to right (Viterbi). The ``tokenizers`` library computes the same and takes 260 MB
+for 250,000 pieces; this takes 12, and known words cost one look-up.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from vaultseek.base.text import replace_surrogates
 
 UNKNOWN_PENALTY = 10.0
-"""Difference between the score of the rarest piece and that of a character in none."""
+"""Score difference between the rarest piece and a character that is in no piece."""
 CACHED_WORDS = 50_000
-"""Words whose tokens are kept."""
+"""Number of words whose tokens are cached."""
 CACHED_CHARS = 40
-"""Longest word that is kept."""
+"""Maximum length of a cached word."""
 
 _MARK = "\u2581"
 _KEPT = "\uff5e"
-"""The only character that NFKC would change and that SentencePiece's rules keep."""
+"""The only character changed by NFKC and kept by SentencePiece's rules."""
 
 
 class Pieces:
-    """Strings in one text of UTF-8; ``edges`` are the places where each begins, and where the last ends."""
+    """Strings in one UTF-8 text; ``edges`` holds the start of each, and the end of the last one."""
 
     def __init__(self, text: bytes, edges: array[int]) -> None:
         self._text = text
@@ -45,10 +45,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Pieces with their scores, the logarithms of their probabilities; a token is the index of its piece.
+    """Pieces with their scores (log probabilities); a token is the index of its piece.
 
-    ``begin``, ``end`` and ``unknown`` are tokens. ``replacements`` are strings by the code of the character
-    that they replace.
+    ``begin``, ``end`` and ``unknown`` are tokens. ``replacements`` maps the code of a character to its
+    replacement.
     """
 
     pieces: Pieces
@@ -60,22 +60,22 @@ class Vocabulary:
 
 
 class StringTable:
-    """A small number for each of many strings, in a fifth of the memory of a dictionary.
+    """A map from strings to small numbers, in a fifth of a dictionary's memory.
 
-    Of a string it keeps only a key of 64 bits, which two of a million strings share once in 40 million times:
+    It stores only a 64-bit key of each string, which two of a million strings share once in 40 million cases:
     the hash with the length, because Python's hash is that of the bytes in memory, which are the same for
     "te" and for one character of two bytes.
     """
 
     def __init__(self, count: int) -> None:
-        """``count`` is the number of strings, at most."""
+        """``count`` is the maximum number of strings."""
         size = 1 << (2 * count).bit_length()
         self._mask = size - 1
         self._hashes = array("q", bytes(8 * size))
         self._numbers = array("i", bytes(4 * size))
 
     def get(self, string: str, default: int) -> int:
-        """Return the number of the string; ``default`` if it has none."""
+        """Return the number of the string, or ``default`` if it is missing."""
         key, hashes, mask = hash(string) ^ len(string), self._hashes, self._mask
         place = key & mask
         while found := hashes[place]:
@@ -85,7 +85,7 @@ class StringTable:
         return default
 
     def set(self, string: str, number: int) -> None:
-        """Give the string, which is not empty, a number."""
+        """Assign a number to a non-empty string."""
         key, hashes = hash(string) ^ len(string), self._hashes
         place = key & self._mask
         while hashes[place] not in (0, key):
@@ -94,7 +94,7 @@ class StringTable:
 
 
 class UnigramTokenizer:
-    """A tokenizer for texts. Words are split by white space, each with a mark in front."""
+    """A tokenizer for texts. Words are split at white space, and each gets a mark in front."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -116,7 +116,7 @@ class UnigramTokenizer:
         self._words: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, most: int) -> list[int]:
-        """Return the tokens of ``text``, between those of begin and end, ``most`` in all."""
+        """Return the tokens of ``text`` between begin and end, up to ``most`` in total."""
         tokens = [self._vocabulary.begin]
         for word in self._marked(text):
             tokens += self._split(word[: most * self._longest_piece])
@@ -125,11 +125,11 @@ class UnigramTokenizer:
         return [*tokens[: most - 1], self._vocabulary.end]
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of ``text``, without those of begin and end."""
+        """Return the number of tokens of ``text``, without begin and end."""
         return sum(len(self._split(word)) for word in self._marked(text))
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in characters of no piece."""
+        """Return the number of letters and digits that are in no piece."""
         unknown, pieces = self._vocabulary.unknown, self._vocabulary.pieces
         letters = 0
         for word in self._marked(text):
@@ -160,7 +160,7 @@ class UnigramTokenizer:
         return tokens
 
     def _best_split(self, word: str) -> list[int]:
-        """Return the tokens of the most probable split; a run of unknown characters is one."""
+        """Return the tokens of the most probable split; a run of unknown characters is one token."""
         vocabulary, known, longest = self._vocabulary, self._tokens.get, self._longest.get
         scores, unknown, unknown_score = vocabulary.scores, vocabulary.unknown, self._unknown_score
         length = len(word)

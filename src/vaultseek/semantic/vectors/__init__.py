@@ -1,1 +1,1 @@
-"""The vector index: exact, with exact filters."""
+"""The vector index: exact search with exact filters."""

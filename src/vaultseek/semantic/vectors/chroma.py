@@ -1,6 +1,6 @@
 """An approximate index of vectors in Chroma. No other module uses Chroma.
 
-An entry is the row of a matrix and its vector, never text. Chroma's files are a cache of that matrix.
+An entry is a matrix row number and its vector, never text. Chroma's files are a cache of that matrix.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ _HNSW = {
     "batch_size": 1000,
     "sync_threshold": 2_000,
 }
-"""Chroma keeps the vectors of as many writes as ``sync_threshold`` besides the graph."""
+"""Besides the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes."""
 
 
 class ChromaIndex:
@@ -44,7 +44,7 @@ class ChromaIndex:
         self._collection.upsert(ids=list(map(str, rows)), embeddings=vectors)
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        # Ids alone: what else Chroma can return takes several times as long.
+        # Only ids, because everything else that Chroma can return takes several times as long.
         result = self._collection.query(query_embeddings=[vector], n_results=k, include=[])
         return np.array(result["ids"][0], dtype=np.int64)
 

@@ -10,7 +10,7 @@ _LEAST = 64
 
 
 class Column:
-    """An array of rows that grows; what ``rows`` returned stays as it was."""
+    """A growing array of rows; views returned by ``rows`` never change."""
 
     def __init__(self, dtype: Any, width: int | None = None) -> None:
         self._shape = () if width is None else (width,)
@@ -33,7 +33,7 @@ class Column:
         self._count = end
 
     def reserve(self, count: int) -> None:
-        """Make room for ``count`` rows in all."""
+        """Make room for a total of ``count`` rows."""
         if count > len(self._array):
             room = max(count, _LEAST, int(_GROWTH * len(self._array)))
             grown = np.empty((room, *self._shape), dtype=self._array.dtype)
@@ -48,7 +48,7 @@ class Column:
 
 
 class Table:
-    """A number for each small number from 0 on, -1 where none was set."""
+    """A number for each small number from 0 on; -1 if unset."""
 
     def __init__(self) -> None:
         self._values = np.full(0, -1, dtype=np.int32)
@@ -61,7 +61,7 @@ class Table:
         return values
 
     def set(self, keys: NDArray[np.int64], values: NDArray[np.int64] | int) -> None:
-        """Set the values of ``keys``; of equal keys the last counts."""
+        """Set the values of ``keys``; for equal keys, the last one counts."""
         if not len(keys):
             return
         if (end := int(keys.max()) + 1) > len(self._values):

@@ -26,7 +26,7 @@ VECTOR_PAGE = 1000
 SPARE, LEAST_SPARE = 4, 200
 """Rows that may be of no use before the files are made anew: one in so many, and always a few."""
 PROPOSED = 1000
-"""Most candidates of the approximate index; if more are needed, scanning is as fast."""
+"""Maximum candidates of the approximate index; if more are needed, scanning is as fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
@@ -51,7 +51,7 @@ class VectorIndex:
         self._proposed = False
         self._file = MatrixFile(folder, name)
         self.version: str | None = None
-        """The version that the last complete ``apply`` set."""
+        """The version set by the last complete ``apply``."""
         if not self._file.exists:
             self._file.replace([], None)
         self._matrix, self._proposals = self._load()
@@ -62,15 +62,15 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index is ready; if there should be one, this starts it."""
+        """True if an approximate index is ready; starts one if there should be one."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
-        """Delete, then store or replace, then set the version if there is one.
+        """Delete vectors, then store or replace others, then set the version if given.
 
-        Of equal numbers the last is stored; vectors that are not finite are left out. A crash in between
-        leaves all as it was. It is idempotent.
+        For equal numbers, the last vector is stored; non-finite vectors are left out. A crash in between
+        changes nothing. Idempotent.
         """
         batch, deletes, version = _unique(batch), np.unique(deletes), version or self.version
         snapshot = self._intact().snapshot
@@ -90,8 +90,8 @@ class VectorIndex:
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by number.
 
-        Notes as near as the ``k``-th are returned, too. ``allowed`` are the notes to search in. The filter is
-        exact and precedes the cut: there are ``k`` notes in the result if ``k`` allowed ones have a vector.
+        Notes as near as the ``k``-th are also returned. ``allowed`` are the notes to search in. The filter is
+        exact and precedes the cut: the result has ``k`` notes if ``k`` allowed ones have vectors.
         """
         current = self._intact()
         snapshot = current.snapshot
@@ -101,7 +101,7 @@ class VectorIndex:
         return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
-        """Return the notes that have a vector, and that vector; of several, the one with the least number."""
+        """Return notes that have a vector, with that vector; of several, the one with the lowest number."""
         snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
@@ -127,7 +127,7 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index has read all rows, and so has every scan before it was ready, or for a filter.
+        # Filling the index reads all rows, and so did every scan before it was ready, or for a filter.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:
@@ -146,14 +146,14 @@ class VectorIndex:
 
 
 class _Current(NamedTuple):
-    """The vectors at one moment, and the index that proposes the nearest of them."""
+    """The vectors at one moment, with the index that proposes the nearest of them."""
 
     snapshot: Snapshot
     proposals: Proposals | None
 
     def proposed(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits | None:
-        """Return the best of what the approximate index proposes and of the rows that it lacks; None if that
-        is not ready, or has not enough of the notes."""
+        """Return the best among the approximate index's proposals and the rows that it lacks; None if it is
+        not ready or has too few of the notes."""
         if self.proposals is None or k <= 0:
             return None
         is_allowed = self.snapshot.is_allowed(allowed)
@@ -171,7 +171,7 @@ class _Current(NamedTuple):
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:
-    """Return the last vector of each number, without those that are not finite."""
+    """Return the last finite vector of each number."""
     if not len(batch):
         return VectorBatch.empty()
     last = {number: row for row, number in enumerate(batch.numbers.tolist())}

@@ -1,7 +1,7 @@
-"""The vectors of a collection as one matrix, all of which is scanned for every query.
+"""The vectors of a collection as one matrix, fully scanned for every query.
 
-Vectors are scored by whole numbers of eight bits first. The error of such a score has a bound, so a score in
-full precision decides among those that could be in the answer, and the answer is that of full precision.
+Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision only
+needs to decide among possible results, and the answer is the same as in full precision.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from vaultseek.semantic.vectors.columns import Column, Table
 from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatch
 
 VECTOR_PASSAGES = 5
-"""Passages per note that a search returns."""
+"""Number of passages per note that a search returns."""
 VECTOR_TIES = 1000
-"""Most notes that a search returns beyond ``k`` because they tie with the ``k``-th, so that the result does
-not depend on the order in which they were stored."""
+"""Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th, so that the result does
+not depend on the order of storing."""
 SCAN_FULL = 2_000_000
-"""Numbers in a matrix up to which it is scanned in full precision."""
+"""Maximum numbers in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
-"""Share of the rows up to which the allowed ones are copied together rather than all scanned."""
+"""Maximum share of allowed rows that are copied together instead of scanning all rows."""
 _LEVELS = 127
 _ROUNDING = 1e-6
-"""Rounding errors of scores in float32."""
+"""Rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""The note of a row that was deleted: the last index of any array by note."""
+"""The note of a deleted row: the last index of any array by note."""
 
 
 class VectorHits(NamedTuple):
-    """Vectors near to the query, best first: their numbers, their notes, their cosines."""
+    """Vectors near the query, best first: their numbers, notes and cosines."""
 
     numbers: Numbers
     notes: NoteIds
@@ -53,9 +53,9 @@ class VectorHits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Vectors in whole numbers of eight bits: ``vector = scale * code``, but for an error.
+    """Vectors as eight-bit integers: ``vector = scale * code``, up to an error.
 
-    ``error`` is the length of the largest error, ``length`` that of the longest coded vector.
+    ``error`` is the length of the largest error, ``length`` the length of the longest coded vector.
     """
 
     codes: NDArray[np.int8]
@@ -75,7 +75,7 @@ class Codes:
         return cls(rounded.astype(np.int8), scales, largest[0], largest[1])
 
     def scores(self, vector: Vectors, rows: NDArray[np.int64] | None) -> tuple[Scores, float]:
-        """Return the approximate score of each row, or of all, and the bound of their errors."""
+        """Return the approximate scores of some or all rows, and the bound on their errors."""
         query = Codes.of(vector[None])
         codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
         scores = _products(query.codes, codes)
@@ -87,7 +87,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The matrix at one moment: for each row its vector, number and note, which is -1 if it was deleted.
+    """The matrix at one moment: vector, number and note of each row; the note is -1 for a deleted row.
 
     ``notes_end`` is greater than every note. Without ``codes``, the rows are scored in full precision.
     """
@@ -101,7 +101,7 @@ class Snapshot:
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes and of those as near as the last of them.
 
-        They are in order, the best first, a few per note; ties by number.
+        They are sorted, best first, a few per note; ties by number.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """
@@ -120,7 +120,7 @@ class Snapshot:
         return self.score(vector, rows[_first_of_each_note(scores, notes, error)], k)
 
     def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
-        """Return the result of a search in these rows alone, scored in full precision."""
+        """Return the result of a search in only these rows, scored in full precision."""
         scores = self._full_scores(vector, rows)
         return _cut(VectorHits(self.numbers[rows], self.notes[rows], scores), k)
 
@@ -129,7 +129,7 @@ class Snapshot:
         return np.flatnonzero(self.is_allowed(allowed))
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
-        """Return for each row whether its note is one of ``allowed``, or was not deleted if that is None."""
+        """Return for each row whether its note is in ``allowed``, or, if that is None, was not deleted."""
         rows: NDArray[np.bool_] = self.notes != _GONE
         if allowed is not None:
             mask = np.zeros(self.notes_end + 1, dtype=bool)
@@ -138,7 +138,7 @@ class Snapshot:
         return rows
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
-        """Return the rows to score, None for all, and their notes, -1 where not allowed."""
+        """Return the rows to score, None for all, and their notes, with -1 for notes that are not allowed."""
         if allowed is None:
             return None, self.notes
         is_allowed = self.is_allowed(allowed)
@@ -167,7 +167,7 @@ class Snapshot:
         floor = -np.inf
         if len(scored) > k:
             floor = np.partition(scored, -k)[-k]
-            if error:  # the k best that are known in full precision bound the k best there are
+            if error:  # the k best known in full precision are a bound for the k best of all
                 near = np.flatnonzero((scores >= floor) & (notes != _GONE))
                 least = _best_scores(
                     self._full_scores(vector, near if rows is None else rows[near]), notes[near]
@@ -179,7 +179,7 @@ class Snapshot:
 class Matrix:
     """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file.
 
-    One thread writes. ``codes_bytes`` bounds the memory of the codes; if they need more, there are none.
+    One thread writes. ``codes_bytes`` limits the memory of the codes; if they need more, there are none.
     """
 
     def __init__(self, codes_bytes: int) -> None:
@@ -192,25 +192,25 @@ class Matrix:
         self._error = self._length = 0.0
         self._notes_end = 0
         self.gone = 0
-        """The number of rows whose vectors were deleted or replaced."""
+        """Number of rows whose vectors were deleted or replaced."""
         self.in_budget = True
-        """True as long as all of it can be scanned."""
+        """True while all of it can be scanned."""
 
     def __len__(self) -> int:
         return len(self._numbers) - self.gone
 
     def reserve(self, count: int) -> None:
-        """Make room for ``count`` rows in all."""
+        """Make room for a total of ``count`` rows."""
         for column in (self._numbers, self._notes, self._scales):
             column.reserve(count)
 
     def append(self, batch: VectorBatch, deletes: Numbers) -> None:
-        """Delete, then store or replace."""
+        """Delete vectors, then store or replace others."""
         self.code(batch.vectors)
         self.place(batch.numbers, batch.notes, deletes)
 
     def place(self, numbers: Numbers, notes: NoteIds, deletes: Numbers) -> None:
-        """Delete, then give numbers and notes to the next rows."""
+        """Delete vectors, then assign numbers and notes to the next rows."""
         rows = self._row_of.get(np.concatenate([deletes, numbers]))
         rows = np.unique(rows[rows >= 0])
         self._notes.change(rows, _GONE)
@@ -222,7 +222,7 @@ class Matrix:
         self._notes_end = max(self._notes_end, int(notes.max(initial=-1)) + 1)
 
     def code(self, vectors: Vectors) -> None:
-        """Make the codes of the next rows, unless that would exceed the budget."""
+        """Compute the codes of the next rows, unless that would exceed the budget."""
         if not self.in_budget or not len(vectors):
             return
         if self._codes is None:
@@ -238,7 +238,7 @@ class Matrix:
             self._length = max(self._length, codes.length)
 
     def snapshot(self, vectors: Vectors) -> Snapshot:
-        """Return the matrix as it is; ``vectors`` are its rows in full precision."""
+        """Return the current matrix; ``vectors`` are its rows in full precision."""
         codes = None
         if self._codes is not None and vectors.size > SCAN_FULL:
             codes = Codes(self._codes.rows, self._scales.rows, self._error, self._length)
@@ -246,10 +246,10 @@ class Matrix:
 
 
 def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
-    """Return the product of ``vector``, ``(1, dimension)``, with each row, in this thread only."""
+    """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # Without ``out``, with which each call drops a reference to None that it does not own, until the process
+    # Without ``out``: with it, each call drops a reference to None that it does not own, until the process
     # crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
@@ -263,7 +263,7 @@ def _best_scores(scores: Scores, notes: NoteIds) -> Scores:
 
 
 def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray[np.int64]:
-    """Return the indexes that could be among the first ``VECTOR_PASSAGES`` of their note."""
+    """Return the indexes that may be among the first ``VECTOR_PASSAGES`` of their note."""
     order = np.lexsort((-scores, notes))
     begins, lengths = _runs(notes[order])
     is_long = lengths >= VECTOR_PASSAGES
@@ -274,7 +274,7 @@ def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray
 
 
 def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where each run of equal notes begins, and its length."""
+    """Return the start and length of each run of equal notes."""
     is_first = np.ones(len(notes) + 1, dtype=bool)
     np.not_equal(notes[1:], notes[:-1], out=is_first[1:-1])
     edges = is_first.nonzero()[0]
@@ -295,7 +295,7 @@ def _cut(hits: VectorHits, k: int) -> VectorHits:
 
 
 def _with_ties(scores: Scores, k: int) -> int:
-    """Return how many of the scores, best first, are among the ``k`` best or as good as the last of these."""
+    """Return how many of the sorted scores are among the ``k`` best or tie with the last of them."""
     if len(scores) <= k:
         return k
     return min(int(np.searchsorted(-scores, -scores[k - 1], side="right")), k + VECTOR_TIES)

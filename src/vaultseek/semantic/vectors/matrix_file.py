@@ -1,10 +1,10 @@
 """The vectors of a collection in two files.
 
-``<name>.<n>.rows`` has the vectors in full precision, one after the other, and is mapped into memory.
-``<name>.journal`` has a record of each write: the rows that it added, with their numbers and notes, the
-numbers that it deleted, and the version after it, all with checksums. A write appends to the rows, then to
-the journal, then sets the journal's length in its header; an incomplete record after a kill is overwritten.
-Any other damage, and any loss, is detected when the files are opened.
+``<name>.<n>.rows`` contains the vectors in full precision, one after another, and is memory-mapped.
+``<name>.journal`` has a record of each write: the added rows with their numbers and notes, the deleted
+numbers, and the version afterwards, all with checksums. A write appends to the rows, then to the journal,
+then sets the journal's length in its header; an incomplete record after a kill is overwritten. Any other
+damage, and any loss, is detected when the files are opened.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, VectorBatch
 
 _MAGIC = b"vsmat002"
 _HEADER = struct.Struct("<8sIQI")
-"""Magic, number in the name of the rows, least length of the journal, checksum."""
+"""Magic, number in the name of the rows file, minimum length of the journal, checksum."""
 _RECORD = struct.Struct("<8xIIIIIII")
-"""Dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this. The first eight bytes
-are unused."""
+"""Dimension, vectors, deletions, bytes of the version; checksums of rows, lists and header. The first eight
+bytes are unused."""
 _READ_ROWS = 4096
 _RECORDS = 1000
 _FLOAT = np.dtype("<f4")
@@ -40,7 +40,7 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """One write: the lists in the journal, and the rows that it added."""
+    """One write: the lists in the journal, and the added rows."""
 
     version: str | None
     dimension: int
@@ -52,8 +52,8 @@ class _Record:
 
 @dataclass(slots=True)
 class _Mapping:
-    """The rows as they are mapped: the descriptor of their file, the bytes in use, when the file was last
-    written here, in nanoseconds, None while that happens, and the memory."""
+    """The mapped rows: the file descriptor, the bytes in use, the time of the last own write in nanoseconds
+    (None during a write), and the memory."""
 
     file: int
     size: int
@@ -73,7 +73,7 @@ class _Mapping:
 
     @contextlib.contextmanager
     def writing(self, path: Path) -> Iterator[None]:
-        """Expect a write to ``path``, which need not be the mapped file any more."""
+        """Announce a write to ``path``, which may no longer be the mapped file."""
         if not os.path.samestat(path.stat(), os.fstat(self.file)):
             yield
             return
@@ -101,21 +101,21 @@ class MatrixFile:
 
     @property
     def exists(self) -> bool:
-        """True if there is such a collection, which may be damaged."""
+        """True if the collection exists, even damaged."""
         return self._journal.exists()
 
     @property
     def proposals(self) -> Path:
-        """The folder of an approximate index of the present rows."""
+        """The folder of an approximate index of the current rows."""
         return self._rows.with_suffix(".proposals")
 
     @property
     def is_outdated(self) -> bool:
-        """True if the files should be rewritten, because the journal is long."""
+        """True if the files should be rewritten because the journal is long."""
         return self.records > _RECORDS + self._count // 64
 
     def load(self, matrix: Matrix) -> str | None:
-        """Fill ``matrix`` and return the version. Raises ``IndexDamaged`` unless the files are whole."""
+        """Fill ``matrix`` and return the version. Raises ``IndexDamaged`` if the files are incomplete."""
         try:
             with _shortage_named():
                 journal = self._journal.read_bytes()
@@ -131,7 +131,7 @@ class MatrixFile:
         return records[-1].version if records else None
 
     def append(self, batch: VectorBatch, deletes: Numbers, version: str | None) -> None:
-        """Add a write, which is durable then. Raises ``WorkerUnavailable`` if the disk is full."""
+        """Append a durable write. Raises ``WorkerUnavailable`` if the disk is full."""
         dimension = batch.vectors.shape[1] if len(batch) else self._dimension
         rows = np.ascontiguousarray(batch.vectors, dtype=_FLOAT)
         record = _pack(version, dimension, batch, deletes, zlib.crc32(rows.data))
@@ -146,7 +146,7 @@ class MatrixFile:
         self.records += 1
 
     def vectors(self) -> Vectors:
-        """Return the rows, mapped into memory."""
+        """Return the memory-mapped rows."""
         if not self._count:
             self._mapping = None
             return np.zeros((0, self._dimension), np.float32)
@@ -157,7 +157,7 @@ class MatrixFile:
         return np.frombuffer(memory, dtype=np.float32).reshape(self._count, self._dimension)
 
     def release_pages(self) -> None:
-        """Give back the memory of the rows that were read; they are read from the file again if need be."""
+        """Release the memory of the rows that were read; they are read from the file again when needed."""
         if (mapping := self._mapping) is not None:
             mapping.memory.madvise(mmap.MADV_DONTNEED)
 
@@ -167,7 +167,7 @@ class MatrixFile:
         return mapping is None or mapping.is_intact()
 
     def replace(self, pages: Iterable[VectorBatch], version: str | None) -> None:
-        """Replace the files by new ones with the vectors in ``pages``."""
+        """Replace the files with new ones that contain the vectors in ``pages``."""
         new = MatrixFile(self._folder, f"{self._name}.new")
         new._number = secrets.randbelow(1 << 31) + 1
         new._rows = self._folder / f"{self._name}.{new._number}.rows"
@@ -201,7 +201,7 @@ class MatrixFile:
         return head + struct.pack("<I", zlib.crc32(head))
 
     def _begin(self, journal: bytes) -> int:
-        """Read the journal's header; return where the first record is."""
+        """Read the journal's header; return the start of the first record."""
         if len(journal) < _HEADER.size:
             raise _damage("the journal has no header")
         magic, self._number, length, checksum = _HEADER.unpack_from(journal)
@@ -247,7 +247,7 @@ def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
 
 
 def _write_at(path: Path, end: int, data: bytes | memoryview, header: bytes = b"") -> None:
-    """Write ``data`` at ``end`` in place of the rest of a failed write; then a ``header``."""
+    """Write ``data`` at ``end``, replacing the remains of a failed write; then a ``header``."""
     with path.open("r+b") as file:
         file.truncate(end)
         file.seek(end)
@@ -269,7 +269,7 @@ def _pack(version: str | None, dimension: int, batch: VectorBatch, deletes: Numb
 
 
 def _record_at(journal: bytes, start: int) -> tuple[_Record, int] | None:
-    """Return the record at ``start`` and where it ends; None if the journal ends within it."""
+    """Return the record at ``start`` and its end; None if the journal ends within it."""
     if start + _RECORD.size > len(journal):
         return None
     dimension, count, deletes, version, rows, lists, head = _RECORD.unpack_from(journal, start)

@@ -1,4 +1,4 @@
-"""Values of the vector index, and the port to an approximate index beside it."""
+"""Values of the vector index, and the port for an approximate index."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ class VectorBatch:
 
 
 class ApproximateIndex(Protocol):
-    """The first rows of a matrix, of which it finds the nearest without scanning all.
+    """An index of the first rows of a matrix that finds the nearest without scanning all.
 
-    Every method may raise ``WorkerUnavailable``, after which the index cannot be used.
+    Every method may raise ``WorkerUnavailable``; the index is unusable afterwards.
     """
 
     def count(self) -> int:
-        """Return how many rows it has."""
+        """Return the number of rows."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store the rows from ``first`` on, which may be there already."""
+        """Store the rows from ``first`` on, some of which may exist already."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """Return the ``k`` nearest rows, best first. A few may be missed."""
+        """Return the ``k`` nearest rows, best first; may miss a few."""
 
     def end(self) -> None:
-        """Release its files and its memory."""
+        """Delete its files and release its memory."""
 
 
 OpenIndex = Callable[[Path], ApproximateIndex]
-"""Open the index in a folder, which is created if it is missing."""
+"""Opens the index in a folder, which is created if it is missing."""

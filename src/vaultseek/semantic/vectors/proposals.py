@@ -22,7 +22,7 @@ CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
 """Share of the nearest rows that an index has to find: one of 350,000 rows finds .9995."""
 PROPOSAL_IDLE_SECONDS = 60.0
-"""Time without a query after which it is closed."""
+"""Seconds without a query after which it is closed."""
 
 log = logging.getLogger(__name__)
 _SCORE_ERROR = 1e-4
@@ -32,14 +32,15 @@ _NONE: Vectors = np.zeros((0, 0), np.float32)
 class Proposals:
     """The approximate index of a matrix, in the folder ``path``.
 
-    It is opened when a query could use it. Until it is open and has all but a few rows, and for good once it
-    has failed, the matrix has to be scanned.
+    It is opened when a query could use it. The matrix is scanned until it is open and has nearly all rows,
+    and permanently once it has failed.
     """
 
     def __init__(
         self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``release_rows`` is called when the rows need not be scanned any more, and when nobody asks."""
+        """``release_rows`` is called when the rows need not be scanned any more, and when there are no
+        queries."""
         self._open = open_index
         self._path = path
         self._release_rows = release_rows
@@ -51,7 +52,7 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return how many of these rows, from the first on, can be proposed now. One thread asks."""
+        """Return how many of these rows, from the first on, can currently be proposed. For one thread."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
@@ -106,7 +107,7 @@ class Proposals:
             index.end()
 
     def _fill_until_idle(self, index: ApproximateIndex) -> None:
-        count = index.count() // PROPOSAL_WRITE * PROPOSAL_WRITE  # a kill may have cut a write off
+        count = index.count() // PROPOSAL_WRITE * PROPOSAL_WRITE  # a kill may have interrupted a write
         while not self._has_ended:
             self._asked.clear()
             vectors, self._wanted = self._wanted, _NONE

@@ -1,4 +1,4 @@
-"""Models and vectors in a child process, which may crash or hang, and the daemon's side of it."""
+"""The child process for models and vectors, which may crash or hang, and the daemon's side of it."""
 
 from vaultseek.semantic.worker.semantic import CHUNKS, NOTES, SemanticWorker
 from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState

@@ -1,7 +1,7 @@
-"""Bulk embedding in the faster of two ways: in this process, or with bfloat16 in another one.
+"""Bulk embedding in the faster of two ways: in this process, or in another one with bfloat16.
 
-Which is faster depends on the processor. So the first texts of a long run are embedded in both ways. The
-other process ends after the run.
+The faster way depends on the processor, so the first texts of a long run are embedded both ways. The other
+process ends after the run.
 """
 
 import contextlib
@@ -22,32 +22,33 @@ from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
 from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 BULK_TEXTS = 64
-"""Texts without a pause after which a run is long enough for a process of its own."""
+"""Number of uninterrupted texts after which a run justifies a separate process."""
 BULK_IDLE_SECONDS = 20.0
-"""Time without a text after which a run is over."""
+"""Seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Texts in the measurement, embedded twice in both ways, which takes less than a second."""
+"""Number of measured texts, embedded twice in both ways, which takes less than a second."""
 MEASURED_CHARS = 400
-"""Least mean length of the measured texts; the speed on short ones does not predict that on long ones."""
+"""Minimum mean length of the measured texts; the speed on short ones does not predict the speed on
+long ones."""
 BULK_GAIN = 1.2
-"""Least gain in speed for which another process is worth its memory."""
+"""Minimum speed-up for which another process is worth its memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
-"""Least cosine of a vector to that of float32, and of all in the mean."""
+"""Minimum cosine to the float32 vector, for each vector and for their mean."""
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
 
 
 class BulkProcess:
-    """A process that loads the model ``name`` in the background. For one thread."""
+    """A process that loads the model ``name`` in the background; for one thread."""
 
     def __init__(self, name: str, directory: str | None, fingerprint: str) -> None:
-        """Start it. Raises OSError if that is not possible."""
+        """Start the process. Raises OSError if that is impossible."""
         self._process = ChildProcess(COMMAND, name, directory or "")
         self._fingerprint = fingerprint
         self._ready = threading.Event()
         self.is_usable = False
-        """True if it has loaded the same model as the worker, and has not failed since."""
+        """True if it loaded the same model as the worker and has not failed since."""
         threading.Thread(target=self._await_ready, name="bulk", daemon=True).start()
 
     @property
@@ -66,7 +67,7 @@ class BulkProcess:
         return vectors
 
     def end(self) -> None:
-        """End it without waiting for its work."""
+        """End the process without waiting for its work."""
         self.is_usable = False
         self._process.kill()
         self._process.end()
@@ -90,16 +91,16 @@ class Measurement:
 
     @property
     def is_better(self) -> bool:
-        """True if bfloat16 is faster, and its vectors are as good."""
+        """True if bfloat16 is faster with equally good vectors."""
         is_right = self.cosine >= BULK_COSINE and self.mean_cosine >= BULK_MEAN_COSINE
         return is_right and self.gain >= BULK_GAIN
 
 
 class BulkEncoder:
-    """An encoder that has long runs computed by another process, if that is faster.
+    """An encoder that lets another process compute long runs if that is faster.
 
     Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process. Without a
-    ``measurement`` it makes one.
+    ``measurement``, one is made.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class BulkEncoder:
 
     @property
     def computing(self) -> str:
-        """The way that vectors are computed, in words."""
+        """How vectors are computed, in words."""
         measurement = None if self._has_failed else self._measurement
         if self._has_failed:
             bulk = "in bulk the same, because bfloat16 failed"
@@ -145,7 +146,7 @@ class BulkEncoder:
         return self._encoder.encode(texts, query=query, pause=pause)
 
     def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
-        """Return vectors from the other process; None if it is not ready, is slower, or fails."""
+        """Return vectors from the other process; None if it is not ready, slower, or fails."""
         now = time.monotonic()
         self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
         self._last = now
@@ -185,7 +186,7 @@ class BulkEncoder:
         return self._process
 
     def _measure(self, process: BulkProcess, texts: Sequence[str]) -> None:
-        """Embed the longest texts in both ways, unless they are too short or too few."""
+        """Embed the longest texts both ways, unless they are too short or too few."""
         sample = sorted(texts, key=len)[-MEASURED_TEXTS:]
         if len(sample) < MEASURED_TEXTS or sum(map(len, sample)) < MEASURED_CHARS * MEASURED_TEXTS:
             return
@@ -228,7 +229,7 @@ def _timed(compute: Callable[[], Vectors]) -> tuple[Vectors, float]:
 
 
 def main() -> None:
-    """Answer requests from standard input until it ends. Never returns."""
+    """Answer requests from standard input until it closes. Never returns."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(LOWEST_PRIORITY)
     _, name, directory = sys.argv[1:]

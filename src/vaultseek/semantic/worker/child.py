@@ -1,4 +1,4 @@
-"""One child process, seen from the daemon: spawn, requests, watchdog, exit."""
+"""One child process as seen from the daemon: spawn, requests, watchdog, exit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_as
 WORKER_STOP_SECONDS = 3.0
 WORKER_WATCH_SECONDS = 0.25
 STARVED_SHARE = 0.1
-"""Share of the time that counts towards a hang while threads of the child wait for a processor."""
+"""Share of time that counts towards a hang while the child's threads wait for a processor."""
 WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
@@ -50,7 +50,8 @@ _OFFLINE = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """A request to the child. It counts as hung if it does not react for ``seconds`` that it could run."""
+    """A request to the child, which counts as hung if it does not react for ``seconds`` of available running
+    time."""
 
     call: str
     queue: str
@@ -63,14 +64,14 @@ class WorkerRequest:
 
 @dataclass(eq=False, slots=True)
 class PendingRequest:
-    """A request without an answer yet."""
+    """A request that has not been answered yet."""
 
     id: int
     request: WorkerRequest
     answer: asyncio.Future[Frame]
 
     def fail(self, error: Exception) -> None:
-        """Answer with ``error``, if there is no answer yet."""
+        """Answer with ``error``, unless already answered."""
         if not self.answer.done():
             self.answer.set_exception(error)
             # Retrieved here, because the caller may have given up.
@@ -79,7 +80,7 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child: the reason, the requests that it left unanswered, and those it was working on.
+    """The end of a child: the reason, the unanswered requests, and those it was working on.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
     was ready and had no requests. ``unready``: it never became ready.
@@ -95,7 +96,7 @@ class ChildExit:
 
 
 class Child:
-    """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
+    """A running child process. `ready` completes when the model is loaded, `exited` when it has ended.
 
     The process is killed if a busy queue does not react within the time limit of its request, which means
     that native code hangs, and if it takes too much memory. On a busy machine the limit is longer.
@@ -113,7 +114,7 @@ class Child:
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
         self._quiet: dict[str, tuple[float, float]] = {}
-        """Seconds since a queue reacted, and how long threads of the child waited to run in them."""
+        """Seconds since each queue reacted, and how long the child's threads waited to run during them."""
         self._last_id = 0
         self._answered = loop.time()
         self._reason: str | None = None
@@ -138,7 +139,7 @@ class Child:
     ) -> Child:
         """Start a process and send it its settings. Raises `WorkerUnavailable` if it cannot be started.
 
-        ``on_exit`` is called once, after the process has exited, and has to answer the pending requests.
+        ``on_exit`` is called once, after the process has exited, and must answer the pending requests.
         """
         try:
             process = await asyncio.create_subprocess_exec(
@@ -157,7 +158,7 @@ class Child:
         return child
 
     async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
-        """Return the answer. Raises the child's error; `WorkerUnavailable` if it exits or is late."""
+        """Return the answer. Raises the child's error, or `WorkerUnavailable` if it exits or is late."""
         pending = self._send(request)
         try:
             async with asyncio.timeout(seconds):
@@ -175,7 +176,7 @@ class Child:
 
     @property
     def idle_seconds(self) -> float:
-        """The time since the last answer; 0 while there are requests."""
+        """Seconds since the last answer; 0 while there are requests."""
         return 0.0 if self._pending else asyncio.get_running_loop().time() - self._answered
 
     def memory_bytes(self) -> int:
@@ -190,7 +191,7 @@ class Child:
             self._process.kill()
 
     async def stop(self) -> None:
-        """Let the child finish its write and exit; kill it if it does not within a few seconds."""
+        """Let the child finish its write and exit; kill it if it does not exit within a few seconds."""
         self._reason = self._reason or "it was stopped"
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -214,7 +215,7 @@ class Child:
         return pending
 
     def _current(self) -> list[PendingRequest]:
-        """Return the requests that the child is working on: the first of each queue."""
+        """Return the requests that the child is working on: the first one of each queue."""
         firsts: dict[str, PendingRequest] = {}
         for pending in self._pending.values():
             firsts.setdefault(pending.request.queue, pending)
@@ -233,7 +234,7 @@ class Child:
         self._quiet[queue] = 0.0, 0.0
 
     async def _follow(self) -> None:
-        """Read until the process has exited, and report that; kill it if this task is cancelled."""
+        """Read until the process has exited, and report the exit; kill it if this task is cancelled."""
         code = -int(signal.SIGKILL)
         try:
             await self._read()
@@ -242,7 +243,7 @@ class Child:
         finally:
             if self._process.returncode is None:
                 self.kill("the program ended")
-                # Its pipes close while there is a loop to close them; the loop ends after this task.
+                # Its pipes are closed while there is still a loop to do so; the loop ends after this task.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LAST_OUTPUT_SECONDS):
                         await self._process.wait()
@@ -299,7 +300,7 @@ class Child:
         """Kill the process when it hangs or takes too much memory. Sleeps while nothing is pending."""
         while True:
             await self._busy.wait()
-            await asyncio.sleep(WORKER_WATCH_SECONDS)  # most requests are answered by then
+            await asyncio.sleep(WORKER_WATCH_SECONDS)  # most requests have been answered by then
             while self._pending:
                 await self._watch_once()
 
@@ -309,7 +310,7 @@ class Child:
         starving = max(0.0, starved_seconds(self.pid) - before)
         for pending in self._current():
             queue = pending.request.queue
-            # A daemon that starves itself, or a machine that slept, adds no more than one turn.
+            # A starved daemon, or a machine that slept, adds at most one turn.
             passed = self._quiet[queue][0] + WORKER_WATCH_SECONDS
             starved = self._quiet[queue][1] + starving
             self._quiet[queue] = passed, starved
@@ -319,7 +320,7 @@ class Child:
             self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
-        """Write the child's output to a log file, and remember its end."""
+        """Write the child's output to a log file, and keep its end."""
         stream = self._process.stderr
         assert stream is not None
         path, size = self._log or Path(os.devnull), limits.LOG_BYTES

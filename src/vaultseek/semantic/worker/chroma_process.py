@@ -1,6 +1,6 @@
-"""Chroma in a process of its own, which the semantic worker starts when it searches a large collection.
+"""Chroma in a separate process, which the semantic worker starts to search a large collection.
 
-Chroma holds the interpreter lock while it writes, and takes time to import and memory. Queries do not wait
+Chroma holds the interpreter lock while writing, is slow to import and needs memory; queries should not wait
 for that.
 """
 
@@ -19,13 +19,13 @@ from vaultseek.semantic.vectors.port import Rows
 from vaultseek.semantic.worker.pipe import Array, Frame, frame_of, pack, parts_of, read
 
 NEAREST_SECONDS = 2.0
-"""Time after which a query is answered without Chroma."""
+"""Seconds after which a query is answered without Chroma."""
 END_SECONDS = 10.0
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.chroma_process")
 
 
 class ChromaProcess:
-    """The Chroma database in the folder ``path`` behind a process; see ``ApproximateIndex``."""
+    """The Chroma database in the folder ``path``, run in a process; see ``ApproximateIndex``."""
 
     def __init__(self, path: Path) -> None:
         """Start the process. Raises ``WorkerUnavailable``."""

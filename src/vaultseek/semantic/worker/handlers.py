@@ -21,12 +21,12 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Best notes by passages, and by notes, whose own vectors come with an answer, because ranking compares the
-best notes with each other."""
+"""Number of best notes, by passages and by notes, whose own vectors are part of an answer, because ranking
+compares the best notes with each other."""
 
 
 class RequestHandlers:
-    """A handler for each ``call`` that a frame's header can name; `SemanticWorker` has a method for each."""
+    """A handler for each ``call`` in a frame's header; `SemanticWorker` has a method for each."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class RequestHandlers:
         reranking: Service | None = None,
         vector_index: VectorIndexKind = "auto",
     ) -> None:
-        """``reranking`` is the server that `SERVER` means as the name of a reranker."""
+        """``reranking`` is the server used for the reranker name `SERVER`."""
         self._reranking = reranking
         self._encoder = encoder
         self._stores = StoreCache(vector_index)
@@ -80,7 +80,7 @@ class RequestHandlers:
         return answer, [vector, *chunks, notes.notes, notes.scores, *best]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
-        """Return the query's vector and the notes to search in. Both arrays are optional, in this order."""
+        """Return the query's vector and the notes to search. Both arrays are optional, in this order."""
         arrays = list(frame.arrays)
         text = frame.header["text"]
         if text is None:
@@ -153,7 +153,7 @@ def _vectors_of(index: VectorIndex | None, notes: NoteIds) -> tuple[NoteIds, Vec
 
 
 def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
-    """Return the first notes of both lists, best first, which name a note once or several times."""
+    """Return the first notes of both lists, best first; lists may repeat notes."""
     first = [*dict.fromkeys(by_passage.tolist())][:ANSWER_VECTORS] + by_note[:ANSWER_VECTORS].tolist()
     return np.array(sorted({*first}), np.int64)
 

@@ -29,7 +29,7 @@ _FINISH_SECONDS = 2.0
 
 
 def main() -> None:
-    """Serve frames from standard input until it ends. Never returns."""
+    """Serve frames from standard input until it closes. Never returns."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits()
     outbox = _Outbox(outgoing)
@@ -50,9 +50,9 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
 
     settings = hello.header
     encoder = _load(settings)
-    with contextlib.suppress(WorkerUnavailable):  # a server may come back
+    with contextlib.suppress(WorkerUnavailable):  # a server may recover
         encoder.encode(["warm up"], query=True)
-    return_free_memory()  # of reading the model: half as much again as what it needs
+    return_free_memory()  # left from reading the model: half as much again as the model needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service(**settings["reranker"]) if settings.get("reranker") else None
     handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker, settings["vector_index"])
@@ -95,9 +95,9 @@ def _load(settings: JSON) -> Encoder:
 
 
 class _Outbox:
-    """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it.
+    """The pipe to the daemon, for several threads. The process ends when the daemon stops reading it.
 
-    ``encoder`` is set once it is loaded; each message has its ``computing``.
+    ``encoder`` is set once it is loaded; each message contains its ``computing``.
     """
 
     encoder: Encoder | None = None

@@ -1,7 +1,7 @@
 """Frames between the daemon, the semantic worker and its processes: a header and arrays, little-endian.
 
-They are those of `vaultseek.base.child_process`: ``arrays`` in the header has the type and shape of each
-array, and the payload their bytes.
+They have the format of `vaultseek.base.child_process`: ``arrays`` in the header has the type and shape of
+each array, and the payload their bytes.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ _TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "i8": np.dtype("<i8")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message: a JSON object and the float32 and int64 arrays that belong to it."""
+    """One message: a JSON object with its float32 and int64 arrays."""
 
     header: JSON
     arrays: tuple[Array, ...] = field(default=())
 
 
 def parts_of(header: JSON, arrays: Sequence[Array] = ()) -> tuple[JSON, bytes]:
-    """Return the header and the payload that carry ``header`` and ``arrays``."""
+    """Return the header and payload for ``header`` and ``arrays``."""
     descriptions = []
     parts = []
     for array in arrays:
@@ -52,7 +52,7 @@ def read(stream: BinaryIO) -> Frame | None:
 
 
 async def read_async(stream: asyncio.StreamReader) -> Frame | None:
-    """Return the next frame of an asyncio stream, as `read` does."""
+    """Return the next frame of an asyncio stream, like `read`."""
     try:
         prefix = await stream.readexactly(child_process.PREFIX.size)
         head, payload = child_process.lengths_of(prefix)
@@ -65,7 +65,7 @@ async def read_async(stream: asyncio.StreamReader) -> Frame | None:
 
 
 def error_of(header: JSON) -> VaultseekError:
-    """Return the error that the header of an answer names."""
+    """Return the error in the header of an answer."""
     kind = error_classes().get(header["error"], WorkerUnavailable)
     error = kind(header.get("message", "the semantic worker failed"))
     error.cause = header.get("cause")

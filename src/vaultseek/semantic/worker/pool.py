@@ -1,4 +1,4 @@
-"""The semantic workers of a process, one child process for each model, so that ending it frees its memory."""
+"""The semantic workers of a process, one child process per model, so that ending it frees its memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.worker.semantic import SemanticWorker
 
 IDLE_SECONDS = 60.0
-"""Time without a request after which a worker that no vault keeps is ended."""
+"""Seconds without a request after which a worker that no vault keeps is ended."""
 
 MakeWorker = Callable[[LocalModel], SemanticWorker]
 
@@ -20,8 +20,8 @@ MakeWorker = Callable[[LocalModel], SemanticWorker]
 class WorkerPool:
     """The workers by model, for one event loop.
 
-    A worker that is kept runs until it is released; any other for as long as it is in use, and a while
-    longer."""
+    A kept worker runs until it is released; others run while in use, and a little longer.
+    """
 
     def __init__(self, make: MakeWorker, idle_seconds: float = IDLE_SECONDS) -> None:
         self._make = make
@@ -34,7 +34,7 @@ class WorkerPool:
         return self._lease(model).worker
 
     async def keep(self, model: LocalModel) -> SemanticWorker:
-        """Start the worker of the model, and let it run until it is released as often as it was kept.
+        """Start the worker of the model, and keep it running until it is released as often as it was kept.
 
         Raises WorkerUnavailable once the pool is stopped.
         """
@@ -43,20 +43,20 @@ class WorkerPool:
         lease = self._lease(model)
         try:
             await lease.keep()
-        except BaseException:  # also if the request that waits for it is cancelled
+        except BaseException:  # even if the request that waits for it is cancelled
             self.release(model)
             raise
         return lease.worker
 
     def release(self, model: LocalModel) -> None:
-        """Give up one ``keep``; after the last one the worker ends when it has been idle for a while."""
+        """Undo one ``keep``; after the last one, the worker ends when it has been idle for a while."""
         lease = self._lease(model)
         lease.users -= 1
         lease.end_later(self._idle_seconds)
 
     @contextlib.asynccontextmanager
     async def use(self, model: LocalModel) -> AsyncIterator[SemanticWorker]:
-        """Yield the worker of the model, which is started if need be and does not end meanwhile."""
+        """Yield the worker of the model, started if necessary and kept running in this context."""
         worker = await self.keep(model)
         try:
             yield worker
@@ -64,7 +64,7 @@ class WorkerPool:
             self.release(model)
 
     async def stop(self) -> None:
-        """End all workers for good."""
+        """End all workers permanently."""
         self._stopped = True
         for lease in self._leases.values():
             lease.stop_timer()
@@ -78,7 +78,7 @@ class WorkerPool:
 
 
 class _Lease:
-    """A worker, the number of its users, and the timer that ends it when there are none."""
+    """A worker, its number of users, and the timer that ends it when there are none."""
 
     def __init__(self, worker: SemanticWorker) -> None:
         self.worker = worker
@@ -87,7 +87,7 @@ class _Lease:
         self._changing = asyncio.Lock()
 
     async def keep(self) -> None:
-        """Count one more user, and start the worker; one that is being ended ends first."""
+        """Count one more user, and start the worker; a worker that is ending ends first."""
         self.users += 1
         self.stop_timer()
         async with self._changing:

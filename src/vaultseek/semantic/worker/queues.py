@@ -36,21 +36,21 @@ class Queues:
         self._queues = {name: _Queue(name, handle, send) for name in QUEUES}
 
     def put(self, frame: Frame) -> None:
-        """Append a frame to the queue that its header names."""
+        """Append a frame to the queue named in its header."""
         self._queues[frame.header["queue"]].put(frame)
 
     def cancel(self, id: int) -> None:
-        """Answer request ``id`` with an error instead of starting it, if it still waits."""
+        """Answer request ``id`` with an error instead of starting it, if it is still waiting."""
         for work_queue in self._queues.values():
             work_queue.cancelled.add(id)
 
     def yield_to_answers(self) -> None:
-        """Wait briefly while an interactive request runs; background work calls this between batches."""
+        """Wait briefly while an interactive request runs; called by background work between batches."""
         time.sleep(_RECEIVE_SECONDS)  # lets the reading thread have the interpreter lock
         self._queues[ANSWER].idle.wait(_YIELD_SECONDS)
 
     def finish(self, seconds: float) -> None:
-        """Wait for the current write, if any, but not longer than ``seconds``."""
+        """Wait for the current write, if any, up to ``seconds``."""
         self._queues[STORE].idle.wait(seconds)
 
 

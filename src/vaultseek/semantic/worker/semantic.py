@@ -1,4 +1,4 @@
-"""The daemon's side of the semantic worker: its requests. Imports nothing heavy."""
+"""The daemon's side of the semantic worker: its requests; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vaultseek.semantic.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
 VECTOR_FRAME = 1_000
-"""Vectors in one frame to the worker."""
+"""Maximum vectors in one frame to the worker."""
 
 CHUNKS, NOTES = "chunks", "notes"
 """The two collections of a store: a vector for each passage, and one for each note."""
@@ -38,7 +38,7 @@ class SemanticWorker:
     """The semantic worker, for one event loop; `stop` it before the loop ends.
 
     Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
-    or too slow, or exits; methods with a store raise `IndexDamaged` if it has to be dropped and filled again.
+    or too slow, or exits; methods with a store raise `IndexDamaged` if it must be dropped and refilled.
     Urgent requests never wait for a worker that is not ready; all others do.
     """
 
@@ -75,7 +75,7 @@ class SemanticWorker:
         return self._supervisor.memory_bytes
 
     async def ready(self, deadline: float | None = None) -> None:
-        """Start the worker if need be, and return when it is ready."""
+        """Start the worker if necessary, and wait until it is ready."""
         await self._supervisor.ready_child(deadline)
 
     async def embed(
@@ -83,7 +83,8 @@ class SemanticWorker:
     ) -> Vectors:
         """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed.
 
-        Background texts go in batches of similar length, at the lowest priority; urgent ones overtake them.
+        Background texts are sent in batches of similar length, at the lowest priority; urgent ones overtake
+        them.
         """
         remaining, settings = _Deadline(deadline), self._settings
         queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
@@ -95,7 +96,7 @@ class SemanticWorker:
             request = WorkerRequest("embed", queue, seconds, header, doing=doing)
             frame = await child.ask(request, remaining.seconds)
             rows = frame.arrays[0]
-            if rows.shape[1] != vectors.shape[1]:  # a server's dimension became known after the start
+            if rows.shape[1] != vectors.shape[1]:  # a server's dimension became known only after the start
                 vectors = np.full((len(texts), rows.shape[1]), np.nan, dtype=np.float32)
             vectors[batch] = rows
             for row, reason in frame.header["failed"]:
@@ -114,10 +115,10 @@ class SemanticWorker:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection, created if need be; then set the version.
+        """Delete, store or replace vectors in a collection, created if necessary; then set the version.
 
-        Safe to repeat. After a crash the version is never newer than the vectors. Vectors that are not finite
-        are left out; of equal numbers the last is stored.
+        Safe to repeat. After a crash the version is never newer than the vectors. Non-finite vectors are left
+        out; for equal numbers, the last one is stored.
         """
         remaining = _Deadline(deadline)
         rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
@@ -144,8 +145,8 @@ class SemanticWorker:
     ) -> SemanticAnswer:
         """Return the ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
 
-        ``allowed`` are the notes to search in, exactly and before the cut. A collection that does not exist
-        is empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
+        ``allowed`` are the notes to search in, exactly and before the cut. A missing collection counts as
+        empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
         """
         header: JSON = {
             "chunks": collections[0],
@@ -161,7 +162,7 @@ class SemanticWorker:
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = SEARCH_SECONDS
     ) -> dict[int, Vectors]:
-        """Return the vectors of those notes that have one. Urgent; it does not wait for a ``query``."""
+        """Return the vectors of the notes that have one. Urgent; does not wait for a ``query``."""
         header, arrays = {"collection": NOTES}, (np.asarray(notes, dtype=np.int64),)
         answer = await self._ask_urgently("vectors", LOOKUP, store, header, arrays, deadline)
         numbers, matrix = answer.arrays
@@ -170,7 +171,7 @@ class SemanticWorker:
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        None loads none from then on; one that is loaded stays until the child ends.
+        None stops loading one; a loaded one stays until the child ends.
         """
         if model != self._kept_reranker:
             self._kept_reranker = model
@@ -186,13 +187,13 @@ class SemanticWorker:
     ) -> NDArray[np.float32]:
         """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
 
-        Texts for which there is no time before the deadline have NaN, the last ones first. Urgent. Unless the
-        model is kept, the first request begins to load it and is likely to be too late.
+        Texts without time before the deadline get NaN, the last ones first. Urgent. Unless the model is kept,
+        the first request starts loading it and will probably be too late.
         """
         remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)
         await self._reranker.load(child, model, remaining.seconds)
-        # The clock is the same in all processes; the answer has to be back by the deadline.
+        # All processes share this clock; the answer must be back by the deadline.
         seconds = remaining.seconds
         until = None if seconds is None else time.monotonic() + seconds - limits.RERANK_ANSWER_SECONDS
         header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
@@ -208,7 +209,7 @@ class SemanticWorker:
         return value
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
-        """Return the number of vectors in the collection; 0 if there is none."""
+        """Return the number of vectors in the collection; 0 if it is missing."""
         frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         return int(frame.header["count"])
 
@@ -269,7 +270,7 @@ class SemanticWorker:
 
 
 class _Deadline:
-    """A deadline in seconds from now, shared by several steps."""
+    """A deadline in seconds from its creation, shared by several steps."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else asyncio.get_running_loop().time() + seconds
@@ -281,7 +282,7 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Crashes while a model is loaded after which it is not tried again."""
+"""Number of crashes while loading a model after which it is not tried again."""
 
 
 class LoadedReranker:
@@ -294,9 +295,9 @@ class LoadedReranker:
         self._crashes: Counter[str] = Counter()
 
     async def load(self, child: Child, model: str, seconds: float | None) -> None:
-        """Return when the child has the model, which it loads only once.
+        """Wait until the child has loaded the model, which it does only once.
 
-        Raises `WorkerUnavailable` if that takes longer than ``seconds`` (the loading goes on) or fails.
+        Raises `WorkerUnavailable` if that takes longer than ``seconds`` (loading continues) or fails.
         """
         if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(
@@ -315,7 +316,7 @@ class LoadedReranker:
             raise WorkerUnavailable("the reranker is still being loaded", "loading") from None
 
     def _record(self, child: Child, model: str, answer: asyncio.Future[Frame]) -> None:
-        """Record how loading ended; what failed is tried again by the next search."""
+        """Record the outcome of loading; after a failure, the next search tries again."""
         if not answer.cancelled() and answer.exception() is None:
             self._crashes.pop(model, None)
             return

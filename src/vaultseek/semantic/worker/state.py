@@ -19,24 +19,26 @@ from vaultseek.semantic.worker.child import COMMAND
 from vaultseek.semantic.worker.pipe import Frame
 
 WORKER_START_SECONDS = 120.0
-"""Seconds in which a start does nothing after which it counts as hung."""
+"""Seconds without any activity during a start after which it counts as hung."""
 WORKER_LONGEST_START_SECONDS = 1_200.0
-"""Maximum duration of a start, and of loading a reranker. An import takes minutes from a slow disk."""
+"""Maximum seconds of a start, and of loading a reranker; an import from a slow disk takes minutes."""
 WORKER_QUERY_SECONDS = 10.0
-"""A query that runs longer in the worker counts as hung, and the worker is killed."""
+"""Seconds after which a query in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
-"""The same limit for opening, writing and dropping a vector store."""
+"""Seconds after which opening, writing or dropping a vector store counts as hung."""
 WORKER_STABLE_SECONDS = 60.0
-"""The circuit breaker's failure count is reset after the worker was ready for this long."""
+"""Seconds of being ready after which the circuit breaker's failure count is reset."""
 
 Status = Literal["down", "starting", "ready", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when it is ready. In words: ``doing`` is its current work,
-    ``computing`` its way of computing vectors, and ``sends`` the text that it sends, and to which server.
-    ``in_vain`` is true while it is started again and again without success."""
+    """State of the worker. ``reason`` is None when it is ready.
+
+    In words: ``doing`` is its current work, ``computing`` how it computes vectors, and ``sends`` which text
+    it sends to which server. ``in_vain`` is True while it restarts repeatedly without success.
+    """
 
     status: Status
     reason: Reason | None = None
@@ -60,7 +62,7 @@ class WorkerSettings:
     vector_index: VectorIndexKind = "auto"
     """Whether Chroma is asked for the nearest vectors: of many, never, or always."""
     idle_seconds: float | None = None
-    """Time without a request after which the child ends until the next one; None keeps it."""
+    """Seconds without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     longest_start_seconds: float = WORKER_LONGEST_START_SECONDS
@@ -88,9 +90,9 @@ def _no_scores() -> Scores:
 class SemanticAnswer:
     """The nearest passages and notes, best first, and the time taken.
 
-    Three columns of equal length hold the passages: the number of the chunk, its note, its cosine. There are
-    up to ``k`` notes in them and a few passages of each. Two more hold the notes by their own vectors.
-    ``vector`` is the query's vector: ``(dimension,)``.
+    Three columns of equal length hold the passages: chunk number, note and cosine, for up to ``k`` notes with
+    a few passages each. Two more columns hold the notes by their own vectors. ``vector`` is the query's
+    vector: ``(dimension,)``.
     """
 
     passage_numbers: Ints = field(default_factory=_no_numbers)
@@ -102,16 +104,16 @@ class SemanticAnswer:
     embed_ms: float = 0.0
     search_ms: float = 0.0
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
-    """Unit vectors of the best notes, by note, as far as they have one."""
+    """Unit vectors of the best notes, by note; notes without a vector are missing."""
     reading: float = 1.0
-    """Degree to which the model reads the query, in [0, 1]."""
+    """How well the model reads the query, in [0, 1]."""
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
     model: str = ""
     """Fingerprint of the model that made ``vector``."""
 
     def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
-        """Return the answer with the passages of these chunks only."""
+        """Return the answer with only the passages of these chunks."""
         rows = np.isin(self.passage_numbers, list(numbers))
         return replace(
             self,
@@ -133,7 +135,7 @@ Numbers = Sequence[int] | NDArray[np.int64]
 
 
 class VectorKeeper(Protocol):
-    """Embeds texts and keeps vectors; every method is that of ``SemanticWorker``."""
+    """Embeds texts and stores vectors; the methods are those of ``SemanticWorker``."""
 
     @property
     def state(self) -> WorkerState:
@@ -144,7 +146,7 @@ class VectorKeeper(Protocol):
         """True if ``count`` takes as long for many vectors as for few."""
 
     async def ready(self, deadline: float | None = None) -> None:
-        """Start the worker if need be, and return when it is ready."""
+        """Start the worker if necessary, and wait until it is ready."""
 
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
@@ -179,10 +181,10 @@ class VectorKeeper(Protocol):
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
-        """Return the vectors of those notes that have one."""
+        """Return the vectors of the notes that have one."""
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version of the last complete ``apply``; None if there is no such collection."""
+        """Return the version of the last complete ``apply``; None if the collection is missing."""
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
         """Return the number of vectors in the collection."""

@@ -17,7 +17,7 @@ from vaultseek.semantic.worker.chroma_process import ChromaProcess
 
 
 class StoreCache:
-    """The open stores. Reading and writing at the same time is fine; dropping waits for readers."""
+    """The open stores. Reading and writing may be concurrent; dropping waits for readers."""
 
     def __init__(self, kind: VectorIndexKind = "auto") -> None:
         self._kind = kind
@@ -26,7 +26,7 @@ class StoreCache:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
-        """Yield a lookup of collections by name, valid inside the context; None for a missing collection."""
+        """Yield a lookup of collections by name, valid within the context; None for a missing collection."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None
@@ -38,7 +38,7 @@ class StoreCache:
         return index
 
     def drop(self, path: str) -> None:
-        """Close the store and remove its folder; a damaged store is not opened for that."""
+        """Close the store and remove its folder; a damaged store need not be opened for that."""
         store = self._store(path)
         with store.lock:
             store.close()
@@ -66,7 +66,7 @@ class _OpenStore:
         self.lock = threading.RLock()
 
     def is_lost(self) -> bool:
-        """True if the folder of an open collection was removed, as by another process."""
+        """True if the folder of an open collection was removed, for example by another process."""
         return bool(self._indexes) and not self._folder.is_dir()
 
     def close(self) -> None:

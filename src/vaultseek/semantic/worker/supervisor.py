@@ -1,12 +1,12 @@
-"""Supervisor of the child process: it restarts the child with a growing pause, and breaks the circuit.
+"""Supervisor of the child process: restarts with growing pauses, and a circuit breaker.
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
-immediately, and the child is restarted after a growing pause. After several consecutive failures the pause is
-the longest one (the circuit breaker), but much shorter if another program ended the child or it was idle. A
-request ends a long pause. A store on which the child crashes twice is treated as corrupt. A kill by another
-program counts for less than a crash: the system ends what takes its last memory, whoever took the rest.
+immediately, and the child is restarted after a growing pause. After several consecutive failures, the longest
+pause applies (the circuit breaker), but a much shorter one if another program ended the child or it was idle.
+A request ends a long pause. A store on which the child crashes twice is treated as corrupt. A kill by another
+program counts less than a crash: when memory runs out, the system ends the process that takes the last of it.
 
-A child without requests for long is ended, which frees its memory; the next request starts another one.
+An idle child is ended to free its memory; the next request starts another one.
 """
 
 import asyncio
@@ -27,9 +27,9 @@ from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 
 WORKER_BREAKER_FAILURES = 5
 START_CHECK_SECONDS = 1.0
-"""Interval at which a start is checked for progress."""
+"""Seconds between checks of a start's progress."""
 WORKER_STORE_CRASHES = 2
-"""Worker crashes on one store operation before the store is treated as corrupt."""
+"""Number of worker crashes on one store operation at which the store counts as corrupt."""
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +55,16 @@ class Supervisor:
         self._spawned = 0
         self._failures = 0
         self._failed_start: str | None = None
-        """The reason why the last child ended before it was ready; None once one was ready."""
+        """Reason why the last child ended before it was ready; None once a child was ready."""
         self._stopped = False
         self._is_asleep = False
-        """True after a child was ended because it was idle; the status is still "ready"."""
+        """True after an idle child was ended; the status is still "ready"."""
         self._supervising: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
         self._kills: dict[tuple[str, str], int] = {}
-        """The weight of the crashes on an operation of a store, in kills."""
+        """Weight of the crashes on a store operation, in kills."""
         self._damaged: set[str] = set()
 
     @property
@@ -113,7 +113,7 @@ class Supervisor:
             self._supervising = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
+        """Stop the child; pending requests fail. Afterwards only `start` starts one; requests do not."""
         self._stopped, self._is_asleep, self._failed_start = True, False, None
         supervising, self._supervising = self._supervising, None
         if supervising is None:
@@ -146,7 +146,7 @@ class Supervisor:
         return self._child
 
     def want(self) -> None:
-        """Cut off a long pause before the next child. Call it in the event loop."""
+        """Cut short a long pause before the next child. Call it in the event loop."""
         self._wanted.set()
 
     def check_store(self, store: Path) -> None:
@@ -183,9 +183,10 @@ class Supervisor:
             await self._pause(exit, broken=broken)
 
     async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
-        """Wait before the next child; a request ends the wait, unless that child would end the same way."""
+        """Wait before the next child; a request ends the wait, unless the next child would end the
+        same way."""
         pauses = self._settings.backoff_seconds
-        # The cause may be gone if another program ended the child or it was idle.
+        # The cause may be gone if another program ended the child, or it was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
         pause = pauses[min(len(pauses) if broken else max(1, self._failures), longest) - 1]
@@ -222,7 +223,7 @@ class Supervisor:
         return await asyncio.shield(child.exited)
 
     async def _await_start(self, child: Child) -> None:
-        """Return when the child is ready or has exited; kill it if it does nothing or takes too long."""
+        """Wait until the child is ready or has exited; kill it if it does nothing or takes too long."""
         quiet, longest = self._settings.start_seconds, self._settings.longest_start_seconds
         ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
         now = asyncio.get_running_loop().time
@@ -239,7 +240,7 @@ class Supervisor:
                 await asyncio.wait({child.exited})
 
     async def _end_when_idle(self, child: Child) -> None:
-        """Return when the child has exited, which is ended if it is idle for as long as the settings say."""
+        """Wait until the child has exited, ending it when it has been idle for the time in the settings."""
         longest = self._settings.idle_seconds
         while longest is not None and not child.exited.done():
             if (idle := child.idle_seconds) >= longest:
@@ -298,20 +299,20 @@ _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken":
 
 
 WORKER_POISON_TEXTS = 10_000
-"""Texts remembered, by hash, before the memory is cleared."""
+"""Maximum number of texts remembered, by hash, before the record is cleared."""
 
 
 class PoisonTexts:
-    """A record of the texts on which the worker crashed, for as long as the daemon runs."""
+    """Record of the texts on which the worker crashed, kept while the daemon runs."""
 
     def __init__(self) -> None:
         self._kills: dict[int, int] = {}
-        """The weight of the crashes on each suspected text alone, in kills, by the hash of the text."""
+        """Weight of the crashes on each suspected text by itself, in kills, by hash."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended at this batch, which counts for ``kills``.
+        """Record that the worker ended at this batch, with a weight of ``kills``.
 
-        A suspected text is poison once those on it alone are a crash.
+        A suspected text is poison once the kills on it alone add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()

@@ -291,9 +291,11 @@ def _written(row: JSON, id: str) -> str:
     "--limit",
     type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
     metavar="N",
-    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}; {limits.RESULTS} of a search by words.",
+    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} for words.",
 )
-@click.option("--format", "format_", type=click.Choice(FORMATS), default=None, help="By default table.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format. By default table."
+)
 @json_option()
 @daemon_options
 def table(

@@ -67,7 +67,7 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
 
 
 def _first_vault(invocation: Invocation) -> str | None:
-    """Return the folder of the vault that the page searches first; None for all of them."""
+    """Return the folder of the vault that the page searches first; None for all vaults."""
     try:
         return vault_folder(invocation)
     except (UsageError, NotFound):
