@@ -42,10 +42,10 @@ _PATH_KEYS = ("path", "file_path", "file_name")
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
     """A node parser that splits Markdown along its headings, like the daemon.
 
-    ``count`` returns the number of tokens of a text, ``window`` is the number that the model reads; the
-    defaults are those of the bundled model. A node's id is that of its passage, which edits elsewhere in the
-    note do not change; it equals the daemon's if the document's metadata has the ``path`` from the vault's
-    root. ``file_path`` and ``file_name`` are used for the note's name only. Metadata of a node: ``title``,
+    ``count`` returns the number of tokens of a text, ``window`` is the model's maximum; the default is the
+    bundled model's. A node has the id of its passage, which does not change when other parts of the note are
+    edited; it equals the daemon's if the document's metadata has the ``path`` from the vault's root.
+    ``file_path`` and ``file_name`` are used only for the note's name. Metadata of a node: ``title``,
     ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
 
     Raises ConfigError if ``count`` is omitted and the bundled model is missing.
@@ -74,13 +74,13 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 
 
 class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not checked
-    """A retriever that queries the running daemon; each node is the best passage of a note, as it is on disk.
+    """A retriever that queries the running daemon; each node is the best passage of a note, read from disk.
 
     ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
-    number of nodes. ``options`` are those of ``Client.search``, such as ``mode`` and ``filters``.
-    Scores are in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line``
-    and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted`` (always true,
-    because a note may contain instructions for a model), and ``partial``, the lanes that were left out.
+    number of nodes. ``options`` are passed to ``Client.search``, such as ``mode`` and ``filters``. Scores are
+    in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line`` and
+    ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted`` (always true, because
+    a note may contain instructions for a model), and ``partial``, the searches that were left out.
 
     Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
     It connects each time, so one retriever may serve many threads and event loops.
@@ -122,7 +122,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         try:
             answer = await client.call("note/get", self._lines(result))
         except (NotFound, Unavailable):
-            # The note has just been removed, so only its preview is available.
+            # The note was just deleted, so only its preview is available.
             return str(result["preview"])
         return str(answer["text"])
 
@@ -160,7 +160,7 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
 
 
 def _title(note: Note, source: BaseNode) -> str:
-    """Return the note's title; of a document without a file, whose name is only an id, its first heading."""
+    """Return the note's title; for a document without a file, whose name is only an id, its first heading."""
     if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
         return note.headings[0].shown or note.title
     return note.title

@@ -1,4 +1,4 @@
-"""Child processes that may crash, hang or be killed: frames on their pipes, their limits, and their end.
+"""Child processes that may crash, hang or be killed: frames on their pipes, limits, and exit.
 
 A frame is a magic number, the lengths of its two parts, a JSON object in UTF-8, and a payload of bytes. No
 pickle crosses a pipe.
@@ -31,29 +31,29 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Kills by another program that count as one crash: the system ends what takes its last memory, whoever took
-the rest."""
+"""Number of kills by another program that count as one crash: when memory runs out, the system ends whichever
+process takes the last of it."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
-"""Variables of the environment that a child process needs."""
+"""Environment variables that a child process needs."""
 _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def is_from_outside(status: int) -> bool:
-    """True if a process with this exit status, which nobody here has killed, was ended by another program."""
+    """True if another program ended the process with this exit status, which nobody here has killed."""
     return -status in _SIGNALS_FROM_OUTSIDE
 
 
 class ChildEnded(ConnectionError):
-    """A child process has ended, missed a deadline, or wrote an invalid frame."""
+    """Raised when a child process has ended, missed a deadline, or wrote an invalid frame."""
 
 
 class ChildProcess:
     """A child process for use by one thread at a time; any thread may kill it."""
 
     def __init__(self, command: Sequence[str], *arguments: str, **options: Any) -> None:
-        """Start ``command`` with this process's number and ``arguments``. Raises OSError.
+        """Start ``command`` with this process's id and ``arguments``. Raises OSError.
 
-        ``options`` are those of `subprocess.Popen`.
+        ``options`` are passed to `subprocess.Popen`.
         """
         self._process = subprocess.Popen(
             [*command, str(os.getpid()), *arguments],
@@ -75,7 +75,7 @@ class ChildProcess:
         """Write a frame. Raises ChildEnded."""
         try:
             write(self._input, header, payload)
-        except (OSError, ValueError) as error:  # ValueError if the pipe was closed meanwhile
+        except (OSError, ValueError) as error:  # ValueError if the pipe was closed in the meantime
             raise ChildEnded(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> tuple[JSON, bytes]:
@@ -155,7 +155,7 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
 
 
 def bare_environment() -> dict[str, str]:
-    """Return the environment of a child process that reads hostile input: ours has the keys of servers."""
+    """Return the environment for a child process that reads hostile input; ours contains server keys."""
     return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
@@ -167,7 +167,7 @@ def processor_count() -> int:
 
 
 def processor_flags() -> frozenset[str]:
-    """Return the names of the processor's instruction sets; empty where the system does not say them."""
+    """Return the names of the processor's instruction sets; empty if the system does not report them."""
     try:
         return frozenset(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split())
     except OSError:
@@ -184,7 +184,7 @@ def memory_bytes(pid: int) -> int | None:
 
 
 def starved_seconds(pid: int) -> float:
-    """Return how long the threads of a process waited for a processor; 0 if the system does not say."""
+    """Return how long the threads of a process waited for a processor; 0 if the system does not report it."""
     nanoseconds = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -194,10 +194,10 @@ def starved_seconds(pid: int) -> float:
 
 
 def effort(pid: int) -> tuple[int, int, int] | None:
-    """Return what a process has done so far; None if the system does not say.
+    """Return the work that a process has done so far; None if the system does not report it.
 
-    That is the seconds in which its threads ran or waited for a processor, and the pages and bytes that it
-    read from a disk. The seconds are whole, so that a timer in a process that hangs does not count.
+    This is the seconds in which its threads ran or waited for a processor, and the pages and bytes read from
+    disk. The seconds are whole, so that a timer in a process that hangs does not count.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -211,7 +211,7 @@ def effort(pid: int) -> tuple[int, int, int] | None:
 
 
 def peak_bytes() -> int:
-    """Return the largest resident memory that this process had, in bytes."""
+    """Return the peak resident memory of this process, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * limits.KIB
 
@@ -230,7 +230,7 @@ def reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
 def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
     """Create private files, leave Ctrl-C to the parent, yield to searches, and die with the parent.
 
-    The parent's process ID is the first argument of this process. ``memory`` bounds the address space in
+    The parent's process ID is the first argument of this process. ``memory`` limits the address space in
     bytes. A CPU timer ends the process; if memory runs out, the kernel kills it first. A crash leaves no core
     dump, which would contain texts of notes.
     """
@@ -252,7 +252,7 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
 
 
 def return_free_memory() -> None:
-    """Return freed memory to the system, where the C library has a function for it."""
+    """Return freed memory to the system, if the C library has a function for it."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

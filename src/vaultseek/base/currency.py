@@ -1,4 +1,4 @@
-"""The currency of a note: whether it still holds, by what it says of itself and by rules."""
+"""The currency of a note: whether it still holds, by its own statements and by rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from vaultseek.base.text import fold
 
 State = Literal["superseded", "stale"]
-"""``superseded`` notes have a successor or a status that says so, ``stale`` ones are past their date."""
+"""``superseded`` notes have a successor or a status that says so; ``stale`` notes are past their date."""
 
 STATUSES = (
     "deprecated",
@@ -21,14 +21,14 @@ STATUSES = (
     "retired",
     "withdrawn",
 )
-"""Values of the property ``status`` that say that a note no longer holds, unless settings name others."""
+"""Default values of the property ``status`` that mean a note no longer holds."""
 
 
 class Stated(NamedTuple):
-    """A note's own words about its currency.
+    """A note's own statements about its currency.
 
-    ``statuses`` are folded. ``until`` is the ISO day from which on the note is stale, "" if it names none.
-    ``struck`` are the first and last lines of paragraphs that are struck out, ``is_struck`` if all are.
+    ``statuses`` are folded. ``until`` is the ISO day on which the note becomes stale, or "". ``struck`` are
+    the first and last lines of paragraphs that are struck out, ``is_struck`` if all are.
     """
 
     statuses: Sequence[str] = ()
@@ -49,7 +49,7 @@ class Rules:
     tags: tuple[str, ...] = ()
 
     def reason(self, stated: Stated, path: str, tags: Iterable[str]) -> str | None:
-        """Return in words why a note no longer holds, None if it says nothing of the kind."""
+        """Return in words why a note no longer holds, or None."""
         if stated.statuses:
             outdated = set(map(fold, self.statuses))
             for status in stated.statuses:

@@ -1,4 +1,4 @@
-"""Optional extras of the package: whether they are installed, and the command that installs one."""
+"""Optional extras of the package: whether they are installed, and how to install one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def has_extra(name: str) -> bool:
 
 
 def require_extra(name: str, what: str) -> None:
-    """Raise `ConfigError` unless the extra is installed; ``what``, in words, needs it."""
+    """Raise `ConfigError` unless the extra is installed; ``what`` describes the feature that needs it."""
     if not has_extra(name):
         raise ConfigError(missing_extra(name, what))
 
@@ -39,10 +39,10 @@ def missing_extra(name: str, what: str) -> str:
 
 
 def install_command(name: str) -> str:
-    """Return the command that adds an extra to this installation, made by uv, pipx or pip.
+    """Return the uv, pipx or pip command that adds an extra to this installation.
 
-    It installs what vaultseek was installed from, with the extras that are there. uv and pipx record that, so
-    the next update keeps them.
+    It reinstalls from the same source, including the present extras. uv and pipx record that, so the next
+    update keeps them.
     """
     names = [each for each in MODULES if has_extra(each) and each != name]
     options, requirement = _requirement(",".join([*names, name]))
@@ -58,7 +58,7 @@ def uninstall_command() -> str:
 
 
 def _tool() -> tuple[str, str]:
-    """Return the tool that installed vaultseek, and the option by which it finds the environment."""
+    """Return the tool that installed vaultseek, and its option for selecting the environment."""
     folder = Path(sys.prefix)
     if (folder / "uv-receipt.toml").is_file():
         return "uv tool", ""
@@ -70,7 +70,7 @@ def _tool() -> tuple[str, str]:
 
 
 def _requirement(extras: str) -> tuple[str, str]:
-    """Return the options of an installer and the requirement: vaultseek from where it came, with extras."""
+    """Return an installer's options and the requirement: vaultseek from its source, with extras."""
     import json
     from importlib.metadata import distribution
     from urllib.parse import urlsplit

@@ -27,7 +27,7 @@ _counts: dict[str, int] = {}
 
 
 def seconds_of(name: str, usual: float) -> float:
-    """Return a time limit: the usual one, or the one a test has set."""
+    """Return a time limit: the normal one, or the one set by a test."""
     action, _, seconds = _plans.get(name, ("", 0))[0].partition(":")
     return float(seconds) if action == "after" else usual
 

@@ -1,6 +1,6 @@
 """Limits in bytes, characters, counts, depths and seconds.
 
-Bounds against hostile input live here, and numbers that several modules share. Tuning constants stand at the
+Bounds against hostile input live here, as do numbers shared by several modules. Tuning constants are at the
 top of the module that uses them.
 """
 
@@ -11,13 +11,13 @@ MIB = 1024 * KIB
 
 # Notes
 NOTE_READ_BYTES = 8 * MIB
-"""Largest file that is opened."""
+"""Maximum size of a file that is opened."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Largest note that is parsed; of a larger one only name and path are indexed, with a reported problem."""
+"""Maximum size of a parsed note; of larger ones, only name and path are indexed, with a reported problem."""
 BINARY_PROBE_BYTES = 8 * KIB
 """Bytes at the start of a file that are checked for binary content."""
 PATH_BYTES = 4096
-"""Longest path."""
+"""Maximum length of a path in bytes."""
 NOTE_LINKS = 10_000
 """Links read from one note."""
 NOTE_TAGS = 5_000
@@ -33,33 +33,33 @@ NOTE_MARKS = 100_000
 OPEN_BRACKETS = 10_000
 """Unmatched opening brackets in one block; if there are more, the outer half is plain text."""
 TITLE_CHARS = 500
-"""Longest title taken from a heading."""
+"""Maximum length of a title taken from a heading."""
 READER_NOTE_SECONDS = 60.0
-"""Processor time of a reader process for one note."""
+"""Processor seconds of a reader process for one note."""
 READER_JOB_BYTES = 4 * MIB
-"""Bytes of notes in one batch of a reader process."""
+"""Maximum bytes of notes in one batch of a reader process."""
 READER_MEMORY_BYTES = 2048 * MIB
 """Address space of a reader process."""
 
 # Files of other kinds
 CANVAS_BYTES = 8 * MIB
-"""Largest canvas."""
+"""Maximum size of a canvas."""
 CANVAS_NODES = 10_000
-"""Nodes of a canvas that are read, and edges."""
+"""Maximum number of nodes, and of edges, read from a canvas."""
 CANVAS_GROUPS = 500
 """Groups of a canvas that are read."""
 DRAWING_BYTES = 32 * MIB
-"""Largest drawing; it may hold its pictures."""
+"""Maximum size of a drawing, which may contain its pictures."""
 DRAWING_ELEMENTS = 50_000
 """Elements of a drawing that are read."""
 TEXT_BYTES = 2 * MIB
-"""Largest plain text or Org file."""
+"""Maximum size of a plain text or Org file."""
 PAGE_BYTES = 8 * MIB
-"""Largest HTML file."""
+"""Maximum size of an HTML file."""
 SESSION_BYTES = 64 * MIB
-"""Largest log of a coding agent; most of it is output of tools, which is left out."""
+"""Maximum size of a coding agent's log; most of it is tool output, which is left out."""
 PDF_BYTES = 128 * MIB
-"""Largest PDF."""
+"""Maximum size of a PDF."""
 PDF_PAGES = 3_000
 """Pages of a PDF that are read."""
 PDF_OUTLINE = 5_000
@@ -67,127 +67,130 @@ PDF_OUTLINE = 5_000
 OCR_PAGES = 100
 """Scanned pages of a PDF that are read by OCR."""
 OCR_PIXELS = 40_000_000
-"""Pixels of the largest picture that is read by OCR."""
+"""Maximum pixels of a picture read by OCR."""
 IMAGE_BYTES = 32 * MIB
-"""Largest picture."""
+"""Maximum size of a picture."""
 EXTRACTED_CHARS = 4 * MIB
 """Characters of the text of one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
-"""Processor time for reading a file of another kind than Markdown."""
+"""Processor seconds for reading a file other than Markdown."""
 OCR_SECONDS = 600.0
-"""The same with OCR."""
+"""Processor seconds for reading a file with OCR."""
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
 """Address space of the process that reads such files."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""The same with OCR."""
+"""Address space of that process with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
-"""Time without work after which that process ends."""
+"""Idle seconds after which that process ends."""
 EXTRACTION_RETRY_SECONDS = 5.0
-"""Shortest pause before another attempt at a file whose reader process was ended."""
+"""Minimum seconds before another attempt at a file whose reader process ended."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
-"""Largest frontmatter block."""
+"""Maximum size of a frontmatter block."""
 FRONTMATTER_DEPTH = 16
-"""Deepest nesting of values."""
+"""Maximum nesting of values."""
 FRONTMATTER_KEYS = 1000
-"""Keys in one frontmatter block, nested ones included."""
+"""Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
 """Characters and values after alias expansion (against "billion laughs")."""
 
 # Settings of Obsidian in a vault
 FOLDER_NAMES = 5_000
-"""File names of a folder that are read to learn whether its dates begin with the day or the month."""
+"""Maximum number of file names in a folder that are read to find out whether dates begin with the day or the
+month."""
 APP_SETTINGS_BYTES = 1 * MIB
-"""Largest such file; a larger one is ignored."""
+"""Maximum size of such a file; larger ones are ignored."""
 EXCLUDED_FILES_RULES = 200
 """Rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
-"""Time for matching a path against one rule that is a regular expression."""
+"""Seconds for matching a path against one rule that is a regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
-"""Time in one scan after which rules that have been slow are left out."""
+"""Seconds in one scan after which slow rules are dropped."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
-"""Longest run without white space that is passed to the tokenizer whole."""
+"""Maximum run without white space that is passed to the tokenizer whole."""
 TOKEN_CHARS = 40
 """Assumed maximum length of a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
 """Characters of one token that the keyword index analyses."""
 TERM_CHARS = 80
-"""Longest term in the keyword index."""
+"""Maximum length of a term in the keyword index."""
 COMPOUND_PARTS = 32
 """Parts indexed from one compound word."""
 
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
-"""Characters of a pattern with its counted repeats written out."""
+"""Maximum characters of a pattern with its counted repeats written out."""
 PATTERN_COMPILE_SECONDS = 2.0
-"""Processor time for compiling a long pattern."""
+"""Processor seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
 """Address space of the process that matches long patterns and texts."""
 PATTERN_IDLE_SECONDS = 30.0
-"""Time without work after which that process ends."""
+"""Idle seconds after which that process ends."""
 
 # Queries
 QUERY_CHARS = 1000
-"""Longest query."""
+"""Maximum length of a query."""
 PASSAGE_CHARS = 10_000
-"""Longest text that may be searched for instead of a query."""
+"""Maximum length of a text used instead of a query."""
 QUERY_TERMS = 32
-"""Conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain words."""
+"""Maximum conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain
+words."""
 QUERY_DEPTH = 32
-"""Deepest nesting of parentheses in a query."""
+"""Maximum nesting of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
-"""Time for matching one text against a regular expression of a query."""
+"""Seconds for matching one text against a regular expression of a query."""
 MATCHING_SECONDS = 1.5
-"""Time for all matching of regular expressions in one request."""
+"""Seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Time for reading the notes of a vault and matching them; a deadline of the request may be shorter."""
+"""Seconds for reading the notes of a vault and matching them; a request's deadline may be shorter."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
 """Scores and places of terms that the keyword index of one vault keeps in memory."""
 TERM_CACHE_NOTE_BYTES = 128
-"""The same for each note, which is the larger bound in a vault of more than 250,000 notes."""
+"""Additional bytes of that cache per note, which matter in a vault of more than 250,000 notes."""
 
 # Tables
 BASE_BYTES = 1 * MIB
-"""Largest file of a base, and largest block of one in a note."""
+"""Maximum size of a base, as a file or as a block in a note."""
 BASE_DEPTH = 40
-"""Deepest nesting of the YAML of a base."""
+"""Maximum nesting of a base's YAML."""
 BASE_KEYS = 10_000
-"""Keys in the YAML of a base, nested ones included."""
+"""Maximum number of keys in a base's YAML, including nested ones."""
 BASE_VIEWS = 200
 """Views read from one base."""
 BASES_IN_NOTE = 50
 """Bases that one note contains or embeds."""
 FORMULA_CHARS = 10_000
-"""Longest filter or formula."""
+"""Maximum length of a filter or formula."""
 FORMULA_DEPTH = 60
-"""Deepest nesting of a filter or formula."""
+"""Maximum nesting of a filter or formula."""
 FORMULA_VALUE_CHARS = 500_000
-"""Characters and elements of a value that a formula makes."""
+"""Maximum characters and elements of a value created by a formula."""
 FORMULA_PATTERN_SECONDS = 0.1
-"""Time for one regular expression of a formula on one text."""
+"""Seconds for one regular expression of a formula on one text."""
 TABLE_SECONDS = 20.0
-"""Time for one table."""
+"""Seconds for one table."""
 TABLE_VALUES_CHARS = 64 * MIB
-"""Characters and elements of all values that the formulas of one table make."""
+"""Maximum characters and elements of all values created by one table's formulas."""
 TABLE_COLUMNS = 100
 """Columns of one table."""
 TABLE_CHARS = 8 * MIB
-"""Characters in the cells of the tables of one answer; rows beyond them are left out, and a line says so."""
+"""Maximum characters in the cells of the tables of one answer; further rows are left out, which the answer
+reports."""
 TABLE_PROBLEMS = 20
 """Problems named with one table."""
 
 # Results
 SHOWN_RESULTS = 10
-"""Results of a search unless the settings say otherwise."""
+"""Default number of results of a search."""
 RESULTS = 200
 """Results of one search."""
 LISTED_NOTES = 50_000
-"""Notes listed for a query of filters alone; those after the first RESULTS come without a passage."""
+"""Maximum notes listed for a query of only filters; those after the first RESULTS have no passage."""
 NOTE_PASSAGES = 20
 """Passages of one note in the answer to a search."""
 RERANKED_NOTES = 100
@@ -209,23 +212,23 @@ NEIGHBOUR_DEPTH = 5
 NEIGHBOUR_EDGES = 2_000
 """Links in the neighbourhood of a note."""
 AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
-"""Least, usual and largest budget of tokens of an answer to an agent."""
+"""Minimum, default and maximum token budget of an answer to an agent."""
 
 # The wire
 FRAME_BYTES = 256 * KIB
-"""Largest request; responses may be larger, see ANSWER_BYTES."""
+"""Maximum size of a request; responses may be larger, see ANSWER_BYTES."""
 ANSWER_BYTES = 16 * MIB
-"""Largest response."""
+"""Maximum size of a response."""
 HEADER_BYTES = 1 * KIB
-"""Largest header of a frame."""
+"""Maximum size of a frame's header."""
 JSON_DEPTH = 32
-"""Deepest nesting of JSON in a request."""
+"""Maximum nesting of JSON in a request."""
 INTEGER_BITS = 64
 """Size of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
 """Bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
-"""Bytes of queued requests that are read ahead, so that a cancel behind them is seen."""
+"""Bytes of queued requests that are read ahead, so that a later cancel is seen."""
 UNSENT_BYTES = 1 * MIB
 """Unsent bytes after which a client that does not read is disconnected."""
 NOTICE_BYTES = 256 * KIB
@@ -233,79 +236,79 @@ NOTICE_BYTES = 256 * KIB
 CLIENTS = 64
 """Simultaneous connections of the user, and as many again for all tokens together."""
 CLIENTS_OF_TOKEN = 16
-"""Connections with one token at the same time."""
+"""Maximum simultaneous connections with one token."""
 TOKEN_IDLE_SECONDS = 600.0
-"""Time without a request after which a connection with a token ends; those of the user never do."""
+"""Seconds without a request after which a connection with a token ends; the user's own never end."""
 BACKLOG = 128
 """Connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
-"""Requests of one client that run at the same time."""
+"""Maximum requests of one client that run at the same time."""
 REQUESTS_WAITING = 1000
-"""Queued requests of one client, however small."""
+"""Maximum queued requests of one client, however small."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Connections to the loopback port that have not shown the token yet; one more ends the oldest."""
+"""Maximum connections to the loopback port that have not sent the token yet; one more ends the oldest."""
 AUTH_BYTES = 4 * KIB
-"""Largest first message at the loopback port: `initialize` with the token."""
+"""Maximum size of the first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
-"""Largest address file of the loopback port."""
+"""Maximum size of the loopback port's address file."""
 HALF_FRAME_SECONDS = 10.0
-"""Time for the rest of a frame after its first byte."""
+"""Seconds for the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
-"""Time for a client to read RECEIVE_BYTES."""
+"""Seconds for a client to read RECEIVE_BYTES."""
 HTTP_CLIENTS = 64
-"""Connections of one HTTP server at the same time."""
+"""Maximum simultaneous connections of one HTTP server."""
 HTTP_REFUSED = 256
-"""More connections whose requests are answered with status 503."""
+"""Further connections whose requests are answered with status 503."""
 HTTP_REFUSED_SECONDS = 1.0
-"""Time that such a connection has for its request."""
+"""Seconds that such a connection has for its request."""
 HTTP_HEAD_BYTES = 16 * KIB
-"""Largest head of an HTTP request."""
+"""Maximum size of the head of an HTTP request."""
 HTTP_REQUEST_SECONDS = 10.0
-"""Time for a whole HTTP request, from the start of its connection or the end of the previous answer."""
+"""Seconds for a whole HTTP request, from the start of its connection or the end of the previous answer."""
 DEADLINE_SECONDS = 600.0
-"""Longest deadline of a request."""
+"""Maximum deadline of a request in seconds."""
 CALL_SECONDS = 30.0
-"""Deadline of a request that names none."""
+"""Default deadline of a request in seconds."""
 CLOSE_SECONDS = 1.0
-"""Time at shutdown for a client to read its last messages and for cancelled work to end."""
+"""Seconds at shutdown for a client to read its last messages and for cancelled work to end."""
 RECONNECT_SECONDS = 2.0
-"""Time in which a client tries to reconnect."""
+"""Seconds in which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
-"""Pause before the first attempt to reconnect."""
+"""Seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
-"""Longest error message."""
+"""Maximum length of an error message."""
 NAME_CHARS = 80
-"""Longest name of a client, or of a name repeated in an error."""
+"""Maximum length of a client's name, or of a name repeated in an error."""
 
 # Settings
 CONFIG_BYTES = 256 * KIB
-"""Largest configuration file."""
+"""Maximum size of the configuration file."""
 STATE_BYTES = 1 * MIB
-"""Largest small file of the daemon's own, such as the list of its vaults."""
+"""Maximum size of the daemon's own small files, such as the list of its vaults."""
 REPORT_BYTES = 64 * MIB
-"""Largest report of a measurement that is shown."""
+"""Maximum size of a displayed measurement report."""
 CONFIG_DEPTH = 32
-"""Most parts of a dotted key, and most open brackets, in a configuration file."""
+"""Maximum parts of a dotted key, and maximum open brackets, in a configuration file."""
 WEIGHT = 100.0
-"""Largest weight or factor of a ranking setting."""
+"""Maximum weight or factor of a ranking setting."""
 DATE_PROPERTIES = 20
-"""Properties in `search.recency.properties`."""
+"""Maximum number of properties in `search.recency.properties`."""
 STATUSES = 50
-"""Statuses, folders or tags in `search.currency`."""
+"""Maximum number of statuses, folders or tags in `search.currency`."""
 EXPANSION_TERMS = 10
-"""Largest `search.expansion.terms`."""
+"""Maximum of `search.expansion.terms`."""
 RESCAN_SECONDS = 3600.0
-"""Default time between full scans of a vault."""
+"""Default seconds between full scans of a vault."""
 RESCAN_MINUTES = 7 * 24 * 60
-"""Largest `daemon.rescan_minutes`."""
+"""Maximum of `daemon.rescan_minutes`."""
 
 # Models and the semantic worker
 MODEL_FILES = 1_000
-"""Files in the folder of a model."""
+"""Maximum number of files in a model's folder."""
 MODEL_JSON_BYTES = 64 * MIB
-"""Largest JSON file of a model."""
+"""Maximum size of a model's JSON file."""
 PACKED_BYTES = 256 * MIB
-"""Largest file with a packed model."""
+"""Maximum size of a packed model's file."""
 PACKED_HEAD_BYTES = 8 * MIB
 """Part of such a file that contains its vocabulary."""
 MODEL_WINDOW = 254
@@ -313,60 +316,61 @@ MODEL_WINDOW = 254
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Address space of the worker process."""
 GRAPH_ITEMS = 10
-"""Hubs, bridges, clusters or suggestions that are shown unless more are wanted."""
+"""Default number of hubs, bridges, clusters or suggestions shown."""
 GRAPH_NODES = 1000
-"""Most notes that an overview returns with the links between them."""
+"""Maximum number of notes in an overview, with the links between them."""
 GRAPH_ROUTES = 20
-"""Most routes between two notes."""
+"""Maximum number of routes between two notes."""
 STRUCTURE_SECONDS = 120.0
-"""Longest time that the structure of a vault's links may take."""
+"""Maximum seconds for computing the structure of a vault's links."""
 CHILD_FRAME_BYTES = 256 * MIB
-"""Largest header, and largest payload, of a message to or from a child process."""
+"""Maximum size of the header, and of the payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-"""Pauses before restarts of a crashed worker, the first time at once; the last one repeats."""
+"""Pauses in seconds before restarts of a crashed worker, the first one at once; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Longest pause after the worker was killed from outside, and the shortest that a request cuts off."""
+"""Maximum pause in seconds after the worker was killed from outside, and minimum pause that a request cuts
+short."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
-"""Most texts that a client takes at once to embed."""
+"""Maximum number of texts that a client takes at once to embed."""
 SERVED_TEXTS = 16
-"""Texts in one request to an embedding server, unless the settings say otherwise."""
+"""Default number of texts in one request to an embedding server."""
 SERVED_SECONDS = 30.0
-"""Time limit of a request to an embedding server in the background, unless the settings say otherwise."""
+"""Default time limit in seconds of a background request to an embedding server."""
 SERVED_DIMENSION = 16_384
-"""Longest vector of an embedding server before its first answer."""
+"""Maximum dimension of an embedding server's vectors before its first answer."""
 SERVED_NUMBER_BYTES = 40
-"""Bytes of one number in a server's answer, with its separator."""
+"""Assumed size of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
 """Bytes of a server's answer besides its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
-"""Largest ``model.window``, in tokens."""
+"""Maximum of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
-"""Largest file with the key of a server."""
+"""Maximum size of a file with a server's key."""
 EMBED_SECONDS = 120.0
-"""Deadline for embedding one batch."""
+"""Deadline in seconds for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
 """Deadline for the semantic lane of a search."""
 LOADING_SECONDS = 2.0
 """Maximum time that a search waits for a model that is being loaded, as it is when the daemon has started."""
 SECOND_QUERY_SECONDS = 5.0
-"""The same where the model may have to be loaded first."""
+"""The same deadline if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
-"""Default deadline for reranking."""
+"""Default deadline in seconds for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
-"""Part of the deadline for reranking reserved for returning the answer on a busy machine."""
+"""Seconds of the reranking deadline reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
 """Size of a collection from which Chroma proposes the nearest vectors, if memory allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Memory for the vectors of a collection, a byte per number, that are all scanned for a query. For a larger
+"""Maximum bytes of a collection's vectors, one byte per number, that are scanned for each query. For a larger
 collection, Chroma proposes candidates, or the scan uses full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
-"""Largest share of the model's window for title, aliases and heading path."""
+"""Maximum share of the model's window for title, aliases and heading path."""
 LISTED_ITEMS = 50
 """Aliases and tags considered for an embedding text; it contains the first that fit."""
 PLAIN_CHARS = 20_000
@@ -378,42 +382,43 @@ OPENING_CHARS = 2_000
 CONCEPT_TERMS = 4_000
 """Terms of a vault kept with their vectors: six megabytes of memory, half a minute to embed."""
 CONCEPT_CHARS = 60
-"""Longest term."""
+"""Maximum length of a term."""
 CONCEPT_FILE_BYTES = 64 * MIB
-"""Largest file of terms and vectors."""
+"""Maximum size of the file of terms and vectors."""
 
 # Following a vault
 HINTS = 10_000
 """Pending change hints above which the vault is scanned instead."""
 RETRY_SECONDS = 1.0
-"""Pause before a failed step is repeated."""
+"""Seconds before a failed step is repeated."""
 EMBED_RETRY_SECONDS = 10.0
-"""Pause before embedding is tried again."""
+"""Seconds before embedding is tried again."""
 STALLED_SECONDS = 60.0
-"""Time without progress after which commands stop waiting for the indexing."""
+"""Seconds without progress after which commands stop waiting for the indexing."""
 REFRESH_SECONDS = 5.0
-"""Time that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
+"""Seconds that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
 LEDGER_CLOSE_SECONDS = 5.0
-"""Longest wait for an interrupted statement before its connection is closed."""
+"""Maximum seconds to wait for an interrupted statement before its connection is closed."""
 SQL_VARIABLES = 500
-"""Variables in one SQL statement."""
+"""Maximum number of variables in one SQL statement."""
 LOG_BYTES = 1 * MIB
 """Size at which a log is rotated."""
 
 # Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB
-"""Largest file of queries or judgements."""
+"""Maximum size of a file of queries or judgements."""
 GRADE = 1_000_000
 """Bound of a relevance grade, exclusive."""
 MEASURED_CANDIDATES = 100
-"""Results retrieved per query."""
+"""Number of results retrieved per query."""
 
 # The command line
 TERMINAL_COLUMNS = 80
 """Width of the output if the terminal does not report one."""
 DAEMON_POLL_SECONDS = 0.02
-"""Pause between checks whether the daemon has started or stopped."""
+"""Seconds between checks whether the daemon has started or stopped."""
 PROGRESS_SECONDS = 0.2
-"""Time between progress messages."""
+"""Seconds between progress messages."""
 CATCH_UP_NOTES = 1024
-"""Changed notes in one commit of the keyword index, and pending ones that start a sync with the ledger."""
+"""Maximum changed notes in one commit of the keyword index, and pending notes that trigger a sync with the
+ledger."""

@@ -1,9 +1,9 @@
-"""Untrusted regular expressions, matched within bounds.
+"""Matching of untrusted regular expressions within bounds.
 
-Matching has a time limit, but the module ``regex`` looks at the clock once in 256 steps only. One step may
-read the whole text and compare each character with the whole pattern; and the first search for a run of n
-characters builds a table in n³ steps, during which no other thread runs. Where pattern and text are so long
-that this could take long, another process matches, which is ended when the time is over.
+Matching has a time limit, but the module ``regex`` checks the clock only every 256 steps. One step may read
+the whole text and compare each character with the whole pattern; and the first search for a run of n
+characters builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough
+for this to matter, another process matches and is ended when the time is over.
 """
 
 from __future__ import annotations
@@ -24,29 +24,32 @@ from vaultseek.base.patterns import (
 )
 
 SHORT_CHARS = 200
-"""Longest pattern that this process compiles. A table of that length takes some 5 milliseconds."""
+"""Maximum length of a pattern compiled in this process; the table for that length takes about 5
+milliseconds."""
 STEP_COMPARISONS = 2_000_000
-"""Maximum length of a pattern times the length of a text that this process matches; 256 steps of that size
-take about a second at most, during which other threads run."""
+"""Maximum product of pattern length and text length matched in this process; 256 steps of that size take at
+most about a second, during which other threads run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match in a text: where the whole and each group begin and end, and the numbers of named groups."""
+    """A match in a text: start and end of the whole match and of each group, and the numbers of named
+    groups."""
 
     text: str
     spans: Spans
     names: Mapping[str, int]
 
     def __getitem__(self, group: int | str) -> str | None:
-        """Return the text of a group; None if it took no part. Raises IndexError if it is missing."""
+        """Return the text of a group; None if it did not participate. Raises IndexError if it does
+        not exist."""
         number = self.names.get(group, len(self.spans)) if isinstance(group, str) else group
         start, end = self.spans[number]
         return None if start < 0 else self.text[start:end]
 
 
 class BoundedPattern:
-    """A pattern of which no match takes long, whatever the text is."""
+    """A pattern whose matches never take long, whatever the text."""
 
     def __init__(self, source: str, flags: str) -> None:
         """Compile the pattern. Raises BadPattern."""
@@ -60,13 +63,13 @@ class BoundedPattern:
                 raise PatternTooLarge("it takes too long to compile; make it simpler") from None
 
     def first(self, text: str, seconds: float) -> Match | None:
-        """Return the first match in a text, or None. Raises TimeoutError as ``matches`` does."""
+        """Return the first match in a text, or None. Raises TimeoutError as ``matches``."""
         return next(self.matches(text, seconds, at_most=1), None)
 
     def matches(self, text: str, seconds: float, at_most: int | None = None) -> Iterator[Match]:
-        """Yield the matches in a text, or the first few of them.
+        """Yield the matches in a text, or the first few.
 
-        Raises TimeoutError if that takes more than some ``seconds`` of processor time.
+        Raises TimeoutError if that takes more than ``seconds`` of processor time.
         """
         if self._compiled is None or len(self._source) * len(text) > STEP_COMPARISONS:
             yield from self._matched_elsewhere(text, seconds, at_most)
@@ -76,7 +79,7 @@ class BoundedPattern:
                 yield Match(text, spans, names)
 
     def _matched_elsewhere(self, text: str, seconds: float, at_most: int | None) -> Iterator[Match]:
-        from vaultseek.base import pattern_process  # only here: most patterns and texts are short
+        from vaultseek.base import pattern_process  # imported here, because most patterns and texts are short
 
         matches, names = pattern_process.matches(self._source, self._flags, text, seconds, at_most)
         return (Match(text, spans, names) for spans in matches)
@@ -86,7 +89,7 @@ class BoundedPattern:
 def compiled(pattern: str, flags: str = "") -> BoundedPattern:
     """Return a compiled pattern.
 
-    ``flags`` are letters as between the parentheses of ``(?i)``. Raises BadPattern.
+    ``flags`` are letters as in ``(?i)``. Raises BadPattern.
     """
     return BoundedPattern(pattern, flags)
 

@@ -1,4 +1,4 @@
-"""Values that every part shares: a parsed note and its parts, chunks, problems. No I/O.
+"""Values shared by all parts: a parsed note and its parts, chunks, problems. No I/O.
 
 Lines are 1-based, and ranges of lines include both ends. Ranges of characters are half-open.
 """
@@ -13,14 +13,14 @@ from vaultseek.errors import VaultseekError
 
 JSON = dict[str, Any]
 TokenCount = Callable[[str], int]
-"""Counter of the embedding model's tokens in a text."""
+"""Function that counts the embedding model's tokens in a text."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 EngineKind = Literal["embedded", "postgres"]
 VectorIndexKind = Literal["auto", "exact", "chroma"]
 CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
 STAGES = frozenset({"rerank", "expansion"})
-"""Stages of a search that are not lanes; ``partial`` may name them too."""
+"""Stages of a search that are not kinds of search; ``partial`` may also name them."""
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]
@@ -52,7 +52,7 @@ ReasonCode = Literal[
     "below_minimum",
     "nothing_near",
 ]
-"""Code that stands beside every reason. ``docs/protocol.md`` says what each means."""
+"""The code of every reason; ``docs/protocol.md`` explains each."""
 REASON_CODES: tuple[ReasonCode, ...] = get_args(ReasonCode)
 
 
@@ -70,7 +70,7 @@ class Reason:
         return cls(next((known for known in REASON_CODES if known == code), "unavailable"), str(error))
 
     def as_json(self) -> JSON:
-        """Return the form that answers contain."""
+        """Return the reason in the form of answers."""
         return {"code": self.code, "reason": self.text}
 
 
@@ -78,12 +78,12 @@ NO_REASON: JSON = {"code": None, "reason": None}
 
 
 def reason_json(reason: Reason | None) -> JSON:
-    """Return the form that answers contain; both fields are None where there is no reason."""
+    """Return the reason in the form of answers; without a reason, both fields are None."""
     return dict(NO_REASON) if reason is None else reason.as_json()
 
 
 NOT_EMBEDDED = "not_embedded"
-"""Code of the problem: the model returned no vector for a text of the note."""
+"""Code of the problem that the model returned no vector for a text of the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ class Problem:
 
 
 class Edit(NamedTuple):
-    """Characters ``start`` to ``end`` of a text become ``text``; its edits are sorted and disjoint."""
+    """Replacement of the characters ``start`` to ``end`` of a text by ``text``; edits are sorted and
+    disjoint."""
 
     start: int
     end: int
@@ -108,7 +109,7 @@ class Edit(NamedTuple):
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return ``text`` with the edits made."""
+    """Return ``text`` with the edits applied."""
     parts: list[str] = []
     position = 0
     for start, end, new in edits:
@@ -119,9 +120,9 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as it is written.
+    """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as written.
 
-    ``rendered`` is the text as a reader sees it, None if it is the same.
+    ``rendered`` is the displayed text, None if it is the same.
     """
 
     level: int
@@ -131,7 +132,7 @@ class Heading:
 
     @property
     def shown(self) -> str:
-        """The text as a reader sees it; as it is written if that is nothing."""
+        """The displayed text, or the written one if nothing is displayed."""
         return self.rendered or self.text
 
 
@@ -163,7 +164,7 @@ class Link:
     written: Place | None = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> JSON:
-        """Return the link as answers have it, without its place."""
+        """Return the link in the form of answers, without its place."""
         return {
             "kind": self.kind,
             "target": self.target,
@@ -176,7 +177,7 @@ class Link:
 
 
 class PlacedTag(NamedTuple):
-    """A tag in the text of a note, without its ``#``, and its place, also without it."""
+    """A tag in the text of a note, and its place, both without the ``#``."""
 
     tag: str
     place: Place
@@ -201,9 +202,9 @@ class BlockId:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A list item with a checkbox; any ``mark`` but a space counts as done.
+    """A list item with a checkbox; any ``mark`` except a space counts as done.
 
-    ``text`` is Markdown as it is written, ``rendered`` as a reader sees it, None if it is the same.
+    ``text`` is Markdown as written, ``rendered`` the displayed text, None if it is the same.
     """
 
     mark: str
@@ -213,7 +214,7 @@ class Task:
 
     @property
     def shown(self) -> str:
-        """The text as a reader sees it; as it is written if that is nothing."""
+        """The displayed text, or the written one if nothing is displayed."""
         return self.rendered or self.text
 
 
@@ -241,10 +242,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a file that a link can lead to, such as ``page=3``, and the first line of its text.
+    """A part of a file that links can point to, such as ``page=3``, and the first line of its text.
 
-    It ends where the next one begins. ``name`` is what follows the ``#`` of the link; "" stands for no part.
-    Headings above it of a level up to ``depth`` are headings of this part, too.
+    It ends where the next one begins. ``name`` is the text after the ``#`` of the link; "" means no part.
+    Headings above it with a level up to ``depth`` also apply to this part.
     """
 
     name: str
@@ -257,10 +258,10 @@ class Note:
     """A parsed note, or the text of another file.
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
-    included, without line endings; for a binary file, the lines of its extracted text. ``body_line``
-    is the first line of the body: 1 without frontmatter. ``places`` are in order of lines.
-    ``placed_tags`` are all occurrences of tags in the body. ``edits`` make of each line that has any, by its
-    number, what a reader sees (``content/markdown/rendering.py``).
+    included, without line endings; for a binary file, the lines of its extracted text. ``body_line`` is the
+    first line of the body: 1 without frontmatter. ``places`` are in order of lines. ``placed_tags`` are all
+    occurrences of tags in the body. ``edits`` hold, by line number, the edits that turn a line into displayed
+    text (``content/markdown/rendering.py``).
     """
 
     path: str
@@ -288,10 +289,10 @@ class Note:
 class Chunk:
     """A passage of a note: the unit that is embedded and that a result points to.
 
-    ``text`` is what a reader sees, in lines ``start_line`` to ``end_line``; ``edits`` make the source of it.
-    ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks. ``code``
-    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place`` names
-    the part of the file it comes from, such as ``page=3``.
+    ``text`` is the displayed text of lines ``start_line`` to ``end_line``; ``edits`` turn it back into the
+    source. ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks.
+    ``code`` holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place``
+    names the part of the file it comes from, such as ``page=3``.
     """
 
     id: str
@@ -305,11 +306,11 @@ class Chunk:
 
     @property
     def source(self) -> str:
-        """The text as it is written in the file."""
+        """The text as written in the file."""
         return apply_edits(self.text, self.edits) if self.edits else self.text
 
     def column(self, offset: int) -> int:
-        """Return the column in the file of the character of ``text`` at ``offset``, both from 0."""
+        """Return the column in the file of the character at ``offset`` in ``text``, both from 0."""
         start = self.text.rfind("\n", 0, offset) + 1
         column = offset - start
         for edit in self.edits:
@@ -322,7 +323,7 @@ class Chunk:
         return self._pick(inside=False)
 
     def code_text(self) -> str:
-        """Return the code alone, the pieces joined by newlines."""
+        """Return only the code, the pieces joined by newlines."""
         return self._pick(inside=True)
 
     def _pick(self, *, inside: bool) -> str:

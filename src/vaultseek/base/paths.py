@@ -24,7 +24,7 @@ APP = "vaultseek"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 REPORT = "report.json"
-"""Name of the last measurement of a vault, in its ``evaluation_directory``."""
+"""File name of a vault's last measurement, in its ``evaluation_directory``."""
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_LOCK = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_LINUX = {
@@ -55,7 +55,7 @@ def state_directory() -> Path:
 def socket_file() -> Path:
     """Return the path of the daemon's socket, beside the indexes that the daemon keeps.
 
-    It depends on no variable of a login session: agents' hosts, cron and ``su`` pass on none.
+    It does not depend on variables of a login session, which agents' hosts, cron and ``su`` do not pass on.
     """
     return _path(socket_name())
 
@@ -97,7 +97,7 @@ def model_directory(name: str) -> Path | None:
 
 
 def private_directory(path: Path) -> Path:
-    """Create ``path`` with mode 0700, or give it that mode, and return it.
+    """Create ``path`` with mode 0700, or set that mode, and return it.
 
     Raises Unavailable if that is not permitted, or if the folder belongs to another user.
     """
@@ -120,7 +120,7 @@ def private_directory(path: Path) -> Path:
 
 
 def read_private(file: Path, most_bytes: int) -> bytes | None:
-    """Return the beginning of a file; None if another user may read it or owns it. Raises OSError."""
+    """Return the beginning of a file; None if another user owns it or can read it. Raises OSError."""
     with file.open("rb") as stream:
         status = os.fstat(stream.fileno())
         if status.st_mode & 0o077 or status.st_uid != os.geteuid():
@@ -131,8 +131,8 @@ def read_private(file: Path, most_bytes: int) -> bytes | None:
 def read_secret(variable: str, file: str, setting: str) -> str | None:
     """Return the secret in an environment variable or in a private file; None if neither is named.
 
-    They are the values of the settings ``{setting}_variable`` and ``{setting}_file``. Raises ConfigError, one
-    line, if the secret is not there, or if others can read the file.
+    Their names are the settings ``{setting}_variable`` and ``{setting}_file``. Raises a one-line ConfigError
+    if the secret is missing, or if others can read the file.
     """
     if variable:
         if not (value := os.environ.get(variable, "").strip()):
@@ -162,7 +162,7 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
 
 
 def is_folder(path: str | Path) -> bool:
-    """True if there is a folder that can be reached.
+    """True if there is a reachable folder at this path.
 
     ``Path.is_dir`` raises instead if a mount is broken, or if a folder above is closed.
     """
@@ -170,7 +170,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def no_folder_reason(path: str | Path) -> str:
-    """Return why there is no folder that can be reached at ``path``."""
+    """Return why there is no reachable folder at ``path``."""
     try:
         os.stat(path)
     except PermissionError:
@@ -181,7 +181,7 @@ def no_folder_reason(path: str | Path) -> str:
 
 
 def folder_bytes(path: Path) -> int:
-    """Return the size of all files in a folder and its subfolders; files that vanish meanwhile count 0."""
+    """Return the size of all files in a folder and its subfolders; deleted files count 0."""
     sizes = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -211,7 +211,7 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
 
 
 def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
-    """Return the JSON value in a small file of the daemon's own; excessive nesting counts as damage.
+    """Return the JSON value in one of the daemon's own small files; excessive nesting counts as damage.
 
     Raises:
         OSError: the file cannot be read.
@@ -240,7 +240,7 @@ def remove(path: Path) -> None:
 
 
 def remove_unless_file(file: Path) -> None:
-    """Remove whatever stands at the path of one of our files and is not a file: a folder, a link, a pipe.
+    """Remove whatever is at the path of one of our files if it is not a file: a folder, a link, a pipe.
 
     Raises OSError.
     """
@@ -252,7 +252,7 @@ def remove_unless_file(file: Path) -> None:
 def unsuitable_vault_reason(root: Path) -> str | None:
     """Return why ``root``, an absolute path without links, cannot be a vault; None if it can.
 
-    Folders of the system, of vaultseek, and those above the home directory cannot.
+    System folders, vaultseek's folders, and folders above the home directory cannot.
     """
     if _path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(root):
         return "contains your home directory"
@@ -334,7 +334,7 @@ def _folder(variable: str, fallback: str) -> str:
         return os.path.join(base, APP)
     home = os.environ.get("HOME", "")
     if not base and sys.platform == "linux" and home.startswith("/") and "ANDROID_DATA" not in os.environ:
-        # The same as platformdirs returns, whose import takes longer than a search.
+        # The same result as platformdirs, whose import takes longer than a search.
         return os.path.join(home, _OF_LINUX[variable], APP)
     import platformdirs
 

@@ -1,6 +1,6 @@
 """The processes that match long patterns and long texts, and their caller's side.
 
-They run while there is something to match. One that takes too long is ended, and another one takes its place.
+They run while there is something to match. A process that takes too long is ended and replaced.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ from vaultseek.base.patterns import CACHED, BadPattern, PatternTooLarge, Spans, 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.base.pattern_process")
 NICENESS = 5
 WAIT_SECONDS = 10.0
-"""Maximum wait for a free process, and for its answer; its own limits are of processor time."""
+"""Maximum seconds to wait for a free process, and for its answer; its own limits are processor time."""
 OVERRUN = 2
-"""A process ends when a match takes this many times what it may: ``regex`` looks at the clock rarely."""
+"""Factor over its time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
 
 
 def matches(
@@ -62,7 +62,7 @@ def matches(
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The last one used comes first, so that the others end for being idle.
+    # The last one used comes first, so that the others become idle and end.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())
@@ -70,20 +70,20 @@ def _idle_processes() -> "queue.Queue[_PatternProcess]":
 
 
 class _PatternProcess:
-    """A process that matches one text after the other; used by one thread at a time."""
+    """A process that matches one text after another; used by one thread at a time."""
 
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
 
     def ask(self, job: JSON, data: bytes) -> tuple[JSON, bytes]:
-        """Return the answer to a job. Raises TimeoutError, also if there is no process to be had."""
+        """Return the answer to a job. Raises TimeoutError, even if no process is available."""
         end = time.monotonic() + WAIT_SECONDS
         for _ in range(2):
             with contextlib.suppress(ChildEnded, OSError):
                 process = self._running()
                 process.send(job, data)
                 return process.receive(WAIT_SECONDS)
-            # Otherwise it had just ended for being idle, or was ended by another program.
+            # Otherwise it had just ended for being idle, or another program ended it.
             if self._end() == -signal.SIGPROF or time.monotonic() > end:
                 break
         raise TimeoutError
@@ -101,7 +101,7 @@ class _PatternProcess:
 
 
 def main() -> None:
-    """Serve jobs from standard input until it ends or has been idle for a while."""
+    """Serve jobs from standard input until it closes or has been idle for a while."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(NICENESS, PATTERN_MEMORY_BYTES)
     with contextlib.suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""Untrusted regular expressions, of queries, formulas and vaults, compiled within bounds.
+"""Compilation of untrusted regular expressions, from queries, formulas and vaults, within bounds.
 
 Compiling writes out the minimum of a repeat, so nested counts multiply the size of a pattern.
 """
@@ -14,23 +14,23 @@ from typing import Any
 from vaultseek.base.limits import PATTERN_CHARS
 
 CACHED = 32
-"""Compiled patterns in the cache; the largest take several megabytes each."""
+"""Number of cached compiled patterns; the largest take several megabytes each."""
 
 Spans = Sequence[tuple[int, int]]
-"""Where a match and each of its groups begin and end; -1 for a group that took no part."""
+"""Start and end of a match and of each of its groups; -1 for a group that did not participate."""
 
 
 class BadPattern(ValueError):
-    """A pattern that is not a regular expression, or too large for one; the message says why."""
+    """Raised for a pattern that is not a regular expression or is too large; the message has the reason."""
 
 
 class PatternTooLarge(BadPattern):
-    """A pattern that would take too much memory or time to compile."""
+    """Raised for a pattern that would take too much memory or time to compile."""
 
 
 def regex_of(pattern: str, flags: str) -> Any:
-    """Return a pattern of the module ``regex``, whatever its length is. Raises BadPattern."""
-    import regex  # only here: it takes longer to import than most searches
+    """Return a compiled pattern of the module ``regex``, whatever its length. Raises BadPattern."""
+    import regex  # imported here, because that takes longer than most searches
 
     wanted = 0
     for letter in flags:
@@ -45,7 +45,7 @@ def regex_of(pattern: str, flags: str) -> Any:
 
 def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> Iterator[Spans]:
     """Yield the spans of the matches of a pattern of the module ``regex``. Raises TimeoutError."""
-    # Concurrent: others are served while a text is matched.
+    # Concurrent, so that others are served while a text is matched.
     found = pattern.finditer(text, timeout=seconds, concurrent=True)
     return (match.regs for match in islice(found, at_most))
 
@@ -65,7 +65,7 @@ def check_size(pattern: str) -> None:
 def _size(pattern: str) -> int:
     """Return an upper bound of the characters of a pattern with its counted repeats written out."""
     if _UNUSUAL.search(_ESCAPE.sub("..", _PLAIN_FLAGS.sub("", pattern))):
-        # The groups are unclear: as if each count repeated everything else.
+        # The groups are unclear, so assume that each count repeats everything else.
         return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
     groups = [0]
     last = 0
@@ -86,13 +86,13 @@ def _size(pattern: str) -> int:
 
 
 def _number(digits: str) -> int:
-    """Return a count, capped just above the limit: parsing a long number takes long."""
+    """Return a count, capped just above the limit, because parsing a long number takes long."""
     return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
 """Flags with which a set takes kilobytes, or a count may hide in a comment; and recursion, which takes
-hundreds of megabytes in the time that a match has."""
+hundreds of megabytes within the time of a match."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""
@@ -102,7 +102,7 @@ _UNUSUAL = re.compile(
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Forms, with escapes removed, whose groups and repeated elements are unclear."""
+"""Constructs, with escapes removed, whose groups and repeated elements are unclear."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

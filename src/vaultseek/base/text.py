@@ -1,4 +1,4 @@
-"""Unicode text: folding it for comparison, scripts written without spaces, and text made safe to show."""
+"""Unicode text: folding for comparison, scripts without spaces, and safe display."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
 )
-"""Scripts that put no spaces between words, or glue particles to them, as ranges for a character class.
+"""Unspaced scripts, and scripts with attached particles, as ranges for a character class.
 
 The terms of the keyword index depend on it: a change needs a new analyzer version.
 """
 
 SHOWN_CHARS = 80
-"""Longer names and values are cut in messages."""
+"""Maximum length of names and values shown in messages."""
 TOKEN_BYTES = 3
 """Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 
 _TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
-"""Quotation marks, apostrophes, hyphens and dashes that programs put in place of those that are typed."""
+"""Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed ones."""
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
 _SPELLINGS = str.maketrans("ىةکیۀےٱς", "يهكيهياσ") | {0x640: None}
 """Letters with variant forms, and the tatweel, which only lengthens an Arabic word."""
 _NO_BREAK_SPACES = "\u00a0\u2007\u202f"
-"""Spaces of some keyboards, and of the names that macOS gives to pictures of the screen."""
+"""Spaces of some keyboards, and of the names that macOS gives to screenshots."""
 _MARKS = (
     (0x300, 0x36F), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
@@ -48,37 +48,37 @@ _INVISIBLE = (
     (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E),
     (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
 )  # fmt: skip
-"""Ranges of characters that show nothing, in which text can be hidden from people. Joiners are not among
-them: scripts and emoji need them."""
+"""Ranges of invisible characters, in which text can be hidden from people, without joiners, which scripts and
+emoji need."""
 HIDDEN = (
     f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
 )
-"""Pattern of one character that a reader does not see: an invisible one, or a joiner beside a letter of a
-script that does not join, as Latin."""
+"""Pattern of one character that is not displayed: an invisible one, or a joiner next to a letter of a script
+that does not join, such as Latin."""
 
 
 def is_unspaced(text: str) -> bool:
-    """True if ``text`` has a character of a script without spaces between words."""
+    """True if ``text`` contains a character of an unspaced script."""
     return not text.isascii() and _unspaced_pattern().search(text) is not None
 
 
 def fold_case(text: str) -> str:
     """Return ``text`` case-folded, in NFC, with spaces for no-break spaces.
 
-    The names by which links are stored depend on it: a change needs a new chunker version.
+    The stored names of links depend on it: a change needs a new chunker version.
     """
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    for space in _NO_BREAK_SPACES:  # translate looks at every character, which takes four times as long
+    for space in _NO_BREAK_SPACES:  # translate examines every character, which takes four times as long
         folded = folded.replace(space, " ")
     return folded
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form that is compared: case-folded, with the quotation marks, apostrophes and
-    hyphens of a keyboard, without what a reader does not see, and with runs of white space collapsed."""
+    """Return ``text`` folded for comparison: case-folded, with a keyboard's quotation marks, apostrophes and
+    hyphens, without invisible characters, and with white space collapsed."""
     folded = fold_case(text)
     if not folded.isascii():
         folded = _signs_pattern().sub(lambda sign: _TYPED.get(sign[0], ""), folded)
@@ -86,7 +86,7 @@ def fold(text: str) -> str:
 
 
 def fold_accents(text: str) -> str:
-    """Return lower-case ``text`` without accents and vowel points, its ligatures spelled out.
+    """Return lower-case ``text`` without accents and vowel points, with ligatures spelled out.
 
     The terms of the keyword index depend on it: a change needs a new analyzer version.
     """
@@ -97,12 +97,12 @@ def fold_accents(text: str) -> str:
 
 
 def blank_controls(text: str) -> str:
-    """Replace every control character and lone surrogate by a space; the length stays."""
+    """Replace every control character and lone surrogate with a space; the length stays the same."""
     return text if text.isprintable() else _controls_pattern().sub(" ", text)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return ``text`` as one printable line of at most ``limit`` characters, runs of spaces collapsed."""
+    """Return ``text`` as one printable line of at most ``limit`` characters, with spaces collapsed."""
     part = text[: 2 * limit]
     printable = part if part.isprintable() else "".join(c if c.isprintable() else " " for c in part)
     line = " ".join(printable.split())
@@ -117,7 +117,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_undecodable(path: str) -> str:
-    """Write the bytes of ``path`` that are no UTF-8 as escapes, ``\\xff``."""
+    """Write the bytes of ``path`` that are not UTF-8 as escapes, ``\xff``."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -136,15 +136,14 @@ def acts_on_terminal(character: str) -> bool:
 
 
 def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which UTF-8 cannot encode, by question marks."""
+    """Replace lone surrogates, which UTF-8 cannot encode, with question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def remove_hidden(text: str) -> str:
-    """Return ``text`` without invisible characters: controls, direction marks, signs of no width, tags that
-    spell words.
+    """Return ``text`` without invisible characters: controls, direction marks, zero-width characters, tags.
 
-    Tabs and line feeds stay.
+    Keeps tabs and line feeds.
     """
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
@@ -160,12 +159,12 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def printable(text: str, limit: int = SHOWN_CHARS) -> str:
-    """Cut ``text`` to ``limit`` characters and escape every character that does not print."""
+    """Cut ``text`` to ``limit`` characters and escape all unprintable characters."""
     return _escape_unprintable(_shorten(text, limit))
 
 
 def quote(name: object, limit: int = SHOWN_CHARS) -> str:
-    """Return a name as messages repeat it: quoted, short and printable."""
+    """Return a name for use in a message: quoted, short and printable."""
     return _escape_unprintable(json.dumps(_shorten(str(name), limit), ensure_ascii=False))
 
 

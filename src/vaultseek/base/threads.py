@@ -1,4 +1,4 @@
-"""Queues that requests wait in, for a turn or a thread, with a record of whether their work has started."""
+"""Queues in which requests wait for a turn or a thread, with a record of whether their work has started."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
 
 
 class Turns:
-    """A limit on requests with several steps that run at once: if all ran, none would meet its deadline."""
+    """A limit on concurrent multi-step requests: if all of them ran, none would meet its deadline."""
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and keep it; a request that had one goes on."""
+        """Wait for a turn and keep it; a request that already had one continues."""
         request = waiting.get() or Waiting()
         if request.had_turn:
             yield
@@ -51,13 +51,13 @@ class Turns:
 
 
 class Threads(ThreadPoolExecutor):
-    """A pool that records in ``waiting`` when work is queued and when it starts.
+    """A thread pool that records in ``waiting`` when work is queued and when it starts.
 
     Work runs in the context of the request that queued it.
     """
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
-        """Queue work."""
+        """Queue work in the pool."""
         request, context = waiting.get(), copy_context()
         if request is None or request.had_turn:
             return super().submit(context.run, function, *arguments, **more)

@@ -1,4 +1,4 @@
-"""When something was: a moment, or a day or a time that was written without a zone."""
+"""Dates of notes: a moment, or a day or time written without a zone."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _FIRST, _LAST = (
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The date of a note. ``kind`` says how it is known.
+    """The date of a note. ``kind`` tells what is known of it.
 
-    A moment is the same everywhere, and its day depends on the zone. A day or a local time that was written
-    without a zone is the same day in every zone. ``seconds`` count from the epoch, for what was written
-    without a zone as if it were UTC.
+    A moment is the same everywhere, and its day depends on the zone. A day or a local time written without a
+    zone is the same day in every zone. ``seconds`` count from the epoch; dates without a zone are treated as
+    UTC.
     """
 
     seconds: float
@@ -35,26 +35,26 @@ class When:
 
     @property
     def text(self) -> str:
-        """ISO 8601: the day as it was written, or the local time to the second with its offset from UTC."""
+        """ISO 8601: the day as written, or the local time to the second with its UTC offset."""
         if self.kind == "day":
             return self.local.date().isoformat()
         return self.local.isoformat(timespec="seconds")
 
     @property
     def local(self) -> datetime:
-        """The aware local time in the reader's zone; of a day its beginning."""
+        """The aware local time in the reader's zone; for a day, its beginning."""
         if self.kind == "moment":
             return local_time(self.seconds)
         return _utc_time(self.seconds).replace(tzinfo=zone())
 
     def is_within(self, start: datetime | None, end: datetime | None) -> bool:
-        """True if it is not before ``start`` and before ``end``, which are aware."""
+        """True if the date is from ``start`` on and before ``end``, which are aware."""
         first, last = bounds(start, end, of_moments=self.kind == "moment")
         return first <= self.seconds < last
 
 
 def read_when(text: str) -> When | None:
-    """Return the day or the time that a text in ISO 8601 is; None if it is neither."""
+    """Return the day or time in an ISO 8601 text; None for other texts."""
     try:
         return When(_as_if_utc(datetime.combine(date.fromisoformat(text), datetime.min.time())), "day")
     except ValueError:
@@ -67,7 +67,7 @@ def read_when(text: str) -> When | None:
 
 
 def iso_date(text: str) -> str:
-    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
+    """Return a date without leading zeros, or a link to a day's note, in ISO form; other text unchanged."""
     text = text.strip()
     if link := _LINK_TO_DAY.fullmatch(text):
         text = link[1]
@@ -82,9 +82,9 @@ _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 
 
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
-    """Return a period as the ``seconds`` of dates in it: from the first on, and less than the second.
+    """Return the range of ``seconds`` of the dates in a period: from the first value up to the second.
 
-    What was written without a zone is compared with the local times of both ends, which are aware.
+    Dates without a zone are compared with the local times of both ends, which are aware.
     """
     count = unix_time if of_moments else _local_seconds
     return -math.inf if start is None else count(start), math.inf if end is None else count(end)
@@ -105,17 +105,17 @@ def local_time(seconds: float) -> datetime:
 
 
 def present() -> datetime:
-    """Return the present as an aware local time in the reader's zone."""
+    """Return the current time as an aware local time in the reader's zone."""
     return datetime.now(zone())
 
 
 def iso_time(seconds: float) -> str:
-    """Format a Unix time as ISO 8601, as a local time to the second with its offset from UTC."""
+    """Format a Unix time as ISO 8601, in local time to the second with its UTC offset."""
     return local_time(seconds).isoformat(timespec="seconds")
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return the days of two ISO dates in words; the creation only if it is earlier."""
+    """Return the dates of creation and change in words; the creation only if it is earlier."""
     written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

@@ -1,4 +1,4 @@
-"""The zone in which days are shown and filtered: the client's, else the machine's."""
+"""The time zone in which days are shown and filtered: the client's, or else the machine's."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ client_zone: ContextVar[tzinfo | None] = ContextVar("client_zone", default=None)
 
 
 def zone() -> tzinfo:
-    """Return the zone of the client whose request is being answered, else the machine's as it is now."""
+    """Return the zone of the client whose request is being answered, or else the machine's current zone."""
     return client_zone.get() or machine_zone()
 
 
 def machine_zone() -> tzinfo:
-    """Return the zone of the environment's TZ, else the one in ``/etc/localtime``, else UTC."""
+    """Return the zone in the environment's TZ, or else in ``/etc/localtime``, or else UTC."""
     named = zone_named(os.environ.get("TZ"))
     if named is not None:
         return named
@@ -40,7 +40,7 @@ def machine_zone() -> tzinfo:
 def zone_for_daemon(*, may_be_remote: bool) -> str | None:
     """Return the zone that a client sends to the daemon; None if it is the machine's own.
 
-    It is the one in TZ. A client that may be on another machine also sends the name of that machine's zone.
+    It is the zone in TZ. A client that may be on another machine also sends the name of that machine's zone.
     """
     value = _plain(os.environ.get("TZ"))
     if value is None and may_be_remote:
@@ -50,9 +50,9 @@ def zone_for_daemon(*, may_be_remote: bool) -> str | None:
 
 
 def zone_named(value: str | None) -> tzinfo | None:
-    """Return the zone that a value of TZ means: ``Europe/Berlin``, ``CET-1CEST,M3.5.0,M10.5.0/3``.
+    """Return the zone for a value of TZ: ``Europe/Berlin``, ``CET-1CEST,M3.5.0,M10.5.0/3``.
 
-    None if it means the machine's zone, or no zone that is known here.
+    None if it means the machine's zone or an unknown one.
     """
     plain = _plain(value)
     return None if plain is None else _known(plain)
@@ -89,12 +89,12 @@ _HEADER = b"TZif2" + bytes(15)
 _UTC_ONLY = bytes(6) + b"UTC\0"
 _COUNTS = bytes(16) + (1).to_bytes(4) + (4).to_bytes(4)
 _NO_TRANSITIONS = (_HEADER + _COUNTS + _UTC_ONLY) * 2
-"""A file of a zone up to its last part, the rules: there they are as TZ has them."""
+"""A zone file up to its last part, the rules, which have the same form as in TZ."""
 
 
 @lru_cache(maxsize=4)
 def _zone_in(file: str, *state: int) -> tzinfo:
-    """Return the zone in a file, read again whenever its ``state`` is another."""
+    """Return the zone in a file, read again whenever its ``state`` changes."""
     from zoneinfo import ZoneInfo
 
     try:

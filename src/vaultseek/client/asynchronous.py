@@ -41,11 +41,11 @@ OnDisconnect = Callable[[], object]
 
 
 class AsyncClient(AsyncMethods):
-    """A connection to the daemon, made when it is entered or first used; for one event loop.
+    """A connection to the daemon, opened on entry or first use; for one event loop.
 
-    A call that is cancelled is cancelled in the daemon too. Notifications go to ``on_notification`` as they
-    come. With ``agent``, answers have nothing that is hidden from agents. Calls after a restart of the daemon
-    connect again; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of the
+    A cancelled call is also cancelled in the daemon. Notifications go to ``on_notification`` as they arrive.
+    With ``agent``, answers exclude everything hidden from agents. Calls after a restart of the daemon
+    reconnect; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of the
     protocol, unless ``validate`` is false.
     """
 
@@ -67,7 +67,7 @@ class AsyncClient(AsyncMethods):
         self._agent = agent
         self._validate = validate
         if validate:
-            # Only here: it takes longer to import than all the rest, and a screen waits for it otherwise.
+            # imported here, because it takes longest and a screen would wait for it
             import vaultseek.protocol.messages.check  # noqa: F401
         self._on_notification = on_notification
         self._on_disconnect = on_disconnect
@@ -84,7 +84,7 @@ class AsyncClient(AsyncMethods):
         await self.close()
 
     async def close(self) -> None:
-        """Disconnect. Requests that still run in the daemon are cancelled there, calls that wait fail."""
+        """Disconnect. Requests still running in the daemon are cancelled there; waiting calls fail."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
@@ -108,7 +108,7 @@ class AsyncClient(AsyncMethods):
         return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:
-        """Send the daemon a message that needs no answer."""
+        """Send the daemon a message without expecting an answer."""
         try:
             await (await self._connected()).send(notification(method, params))
         except ConnectionError:
@@ -181,13 +181,14 @@ class _Connection:
             self._socket.close()
 
     async def initialize(self, name: str, *, agent: bool) -> JSON:
-        """Return the daemon's answer to ``initialize``. Raises Unavailable if it is not our daemon's."""
+        """Return the daemon's answer to ``initialize``. Raises Unavailable if it does not come from our
+        daemon."""
         server: JSON = await self._exchange(*self._conversation.initialize(name, agent=agent))
         self._conversation.verify(server)
         return server
 
     async def call(self, method: str, params: JSON) -> Any:
-        """Return the answer. Raises ConnectionError if the connection breaks before it comes."""
+        """Return the answer. Raises ConnectionError if the connection breaks first."""
         return await self._exchange(*self._conversation.request(method, params))
 
     async def send(self, frame: bytes) -> None:
@@ -211,8 +212,8 @@ class _Connection:
                 answer.exception()
 
     async def _write(self) -> None:
-        # The reason for which the daemon closed the connection may still wait to be read; the reading task
-        # sees the end.
+        # The daemon's reason for closing the connection may still be waiting to be read; the reading task
+        # will see the end.
         with contextlib.suppress(OSError):
             await self._outbox.run()
         self._outbox.abandon()
@@ -252,7 +253,7 @@ class _Connection:
 
 
 class OnDemand:
-    """A client whose calls start the daemon, unless it runs; ``start`` may raise VaultseekError."""
+    """A client whose calls start the daemon if necessary; ``start`` may raise VaultseekError."""
 
     def __init__(self, client: AsyncClient, start: Callable[[], Awaitable[object]]) -> None:
         self._client = client
@@ -272,7 +273,7 @@ class OnDemand:
 
 
 def on_demand(start: Callable[[], object], name: str, *, agent: bool = False) -> OnDemand:
-    """Return a client of that name in the daemon's log; ``start`` is called in a thread.
+    """Return a client with that name in the daemon's log; ``start`` is called in a thread.
 
     With ``agent``, its answers are for an agent.
     """

@@ -1,4 +1,4 @@
-"""The blocking connection to the daemon. Importing it is cheap: it needs little of the standard library."""
+"""The blocking connection to the daemon. Cheap to import: it uses little of the standard library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     OnNotification = Callable[[str, JSON], object]
 
 NOTIFICATIONS_KEPT = 1000
-"""Notifications that a client keeps until they are read."""
+"""Maximum number of notifications that a client keeps until they are read."""
 
 
 class Caller:
@@ -55,7 +55,7 @@ class Caller:
         connect_seconds: float | None = None,
         agent: bool = False,
     ) -> None:
-        """Connect; with ``agent``, answers are for an agent, and have nothing that is hidden from agents."""
+        """Connect; with ``agent``, answers exclude everything hidden from agents."""
         self.server: JSON = {}
         self._validate = validate
         self._path = socket_path or paths.socket_name()
@@ -74,7 +74,7 @@ class Caller:
         self.close()
 
     def close(self) -> None:
-        """Disconnect. Requests that still run in the daemon are cancelled there."""
+        """Disconnect. Requests still running in the daemon are cancelled there."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -90,13 +90,13 @@ class Caller:
     ) -> Any:
         """Return the daemon's answer to ``method``.
 
-        ``timeout`` in seconds replaces the client's own; None waits as long as it takes. Notifications that
-        arrive meanwhile go to ``on_notification``, else they are kept for ``notifications``. ``meanwhile`` is
-        called when the request is sent, and again should it be sent again.
+        ``timeout`` in seconds replaces the client's own; None waits indefinitely. Notifications that arrive
+        in the meantime go to ``on_notification``, or are kept for ``notifications``. ``meanwhile`` is called
+        after the request is sent, and again if it is sent again.
 
-        Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it went away,
-        and Cancelled if it did not answer in time. When validating, UsageError for a request and
-        ProtocolError for an answer that is not as documented.
+        Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it
+        disconnected, and Cancelled if it did not answer in time. When validating, UsageError for a request
+        and ProtocolError for an answer that is not as documented.
         """
         deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
         params = params or {}
@@ -110,7 +110,7 @@ class Caller:
         return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:
-        """Send the daemon a message that needs no answer."""
+        """Send the daemon a message without expecting an answer."""
         deadline = _deadline(self._timeout)
         frame = notification(method, params)
         for _ in range(2):
@@ -128,7 +128,7 @@ class Caller:
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
         """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
 
-        Raises Unavailable when the daemon goes away; subscribe again then.
+        Raises Unavailable when the daemon disconnects; subscribe again then.
         """
         while True:
             while self._notifications:
@@ -233,8 +233,8 @@ class Caller:
 class _Connection:
     """A connected socket and the conversation over it.
 
-    Every call ends at its deadline (monotonic) with TimeoutError. ConnectionError says that the daemon closed
-    the connection.
+    Every call ends at its deadline (monotonic) with TimeoutError. ConnectionError means that the daemon
+    closed the connection.
     """
 
     __slots__ = ("_socket", "conversation")
@@ -259,7 +259,7 @@ class _Connection:
             self.conversation.broken = True
             raise TimeoutError from None
         except ConnectionError:
-            # The reason for which the daemon closed the connection may still wait to be read.
+            # The daemon's reason for closing the connection may still be waiting to be read.
             self.conversation.broken = True
 
     def next_event(self, deadline: float | None) -> Answer | Notification:

@@ -1,6 +1,6 @@
-"""One conversation with the daemon, without I/O: ids, frames, answers, notifications, and when to try again.
+"""One conversation with the daemon, without I/O: ids, frames, answers, notifications, retries.
 
-``blocking`` and ``asynchronous`` move the bytes; everything else that they have in common stands here.
+``blocking`` and ``asynchronous`` move the bytes; everything else that they share is here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vaultseek.protocol.wire.loopback import Secrets
 
 DEFAULT_TIMEOUT: Final = -1.0
-"""Stands for the timeout of the client."""
+"""Marker for the client's own timeout."""
 NEVER_REPEATED = ("shutdown",)
 """Methods that are not sent again after a reconnect: a second ``shutdown`` would end the new daemon."""
 
@@ -41,14 +41,14 @@ class Answer:
         self.error = error
 
     def value(self) -> Any:
-        """Return the result. Raises the error, if it is one."""
+        """Return the result. Raises the error if there is one."""
         if self.error is not None:
             raise self.error
         return self.result
 
 
 class Notification:
-    """A message from the daemon that answers no request."""
+    """A message from the daemon that does not answer a request."""
 
     __slots__ = ("method", "params")
 
@@ -58,7 +58,7 @@ class Notification:
 
 
 class Conversation:
-    """The protocol's side of one connection: frames to send come out, received bytes go in.
+    """The protocol state of one connection: it returns frames to send and takes received bytes.
 
     ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
     owner of the socket, when the connection can no longer be used.
@@ -88,7 +88,7 @@ class Conversation:
             self._secrets.check(server)
 
     def request(self, method: str, params: JSON) -> tuple[int, bytes]:
-        """Return the id and the frame of a request; its answer is awaited from now on."""
+        """Return the id and frame of a request, whose answer is expected from now on."""
         id = next(self._ids)
         frame = encode(protocol.request(id, method, params))
         self._pending.add(id)
@@ -137,13 +137,13 @@ def notification(method: str, params: JSON | None) -> bytes:
 
 
 def attempts(method: str, *, connected_before: bool) -> int:
-    """Return how often a request may be sent: twice if the first connection may be a previous daemon's, which
-    is only so if it is older than the request."""
+    """Return how often a request may be sent: twice if the connection may belong to a previous daemon, which
+    is only possible if it is older than the request."""
     return 2 if connected_before and method not in NEVER_REPEATED else 1
 
 
 def pauses(deadline: float) -> Iterator[float]:
-    """Yield the seconds to wait between attempts to connect, until the monotonic time ``deadline``."""
+    """Yield the seconds to wait between connection attempts, until the monotonic time ``deadline``."""
     pause = RECONNECT_FIRST_SECONDS
     while time.monotonic() + pause < deadline:
         yield pause
@@ -166,7 +166,7 @@ def unanswered(path: Path | str) -> Unavailable:
 
 
 def _message(body: bytes) -> JSON:
-    # Looser than what the daemon accepts, because an answer repeats what stands in notes.
+    # Looser than what the daemon accepts, because answers repeat text from notes.
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):

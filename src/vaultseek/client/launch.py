@@ -1,4 +1,4 @@
-"""Start the daemon in the background; any number of starts at once give one daemon."""
+"""Starting the daemon in the background; concurrent starts give one daemon."""
 
 import fcntl
 import os
@@ -25,9 +25,9 @@ _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
-    """Run ``command`` detached and return when a daemon answers, this one or one that was faster.
+    """Run ``command`` detached and return when a daemon answers, whether this one or a faster one.
 
-    What the daemon prints goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
+    The daemon's output goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
     Unavailable with the last line the daemon printed if it ended, Unavailable if it does not answer in time.
     """
     path = paths.socket_file()
@@ -39,7 +39,7 @@ def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
 
 @contextmanager
 def _turn(path: Path, until: float) -> Iterator[None]:
-    # The daemon's own lock lets only one run; this saves starting twenty of them.
+    # The daemon's own lock ensures that only one runs; this avoids starting twenty of them.
     try:
         make_folders(path.parent)
         lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
@@ -70,7 +70,7 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
             stdout=output,
             stderr=output,
             start_new_session=True,
-            # Each client sends its own zone; one that has none must not get that of whoever was first.
+            # Each client sends its own zone; one without must not get the zone of the first client.
             env={name: value for name, value in os.environ.items() if name != "TZ"},
         )
     except OSError as error:
@@ -99,7 +99,7 @@ def _explain(ended: int, log: Path, offset: int, path: Path, until: float) -> No
     message = _last_line(log, offset) or f"the daemon exited with status {ended}; see its log {log}"
     if ended == ConfigError.exit_code:
         raise ConfigError(message)
-    # It may have lost the race to another one, which holds the lock and is about to bind.
+    # It may have lost the race to another daemon, which holds the lock and is about to bind.
     lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
     while ended == Unavailable.exit_code and time.monotonic() < lost:
         if answers(path, until):

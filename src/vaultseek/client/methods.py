@@ -60,23 +60,23 @@ TABLE = {
     "shutdown": ("shutdown",),
     "schema": ("$/schema",),
 }
-"""By name of each method its name in the protocol, and the parameters that are given by position."""
+"""For each Python method, its name in the protocol and its positional parameters."""
 RENAMED = {"note": "path", "text": "prefix"}
-"""Names in Python of parameters by position that have another one in the protocol."""
+"""Python names of positional parameters that have another name in the protocol."""
 
 
 class Methods:
     """The methods of the protocol, for a client that can ``call``.
 
-    ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder that the request comes
-    from; without either, the only configured vault is meant. What is not ready after ``deadline_ms``
-    milliseconds is left out, and ``partial`` names it. ``supersedes`` is the id of an earlier request of this
-    client to cancel. ``timeout`` in seconds replaces the client's own; None waits as long as it takes.
+    ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder from which the request
+    comes; without either, the only configured vault is used. Parts not ready after ``deadline_ms``
+    milliseconds are left out and listed in ``partial``. ``supersedes`` is the id of an earlier request of
+    this client to cancel. ``timeout`` in seconds replaces the client's own; None waits indefinitely.
 
     Every method raises the error of ``vaultseek.errors`` that the daemon answers with: UsageError for wrong
-    parameters, VaultMissing for a vault that is not there, Cancelled if there is no answer in time,
-    Unavailable if the daemon went away. Lines are 1-based and inclusive everywhere. The answer to
-    ``schema`` describes every parameter.
+    parameters, VaultMissing for a missing vault, Cancelled if there is no answer in time, Unavailable if the
+    daemon disconnected. Lines are 1-based and inclusive everywhere. The answer to ``schema`` describes every
+    parameter.
     """
 
 
@@ -88,7 +88,7 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
             known = ", ".join(names) or "none"
             raise TypeError(f"{method!r} takes these parameters by position: {known}; name the others")
         given = dict(**dict(zip(names, values, strict=False)), **options)  # no name twice
-        # None and False stand for what is not given.
+        # None and False mean that a parameter is not given.
         params = {
             names.get(name, name): it for name, it in given.items() if it is not None and it is not False
         }

@@ -1,1 +1,1 @@
-"""Engines on other machines, each behind the port."""
+"""Engines on other machines, behind a common port."""

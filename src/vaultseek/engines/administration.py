@@ -1,4 +1,4 @@
-"""Administration of an engine from outside an open vault: checks, and the list and deletion of shards."""
+"""Administration of an engine without an open vault: checks, and listing and deletion of shards."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -13,7 +13,7 @@ from vaultseek.settings.engine import EngineOptions
 
 
 def check_reachable(options: EngineOptions, index: Path) -> None:
-    """Raise Unavailable if the engine that has the notes of the index in a folder does not answer."""
+    """Raise Unavailable if the engine with the notes of the index in a folder does not answer."""
     if shard := shard_of(index):
         try:
             delete_shard(options, shard, lambda is_there: None, drop=False)
@@ -23,7 +23,7 @@ def check_reachable(options: EngineOptions, index: Path) -> None:
 
 
 def drop_shard(options: EngineOptions, index: Path) -> None:
-    """Delete from the engine what the index in a folder has there, unless another indexer has taken it over.
+    """Delete the engine's data of the index in a folder, unless another indexer has taken it over.
 
     Raises Unavailable.
     """
@@ -36,12 +36,12 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
 
 
 def shard_of(index: Path) -> str:
-    """Return the name of the shard that the index in a folder is in an engine; "" if it is in none."""
+    """Return the shard name of the index in a folder; "" if it is in no engine."""
     return ShardFile(index / ENGINE_FOLDER).name
 
 
 def names_of_shards(options: EngineOptions) -> dict[str, str]:
-    """Return the names of the vaults by the shards of an engine, "" where an indexer has given none.
+    """Return vault names by shard of an engine; "" if the indexer has given none.
 
     Raises Unavailable.
     """
@@ -50,7 +50,7 @@ def names_of_shards(options: EngineOptions) -> dict[str, str]:
 
 
 def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
-    """Delete a shard, if ``drop``, after ``check`` was told whether it is there. Raises what that does."""
+    """Delete a shard if ``drop``, after calling ``check`` with whether it exists. Raises as ``check``."""
     with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:
@@ -58,10 +58,10 @@ def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], Non
 
 
 def probe_engine(options: EngineOptions) -> str:
-    """Return the version of an engine that can be used; nothing that stays is created.
+    """Return the version of a usable engine, without leaving anything behind.
 
-    Raises ConfigError or Unavailable, one line each: an address where nobody answers, a server that is too
-    old, refuses the token or cannot keep what it is to be given.
+    Raises a one-line ConfigError or Unavailable if the address does not answer, or the server is too old,
+    refuses the token or cannot store the data.
     """
     with closing(backend_of(options)) as backend:
         return backend.check()

@@ -1,4 +1,4 @@
-"""A vault in PostgreSQL, as its indexer has it open and as a searcher does."""
+"""A vault in PostgreSQL, as used by its indexer and by a searcher."""
 
 import asyncio
 import logging
@@ -29,23 +29,23 @@ from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger import Ledger
 
 SLOW_SECONDS = 2.0
-"""Time that a sync may take before answers report it."""
+"""Seconds of a sync after which answers report it."""
 END_SECONDS = 0.5
-"""Timeout for the batch in progress when a vault is closed; it is written again later."""
+"""Seconds to finish the current batch when a vault is closed; it is written again later."""
 SYNC_POLL_SECONDS = 0.02
-"""Interval at which ``wait_until_synced`` checks."""
+"""Seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Beginning of the rules of analysis that give all notes the language after it."""
+"""Beginning of analysis rules that give all notes the language after it."""
 log = logging.getLogger(__name__)
 
 
 class PostgresEngine(Engine):
-    """A vault in PostgreSQL: what its indexer and a searcher have in common."""
+    """A vault in PostgreSQL: the common part of indexer and searcher."""
 
     is_remote = True
     writer: ShardWriter | None = None
-    """The right to write; without it another daemon keeps the shard."""
+    """The right to write; without it, another daemon maintains the shard."""
 
     def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
         super().__init__(language)
@@ -55,11 +55,11 @@ class PostgresEngine(Engine):
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the server did not answer when it was asked last; None if it did. Asks nothing."""
+        """The reason why the server did not answer the last request, or None. Makes no request."""
         return self.backend.server.outage
 
     def vector_store(self, worker: SemanticWorker) -> ShardVectors:
-        """Return what keeps the vectors that a worker computes."""
+        """Return the store of a worker's vectors."""
         return ShardVectors(worker, self.backend.server, self._ledger, self.writer)
 
     def close(self) -> None:
@@ -70,8 +70,8 @@ class PostgresEngine(Engine):
 class IndexedShard(PostgresEngine):
     """A shard that this daemon writes, from its ledger.
 
-    A server that does not answer stays behind and catches up by revision when it does. ``sync`` returns when
-    that is done; after ``start_background_writer`` at once.
+    A server that does not answer falls behind and later catches up by revision. ``sync`` returns when that is
+    done, or at once after ``start_background_writer``.
     """
 
     keeps_rows = True
@@ -84,13 +84,13 @@ class IndexedShard(PostgresEngine):
         super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
         self.writer = ShardWriter(self.backend, folder, name)
         self._last: str | None = None
-        """The position of the notes on the server, as far as is known; None without any."""
+        """The position of the notes on the server, if known; otherwise None."""
         self._lexicon = Lexicon()
         self._failure: Unavailable | None = None
         self._pending_error: Exception | None = None
         """The last error of the thread other than the server's, such as a full disk; raised once."""
         self._began: float | None = None
-        """When the sync that is running was begun."""
+        """When the running sync began."""
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_rebuild_wanted = False
@@ -100,7 +100,7 @@ class IndexedShard(PostgresEngine):
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the server is behind, None if it is not, or was not asked; also one that is slow."""
+        """The reason why the server is behind, or None if it is not or is unknown; includes slow syncs."""
         began = self._began
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
@@ -115,12 +115,12 @@ class IndexedShard(PostgresEngine):
 
     @property
     def is_synced(self) -> bool:
-        """True if nothing is on its way to the server, or ``problem`` says why it is not there."""
+        """True if nothing is being sent to the server, or ``problem`` explains why it is missing."""
         is_idle = not self._wanted.is_set() and self._began is None
         return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
+        """Wait until it is synced, or a little longer. Raises local errors such as a full disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)
@@ -129,9 +129,9 @@ class IndexedShard(PostgresEngine):
             raise error
 
     def start_background_writer(self) -> None:
-        """Write in a thread of its own from now on, so that the ledger's writer waits for no server.
+        """Write in a separate thread from now on, so that the ledger's writer does not wait for a server.
 
-        It does not keep the process from ending.
+        The thread does not keep the process alive.
         """
         if self._thread is None:
             name = f"engine-{self.backend.options.shard}"
@@ -146,7 +146,7 @@ class IndexedShard(PostgresEngine):
             self._sync()
 
     def rebuild(self, ledger: Ledger) -> None:
-        """Discard what the server has of the notes and fill it from the ledger."""
+        """Discard the server's notes and refill it from the ledger."""
         self.rebuilding = self._is_rebuild_wanted = True
         self.sync(ledger)
 
@@ -155,7 +155,7 @@ class IndexedShard(PostgresEngine):
         self.writer.publish(beat)
 
     def close(self) -> None:
-        """Release the shard and close the connections; a server that does not answer is not waited for."""
+        """Release the shard and close the connections, without waiting for a server that does not answer."""
         self.stopped.set()
         self._wanted.set()
         if self._thread is not None:
@@ -165,12 +165,12 @@ class IndexedShard(PostgresEngine):
         super().close()
 
     def _sync_when_wanted(self) -> None:
-        """Sync each time that it is wanted."""
+        """Sync whenever requested."""
         while self._wanted.wait() and not self.stopped.is_set():
             self._sync()
 
     def _sync(self) -> None:
-        """Write what the server lacks. In a thread, errors other than the server's are kept."""
+        """Write the changes that the server lacks. In a thread, errors other than the server's are kept."""
         self._began = time.monotonic()
         self._wanted.clear()
         try:
@@ -190,7 +190,7 @@ class IndexedShard(PostgresEngine):
     def _keep_error(self, error: Exception) -> None:
         what = paths.shortage(error) or type(error).__name__
         is_known = self._pending_error is not None
-        self._pending_error = error  # who waits takes it as soon as there is a failure
+        self._pending_error = error  # a waiting caller gets it as soon as there is a failure
         self._failure = Unavailable(f"writing failed ({what}); trying again", "behind")
         if not is_known:
             log.error("writing to the engine failed; trying again", exc_info=error)
@@ -234,7 +234,7 @@ class IndexedShard(PostgresEngine):
 
 
 class SearchedShard(PostgresEngine):
-    """A shard that another daemon writes: its tables are the ledger, and each look shows what is new."""
+    """A shard written by another daemon; its tables are the ledger, and each refresh shows new data."""
 
     _ledger: ShardLedger
 
@@ -242,30 +242,31 @@ class SearchedShard(PostgresEngine):
         super().__init__(ledger.backend, ledger, language)
         self._beat: Heartbeat | None = None
         self._difference = ""
-        """Difference between the indexer and this searcher, by which they give other answers."""
+        """Difference between the indexer and this searcher that leads to different answers."""
 
     def of_space(self, space: str) -> "SearchedShard":
-        """Return this, of which the space of vectors has a name."""
+        """Return this engine, with the name of the vector space in use."""
         self._ledger.vector_tables = (table_name(space, CHUNKS), table_name(space, NOTES))
         return self
 
     def sync(self, ledger: Ledger) -> None:
-        """Choose the language of the notes; the rest is what the indexer does."""
+        """Choose the language of the notes; the indexer does the rest."""
         self._choose_language(ledger)
 
     def rebuild(self, ledger: Ledger) -> None:
-        """Do nothing: a searcher writes nothing."""
+        """Do nothing, because a searcher writes nothing."""
 
     def pending_count(self, ledger: Ledger) -> int:
-        """Return 0: the ledger is where the notes are."""
+        """Return 0, because the ledger is the engine itself."""
         return 0
 
     def synced_revision(self, ledger: Ledger) -> int:
-        """Return the revision of the ledger, which is where the notes are."""
+        """Return the revision of the ledger, which is the engine itself."""
         return ledger.revision
 
     def step(self) -> bool:
-        """Refresh the ledger; true if it has changed. Raises Unavailable if the shard is gone or away."""
+        """Refresh the ledger; return True if it has changed. Raises Unavailable if the shard is gone or
+        unreachable."""
         state = self.backend.state()
         position = state.get("position")
         if not position:
@@ -286,7 +287,7 @@ class SearchedShard(PostgresEngine):
         return changed
 
     def reason(self) -> Reason | None:
-        """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
+        """Return why the shard may be behind its indexer's folder, as reported by the indexer; or None."""
         if self._beat is not None and (reason := self._beat.behind()):
             return reason
         return Reason("behind", self._difference) if self._difference else None
@@ -309,16 +310,16 @@ def open_ledger(options: EngineOptions) -> ShardLedger:
 def open_engine(
     options: EngineOptions, name: str, folder: Path, ledger: Ledger, language: str | None
 ) -> PostgresEngine:
-    """Return the engine of a vault; ``folder`` has what an indexer keeps beside it."""
+    """Return the engine of a vault; ``folder`` has the files that an indexer keeps for it."""
     if isinstance(ledger, ShardLedger):
         return SearchedShard(ledger, language)
     return IndexedShard(options, name, folder, ledger, language)
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:
-    """Return the engine of the settings, which connects when it is asked first.
+    """Return the engine of the settings, which connects on first use.
 
-    Raises ConfigError, one line, for settings that cannot work.
+    Raises a one-line ConfigError for unusable settings.
     """
     require_extra(options.kind, options.title)
     options.check()

@@ -1,7 +1,7 @@
-"""The heartbeat of an indexer: a sign that it is running, and how far its shard is behind the folder.
+"""The heartbeat of an indexer: a sign that it is running, and the lag of its shard behind the folder.
 
-It is kept beside the shard in the engine, for searchers, which see no folder. Its age is by the clock of the
-engine, so the clocks of the machines do not matter.
+It is stored with the shard in the engine, for searchers, which have no folder. Its age is measured by the
+engine's clock, so the machines' clocks do not matter.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from vaultseek.base.model import REASON_CODES, Reason
 from vaultseek.base.when import local_time
 
 BEAT_SECONDS = 5.0
-"""Time between two heartbeats."""
+"""Seconds between two heartbeats."""
 SILENCE_SECONDS = 60.0
-"""Age of the last heartbeat from which an indexer counts as silent."""
+"""Age in seconds of the last heartbeat at which an indexer counts as silent."""
 STOPPED = "stopped"
-"""The state of an indexer that has ended as it should."""
+"""The state of an indexer that has ended normally."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
     """The state of an indexer when it wrote this, ``age`` seconds ago.
 
-    ``lag`` is how many seconds before that the shard last had all that is in the folder; None if it never
-    had.
+    ``lag`` is how many seconds before that the shard was last complete; None if it never was.
     """
 
     host: str
@@ -38,13 +37,13 @@ class Heartbeat:
     age: float = 0.0
 
     def as_text(self) -> str:
-        """Return it as JSON, without its age."""
+        """Return the heartbeat as JSON, without its age."""
         reason = None if self.reason is None else [self.reason.code, self.reason.text]
         return json.dumps([self.host, self.state, self.lag, reason])
 
     @classmethod
     def of_state(cls, state: Mapping[str, str]) -> Heartbeat | None:
-        """Return that in the state of a shard; None if it has none, or such as that of a later version."""
+        """Return the heartbeat in the state of a shard; None if it is missing or from a later version."""
         try:
             host, work, lag, reason = json.loads(state["heartbeat"])[:4]
             if reason is not None:
@@ -57,7 +56,7 @@ class Heartbeat:
 
     @property
     def is_silent(self) -> bool:
-        """True if it is so old that nobody seems to be at work."""
+        """True if it is so old that the indexer seems to be gone."""
         return self.age > seconds_of("indexer.silence", SILENCE_SECONDS)
 
     @property

@@ -1,7 +1,7 @@
-"""The port to an engine: what an open vault asks of it.
+"""The port to an engine: the interface that an open vault uses.
 
-An engine has notes under their ids in the ledger, and passages under the numbers of their chunks. It follows
-the ledger, and its notes are ranked with the same formulas whatever keeps them.
+An engine stores notes by ledger id, and passages by chunk number. It follows the ledger, and the ranking
+formulas are the same for all engines.
 """
 
 from __future__ import annotations
@@ -27,39 +27,40 @@ if TYPE_CHECKING:
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
 
 ENGINE_FOLDER = "engine"
-"""Folder of what is kept beside an engine in that of the index."""
+"""Folder, within the index folder, of the files kept for an engine."""
 
 
 class Engine:
-    """A way to find the notes of one open vault, by words and by vectors, at a revision of its ledger.
+    """Finds the notes of one open vault, by words and by vectors, at a revision of its ledger.
 
-    Without a configured ``language`` each note is analysed in its own, and one that shows none in that of
-    most notes, as the ledger counts them. When another one becomes that of most, these are analysed again.
+    Without a configured ``language``, each note is analysed in its own language, or in the most common one in
+    the ledger if its own is unclear. When the most common language changes, the latter notes are analysed
+    again.
     """
 
     index: KeywordLane
-    """The notes by their words."""
+    """Keyword search over the notes."""
     directory: Path | None = None
     """The folder for segments that readers write; None if there are none."""
     keeps_rows = False
-    """True if links and times of notes are kept, too, so that their changes count."""
+    """True if links and times of notes are also stored, so that their changes count."""
     is_remote = False
-    """True if it may not answer, and keeps the vectors, too."""
+    """True if it may not answer, and also stores the vectors."""
 
     def __init__(self, language: str | None) -> None:
         self.rebuilding = False
-        """True while there is less here than in the ledger, because it is filled anew."""
+        """True while it has less than the ledger, because it is being refilled."""
         self.stopped = threading.Event()
-        """Set when the vault is being closed: it is synced after the next start."""
+        """Set when the vault is being closed; it is synced after the next start."""
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine to the ledger's revision; one in which that takes long may do so later."""
+        """Bring the engine to the ledger's revision; if that takes long, it may happen later."""
         raise NotImplementedError
 
     def rebuild(self, ledger: Ledger) -> None:
-        """Discard what the engine has of the notes and fill it from the ledger."""
+        """Discard the engine's notes and refill it from the ledger."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -68,32 +69,32 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why it did not answer when it was asked last; None if it did. Asks nothing."""
+        """The reason why it did not answer the last request, or None. Makes no request."""
         return None
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why it is behind the ledger, None if it is not, or was not asked."""
+        """The reason why it is behind the ledger, or None if it is not or is unknown."""
         return None
 
     @property
     def is_indexing(self) -> bool:
-        """True while it makes an index of vectors, which may take long and counts nothing."""
+        """True while it builds an index of vectors, which may take long and changes no counts."""
         return False
 
     @property
     def is_synced(self) -> bool:
-        """True if the notes of the ledger are in the engine, or it is known why not."""
+        """True if the ledger's notes are in the engine, or the reason why not is known."""
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Return when it is synced, or after ``seconds``. Raises what kept notes here, as a full disk."""
+        """Wait until it is synced, or for ``seconds``. Raises local errors such as a full disk."""
 
     def start_background_writer(self) -> None:
-        """Write notes in a thread of its own from now on."""
+        """Write notes in a separate thread from now on."""
 
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
-        """Return what keeps the vectors that a worker computes: by default the worker itself."""
+        """Return the store of a worker's vectors: by default the worker itself."""
         return worker
 
     def publish(self, beat: Heartbeat) -> None:
@@ -102,16 +103,16 @@ class Engine:
     # -- segments of an index on this disk -------------------------------------------------------------
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed."""
+        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed."""
         segment.path.unlink(missing_ok=True)
         return False
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
         return 0
 
     def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
-        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        """Merge segments once; ``merge`` does it in another process. Return False if no merge is due."""
         return False
 
     # -- following -------------------------------------------------------------------------------------
@@ -121,13 +122,13 @@ class Engine:
         return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
 
     def synced_revision(self, ledger: Ledger) -> int:
-        """Return the revision of the ledger that the engine has; 0 of one that is to be filled anew."""
+        """Return the ledger revision of the engine; 0 if it must be refilled."""
         return max(0, self._revision(ledger))
 
     def _follow(self, ledger: Ledger) -> None:
-        """Apply what changed in the ledger since the engine's revision, in pages; all of it if need be.
+        """Apply the ledger's changes since the engine's revision in pages, or all notes if necessary.
 
-        One commit may change more notes than a page holds. While these are written, the engine stays at the
+        One commit may change more notes than a page holds. While they are written, the engine stays at the
         revision before.
         """
         self._choose_language(ledger)
@@ -161,9 +162,9 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the engine holds, -1 if it was filled otherwise.
+        """Return the ledger revision of the engine; -1 if it was filled from something else.
 
-        An engine that was just begun holds revision 0 of any ledger.
+        A new engine has revision 0 of any ledger.
         """
         position = self._position()
         if position is None:
@@ -176,15 +177,15 @@ class Engine:
         return f"{self._origin(ledger)}:{revision}"
 
     def _origin(self, ledger: Ledger) -> str:
-        """Return a text that changes when all notes have to be written anew."""
+        """Return a text that changes when all notes must be rewritten."""
         return ledger.generation
 
     def _position(self) -> str | None:
-        """Return what was given with the last notes, None before the first."""
+        """Return the position stored with the last notes, None before the first."""
         raise NotImplementedError
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
-        """Write notes of the ledger, delete those removed or no longer there, and keep the position."""
+        """Write notes of the ledger, delete removed or missing ones, and store the position."""
         raise NotImplementedError
 
     def _discard(self) -> None:

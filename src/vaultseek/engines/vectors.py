@@ -1,6 +1,6 @@
-"""The vectors of a shard: the semantic worker embeds, PostgreSQL keeps and finds them.
+"""The vectors of a shard: computed by the semantic worker, stored and searched by PostgreSQL.
 
-They are kept in half precision, which halves what they take, their approximate index included.
+They are stored in half precision, which halves their size and that of their approximate index.
 """
 
 import asyncio
@@ -30,39 +30,39 @@ from vaultseek.store.ledger import Ledger
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 ANSWER_VECTORS = 20
-"""Notes of each list whose vectors come with an answer."""
+"""Number of notes in each list whose vectors are part of an answer."""
 VECTOR_PASSAGES = 5
-"""Passages of a note in an answer."""
+"""Number of passages per note in an answer."""
 PASSAGES_PER_NOTE = 2
-"""Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
+"""Passages requested per wanted note; more, if they belong to fewer notes."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Share of the notes from which a filter is applied to the nearest of all."""
+"""Minimum share of the notes at which a filter is applied to the nearest of all notes."""
 BULK_VECTORS = 1000
-"""Vectors of a batch from which more are on their way, so that an index is made later: that is faster."""
+"""Batch size in vectors at which more are expected, so that the index is built later, which is faster."""
 INDEXED_VECTORS = 20_000
-"""Number of vectors from which an approximate index is used; fewer are compared one by one."""
+"""Minimum number of vectors for an approximate index; fewer are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit for making that index, and the least memory of the server for it."""
+"""Time limit in seconds for building that index, and the server's minimum memory for it."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
-"""Threads for requests to servers; one that hangs blocks no other part of the program."""
+"""Threads for requests to servers; a hanging request blocks no other part of the program."""
 _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
-"""Threads for writes, which may take minutes while searches go on."""
+"""Threads for writes, which may take minutes while searches continue."""
 _NEAR = "SELECT number, note, 1 - (vector <=> %s::halfvec) FROM"
 _FIRST = "ORDER BY vector <=> %s::halfvec LIMIT %s"
 _HEADER = 4
-"""Bytes before the numbers of a vector, as the server sends it."""
+"""Bytes before the numbers of a vector, as sent by the server."""
 
 
 Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]
-"""Vectors near a question, best first: their numbers, their notes, and their cosines."""
+"""Vectors near a question, best first: their numbers, notes and cosines."""
 
 
 class ShardVectors:
-    """The vectors of one vault in PostgreSQL, of the texts that ``worker`` embeds; see ``VectorKeeper``.
+    """The vectors of one vault in PostgreSQL, of texts embedded by ``worker``; see ``VectorKeeper``.
 
-    The last part of a store's path names its space. ``writer`` has the right to write; without it another
-    daemon keeps the vectors, and writing does nothing. Raises WorkerUnavailable if the server does not
+    The last part of a store's path names its space. ``writer`` has the right to write; without it, another
+    daemon maintains the vectors, and writing does nothing. Raises WorkerUnavailable if the server does not
     answer.
     """
 
@@ -77,7 +77,7 @@ class ShardVectors:
         self._writer = writer
         self._ledger = ledger
         self._unindexed: set[str] = set()
-        """Tables of which no approximate index could be made."""
+        """Tables for which no approximate index could be built."""
 
     @property
     def state(self) -> WorkerState:
@@ -100,7 +100,7 @@ class ShardVectors:
         table, ids = table_name(store, collection), np.asarray(notes, np.int64)
 
         def write() -> None:
-            # A note that was removed meanwhile needs no vector, which would be an orphan.
+            # A note removed in the meantime needs no vector, which would be an orphan.
             kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
             with writer.transaction() as backend:
                 self._delete(table, deletes)
@@ -123,7 +123,7 @@ class ShardVectors:
         deadline: float | None = None,
     ) -> SemanticAnswer:
         began = time.perf_counter()
-        if isinstance(text, str):  # some models embed a question otherwise than a passage
+        if isinstance(text, str):  # some models embed questions differently from passages
             nothing = (None, None)
             answer = await self._worker.query(store, text, 1, collections=nothing, deadline=deadline)
             vector = answer.vector
@@ -177,12 +177,12 @@ class ShardVectors:
         await _ask(drop, deadline, _writing_threads)
 
     def _nearest(self, table: str, vector: Vectors, k: int, notes: NoteIds | None, per_note: int) -> Hits:
-        """Return vectors of the ``k`` notes nearest to one, with ``notes`` only among these."""
+        """Return vectors of the ``k`` nearest notes; with ``notes``, only among these."""
         text = "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"
         known, source = ((), table) if notes is None else ((notes.tolist(),), f"{table} WHERE note = ANY(%s)")
         limit = min(MOST_HITS, k * per_note)
         if notes is not None and len(notes) > LARGE_SHARE * self._ledger.counts().notes:
-            # The nearest of all have enough of them, and to compare so many ids takes the server long.
+            # The nearest of all include enough of them, and comparing so many ids would take the server long.
             many = min(MOST_HITS, int(2 * limit / LARGE_SHARE))
             rows = self._server.rows(f"{_NEAR} {table} {_FIRST}", text, text, many)
             passing = np.isin([note for _, note, _ in rows], notes)
@@ -192,7 +192,7 @@ class ShardVectors:
         while True:
             rows = self._server.rows(f"{_NEAR} {source} {_FIRST}", text, *known, text, limit)
             if known and len(rows) < limit:
-                # There are no more, or the approximate index was left: it looks at so many vectors only.
+                # There are no more, or the approximate index gave up after its limit of vectors.
                 every = f"WITH part AS MATERIALIZED (SELECT number, note, vector FROM {source})"
                 rows = self._server.rows(f"{every} {_NEAR} part {_FIRST}", *known, text, text, limit)
             if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:
@@ -220,7 +220,7 @@ class ShardVectors:
             self._server.run(f"DELETE FROM {table} WHERE number = ANY(%s)", np.asarray(numbers).tolist())
 
     def make_index(self, table: str) -> None:
-        """Make an approximate index of vectors that have become many, which may take minutes."""
+        """Build an approximate index once there are many vectors, which may take minutes."""
         server = self._server
         many = f"SELECT 1 FROM {table} WHERE to_regclass(%s) IS NULL OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
         if table in self._unindexed or not server.rows(many, f"{server.schema}.{table}_near"):
@@ -259,12 +259,12 @@ def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
 
 
 def table_name(store: Path | str, collection: str) -> str:
-    """Return the name of the table of a collection, which is also that of its version in the state."""
+    """Return the table name of a collection, which is also the name of its version in the state."""
     return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
 
 
 async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoolExecutor = _threads) -> T:
-    """Do work in a thread. Raises WorkerUnavailable if the server does not answer, or not in time."""
+    """Do work in a thread. Raises WorkerUnavailable if the server does not answer in time."""
     running = asyncio.get_running_loop().run_in_executor(threads, work)
     try:
         async with asyncio.timeout(deadline):

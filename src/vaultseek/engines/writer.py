@@ -1,7 +1,7 @@
-"""The right to write to a shard, which one indexer has at a time, and what its folder keeps of it.
+"""The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
-Each write is a transaction that replaces the mark of the shard, and does nothing if that is not the one that
-this index has left: another index writes there, such as a copied folder, or the server was restored.
+Each write is a transaction that replaces the shard's mark, and does nothing if the mark is not the one left
+by this index: then another index writes there, such as a copied folder, or the server was restored.
 """
 
 import json
@@ -23,10 +23,10 @@ log = logging.getLogger(__name__)
 
 
 class ShardFile:
-    """The file of a shard in the folder of an index.
+    """The file about a shard in the index folder.
 
-    ``name`` of the shard, "" before there is one. ``run``: the last run of the program that had the shard.
-    ``marks``: those of the last write, before it and after it; the shard has one of them.
+    ``name`` of the shard, "" before there is one. ``run``: the last run of the program that held the shard.
+    ``marks``: the marks before and after the last write; the shard has one of them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,7 +39,7 @@ class ShardFile:
             self.run, *self.marks = known["written"]
 
     def give_name(self, vault: str) -> str:
-        """Return the name of the shard, which stays when the vault is renamed; make one if need be."""
+        """Return the name of the shard, which stays when the vault is renamed; create it if necessary."""
         if not self.name:
             plain = re.sub(r"[^A-Za-z0-9]+", "-", vault)[:40].strip("-") or "vault"
             self.name = f"{plain}-{uuid.uuid4().hex[:12]}"
@@ -55,27 +55,27 @@ class ShardFile:
 
 
 class ShardWriter:
-    """The writing to a shard by its one indexer."""
+    """Writes to a shard as its only indexer."""
 
     def __init__(self, backend: PostgresBackend, folder: Path, vault: str) -> None:
         """``vault`` is the name of the vault, for searchers."""
         self.lost: Unavailable | None = None
-        """The reason why the shard has to be compared with the ledger again, before it is written to."""
+        """The reason why the shard must be compared with the ledger before it is written to."""
         self._backend = backend
         self._folder = folder
         self._vault = vault
         self._file = ShardFile(folder)
         self._run = uuid.uuid4().hex
         self._beat: Heartbeat | None = None
-        """The last that was published, by a daemon."""
+        """The last heartbeat published by a daemon."""
         self._writing = threading.RLock()
         self._marks: tuple[str, ...] = ()
-        """The marks of which the shard has one, none before ``acquire``: two after a write that failed."""
+        """The possible marks of the shard: none before ``acquire``, two after a failed write."""
 
     def acquire(self) -> bool:
-        """Write to the shard from now on; return false if it has not what this index has given it.
+        """Take over writing to the shard; return False if its content is not what this index has written.
 
-        It is empty then. Raises Unavailable while another indexer is at work.
+        It is then emptied. Raises Unavailable while another indexer is active.
         """
         if self._marks:
             return True
@@ -117,7 +117,7 @@ class ShardWriter:
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat. Raises Unavailable, also if another indexer has the shard."""
         marks = None
-        while marks != self._marks:  # or it was written to meanwhile
+        while marks != self._marks:  # or another client has written to it
             marks = self._marks
             if self._backend.set_heartbeat(beat, marks):
                 self._beat = beat
@@ -125,7 +125,7 @@ class ShardWriter:
         self._check(False)
 
     def close(self) -> None:
-        """Keep what the shard has now; without a daemon, say that nobody writes to it any more."""
+        """Record the shard's final state; without a daemon, mark it as no longer written to."""
         if len(self._marks) == 1:
             self._file.marks = list(self._marks)
             self._file.write()
@@ -141,7 +141,7 @@ class ShardWriter:
             raise self.lost or Unavailable("the engine is being compared with the index", "behind")
 
     def _check_ended(self, beat: Heartbeat | None) -> None:
-        """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""
+        """Raise Unavailable while another writer may be active; an inactive one is silent for a while."""
         if beat is not None and not beat.is_last:
             raise Unavailable(
                 f"an indexer on {beat.host} writes to the same shard, {self._backend.options.shard}: one "

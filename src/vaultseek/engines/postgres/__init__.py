@@ -1,1 +1,1 @@
-"""PostgreSQL with pgvector as an engine: a schema for each shard, with all that a search reads."""
+"""PostgreSQL with pgvector as an engine: one schema per shard, with everything that a search reads."""

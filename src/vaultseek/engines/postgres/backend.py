@@ -1,4 +1,4 @@
-"""A vault in PostgreSQL: one schema has the rows of its ledger, its words, its vectors, and its state."""
+"""A vault in PostgreSQL: one schema with its ledger rows, words, vectors and state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vaultseek.store.keyword.segment import MemorySegment
 
 
 class PostgresBackend:
-    """One vault in PostgreSQL. It connects when it is asked first, and again after it was lost.
+    """One vault in PostgreSQL. It connects on first use, and reconnects after a loss.
 
     Every method raises ``Unavailable`` if the server does not answer.
     """
@@ -40,19 +40,19 @@ class PostgresBackend:
     # -- reading ---------------------------------------------------------------------------------------
 
     def position(self) -> str | None:
-        """Return what the notes of the engine correspond to; None of an empty one."""
+        """Return the position of the engine's notes; None for an empty engine."""
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:
-        """Return all that is kept by name, and the age of the heartbeat in seconds."""
+        """Return all state values by name, and the age of the heartbeat in seconds."""
         age = "extract(epoch FROM clock_timestamp() - written)::text FROM state WHERE name = 'heartbeat'"
         sql = f"SELECT name, value FROM state UNION ALL SELECT 'heartbeat age', {age}"
         state = dict(self.server.rows(sql))
-        self._has_schema &= bool(state)  # somebody else may have deleted it
+        self._has_schema &= bool(state)  # another client may have deleted it
         return state
 
     def shards(self) -> dict[str, str]:
-        """Return the names of the vaults by all shards of the engine."""
+        """Return vault names by shard, for all shards of the engine."""
         begin = f"{self.options.prefix.lower()}_{VERSION}_".replace("_", "\\_")
         sql = (
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="
@@ -67,9 +67,9 @@ class PostgresBackend:
         return shards
 
     def check(self) -> str:
-        """Return the versions of server and extension, after writing and reading a table for the time of it.
+        """Return the versions of server and extension, after writing and reading a temporary table.
 
-        Raises Unavailable, one line, if the server cannot keep what is to be written.
+        Raises a one-line Unavailable if the server cannot store the data.
         """
         version, is_utf8, allowed, extension, is_new, place = self.server.rows(
             "SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding') ="
@@ -106,18 +106,18 @@ class PostgresBackend:
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, str]]:
-        """Run the body in one transaction, in which nobody else writes to the shard; yield its state."""
+        """Run the body in one transaction with exclusive writing to the shard; yield its state."""
         self._create_schema()
         with self.server.transaction():
             self.server.run("SELECT 1 FROM state WHERE name = 'mark' FOR UPDATE")
             yield self.state()
 
     def set_state(self, name: str, value: str) -> None:
-        """Keep a value by name."""
+        """Store a value by name."""
         self.server.run(SET_STATE, name, value)
 
     def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
-        """Keep the heartbeat of the indexer, if the shard has one of these marks; return if it has."""
+        """Store the indexer's heartbeat if the shard has one of these marks; return whether it has."""
         sql = (
             "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
             " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"
@@ -131,7 +131,7 @@ class PostgresBackend:
         removed: Collection[int],
         position: str,
     ) -> None:
-        """Replace notes whole, given by their rows in the ledger and their words; delete those removed."""
+        """Replace whole notes, given by their ledger rows and words; delete removed ones."""
         run = self.server.run
         new = next((of_notes for table, of_notes in rows.items() if table.startswith("notes ")), ())
         gone = [*removed, *(row[0] for row in new)]
@@ -147,22 +147,22 @@ class PostgresBackend:
         self.set_state("position", position)
 
     def drop_notes(self) -> None:
-        """Delete all notes with their text, but no vectors."""
+        """Delete all notes with their text, but not the vectors."""
         self.server.run(f"TRUNCATE {', '.join((*LEDGER_TABLES, *WORD_TABLES))}")
         self.server.run("DELETE FROM state WHERE name IN ('position', 'words')")
 
     def empty(self) -> None:
-        """Delete all that the shard has."""
+        """Delete everything in the shard."""
         self.delete()
         self._create_schema()
 
     def delete(self) -> None:
-        """Delete the shard with all that it has."""
+        """Delete the shard with everything in it."""
         self.server.run(f"DROP SCHEMA IF EXISTS {self.server.schema} CASCADE")
         self._has_schema = False
 
     def close(self) -> None:
-        """Close the connections for good."""
+        """Close the connections permanently."""
         self.server.close()
 
     # -- the rest --------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class PostgresBackend:
         if self._has_schema:
             return
         with self.server.transaction():
-            self.server.run("SELECT pg_advisory_xact_lock(7447)")  # or two would create the same
+            self.server.run("SELECT pg_advisory_xact_lock(7447)")  # otherwise two might create the same one
             if not self.server.has_table("state"):
                 self.server.run("CREATE EXTENSION IF NOT EXISTS vector")
                 self.server.run(f"CREATE SCHEMA IF NOT EXISTS {self.server.schema}")
@@ -190,11 +190,11 @@ _INDEXED = {"key", "tag", "name"}
 
 
 def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows with text that an index takes."""
+    """Return the rows with text cut to fit into an index."""
     names = columns[columns.index("(") + 1 : -1].split(", ")
     place = next((place for place, name in enumerate(names) if name in _INDEXED), None)
     if place is None:
         return rows
     cut = [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
-    # Two long ones of a note may be the same now.
+    # Two long ones of a note may be equal now.
     return cut if names[place] == "key" else list(dict.fromkeys(cut))

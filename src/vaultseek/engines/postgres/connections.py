@@ -1,4 +1,4 @@
-"""The connections to a server of PostgreSQL that are open and that nobody uses at the moment."""
+"""Open but unused connections to a PostgreSQL server."""
 
 import select
 import threading
@@ -10,24 +10,24 @@ from typing import Any
 from vaultseek.settings.engine import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Time after which a connection that nobody uses is closed, when another comes back."""
+"""Seconds after which an unused connection is closed, when another one is returned."""
 MOST_IDLE = 4
-"""Most connections to one server that stay open for the next request."""
+"""Maximum unused connections to one server that stay open."""
 
 
 class IdleConnections:
-    """Connections to one server for whoever asks next; the one that was used last comes first.
+    """Connections to one server for the next request; the last used one comes first.
 
-    So only as many stay open as are used at the same time.
+    So the number of open ones matches the concurrent use.
     """
 
     def __init__(self) -> None:
         self._idle: list[tuple[float, Any]] = []
-        """Each with the time when it was last used, the oldest first."""
+        """Connections with the time of their last use, oldest first."""
         self._lock = threading.RLock()
 
     def take(self, schema: str) -> Any:
-        """Return a connection, if possible one that finds the tables of ``schema``; None if there is none."""
+        """Return a connection, preferably one that finds the tables of ``schema``; None if there is none."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -38,12 +38,12 @@ class IdleConnections:
             if not connection.closed:
                 readable = select.poll()
                 readable.register(connection, select.POLLIN)
-                if not readable.poll(0):  # else it was ended by the server
+                if not readable.poll(0):  # otherwise the server has ended it
                     return connection
             connection.close()
 
     def put(self, connection: Any) -> None:
-        """Keep a connection for the next request, unless it is of no use or there are enough."""
+        """Keep a connection for the next request, unless it is unusable or there are enough."""
         now = time.monotonic()
         is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
         with self._lock:
@@ -58,7 +58,7 @@ class IdleConnections:
             each.close()
 
     def close(self) -> None:
-        """Close all; others may be kept later."""
+        """Close all connections; others may be added later."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, connection in idle:
@@ -67,5 +67,5 @@ class IdleConnections:
 
 @cache
 def idle_connections(options: EngineOptions) -> IdleConnections:
-    """Return those of all vaults of an engine."""
+    """Return the connections for all vaults of an engine."""
     return IdleConnections() if not options.shard else idle_connections(replace(options, shard=""))

@@ -1,4 +1,4 @@
-"""The ledger of a searcher: the tables of a shard on the server, read by the ledger's own statements."""
+"""The ledger of a searcher: a shard's tables on the server, read by the ledger's own statements."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ from vaultseek.store.ledger.vectors import FIRST, SpaceTable
 
 _PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
 _GLOB = "~ ('^' || replace(replace(?, '*', '.*'), chr(63), '.') || '$')"
-"""The form of ``GLOB ?``."""
+"""The PostgreSQL form of ``GLOB ?``."""
 
 
 class Statements:
-    """Runs statements that are written for SQLite."""
+    """Runs statements written for SQLite."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -42,7 +42,7 @@ class Statements:
 
 @lru_cache(maxsize=1000)
 def translated(sql: str) -> str:
-    """Return a statement in the words of PostgreSQL."""
+    """Return a statement translated to PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
     sql = sql.replace("instr(", "strpos(")
@@ -51,20 +51,20 @@ def translated(sql: str) -> str:
 
 
 class PostgresDatabase(Database):
-    """The tables of one shard, which are only read. Every method raises ``Unavailable``."""
+    """The tables of one shard, read-only. Every method raises ``Unavailable``."""
 
     def __init__(self, server: Server, values: dict[str, str]) -> None:
-        """``values`` take the place of the table ``meta``."""
+        """``values`` replaces the table ``meta``."""
         Database.__init__(self, Path(server.schema))
         self.server = server
         self.values = values
 
     def meta(self, name: str) -> str:
-        """Return a single stored value; "" if it was never set."""
+        """Return a stored value by name; "" if it was never set."""
         return self.values.get(name, "")
 
     def is_sound(self) -> bool:
-        """Return true: the server sees to its files."""
+        """Return True, because the server is responsible for its files."""
         return True
 
     @contextmanager
@@ -82,7 +82,7 @@ class PostgresDatabase(Database):
 
 
 class _Scoped(PostgresDatabase, ScopedDatabase):
-    """The tables as far as they are about the notes in some folders: views that have their names."""
+    """The tables limited to the notes in some folders, through views with the same names."""
 
     def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
@@ -91,18 +91,18 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
 
     @property
     def scope(self) -> Scope:
-        """The folders that are seen, and the links that lead elsewhere for it."""
+        """The visible folders, and the links that resolve differently within them."""
         return self._scope
 
     @scope.setter
     def scope(self, scope: Scope) -> None:
         self._scope = scope
-        # Without a reference to this, whose connections would then be closed by the garbage collector alone.
+        # Without a reference to this object, which only garbage collection would then close.
         self.server.prepare = partial(_create_views, self.server.options, self.server.schema, scope)
         self.server.reset()
 
     def links_outside(self) -> list[LinkTarget]:
-        """Return the links of visible notes to others."""
+        """Return the links from visible notes to other notes."""
         return list(self.all(_named(LINKS_OUTSIDE, self.server.schema)))
 
     def __del__(self) -> None:
@@ -110,7 +110,7 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
 
 
 def _create_views(options: EngineOptions, schema: str, scope: Scope, connection: Any) -> None:
-    """Create views that show what a scope does. Raises Unavailable if the shard is gone."""
+    """Create views that implement a scope. Raises Unavailable if the shard is gone."""
     sql = (
         "SELECT table_name::text, array_agg(column_name::text ORDER BY ordinal_position)"
         " FROM information_schema.columns WHERE table_schema = %s GROUP BY table_name"
@@ -129,13 +129,13 @@ def _create_views(options: EngineOptions, schema: str, scope: Scope, connection:
 
 
 def _named(sql: str, schema: str) -> str:
-    """Return a statement with the names that the tables have here."""
+    """Return a statement with the table names used here."""
     sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
     return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
 
 class ShardLedger(Ledger):
-    """The ledger of an indexer as the server has it, for a searcher: nothing of it is on this disk."""
+    """The ledger of an indexer on the server, for a searcher; nothing of it is on the local disk."""
 
     keeps_opens = False
     is_read_only = True
@@ -144,7 +144,7 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """The tables with the vectors of chunks and of notes, of the model of this searcher."""
+        """The tables with vectors of chunks and of notes for this searcher's model."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""
@@ -155,19 +155,21 @@ class ShardLedger(Ledger):
         self._count()
 
     def close(self) -> None:
-        """Do nothing: the connections are those of the engine."""
+        """Do nothing, because the connections belong to the engine."""
 
     def is_sound(self) -> bool:
-        """Return false once the indexer has another ledger: what was read of the former one is of no use."""
+        """Return False once the indexer has a new ledger, which makes data read from the former one
+        useless."""
         return not self._is_replaced
 
     def _visible(self, scope: Scope) -> ScopedDatabase:
         return _Scoped(self.database, scope)
 
     def refresh(self, position: str, store: str, mark: str) -> bool:
-        """Show what has been written since, at this position; true if notes have, or a store was begun.
+        """Show data written since, at this position; return True if notes changed or a store was created.
 
-        ``store`` names that of the vectors. Each write leaves another ``mark``, also one of vectors only.
+        ``store`` is the name of the vector store. Each write leaves a new ``mark``, even a write of vectors
+        only.
         """
         changed = (position, store) != self._shown
         self._is_replaced |= position.partition(":")[0] != self.generation.partition(":")[0]
@@ -181,7 +183,7 @@ class ShardLedger(Ledger):
         if changed or mark != self._mark:
             self._count()
             self._mark = mark
-        self._shown = (position, store)  # last: if it fails before, the next refresh shows the same
+        self._shown = (position, store)  # last, so that if it fails, the next refresh shows the same
         return changed
 
     def _show(self, position: str, store: str) -> None:
@@ -189,7 +191,7 @@ class ShardLedger(Ledger):
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
 
     def _count(self) -> None:
-        """Count what there is: that is asked for all the time."""
+        """Count the contents once, because the counts are requested all the time."""
         notes, chunks = self.database.one("SELECT notes, chunks FROM row_counts")
         stored = [self.backend.server.rows(f"SELECT count(*) FROM {table}") for table in self.vector_tables]
         there = [rows[0][0] if rows else 0 for rows in stored] or [0, 0]
@@ -214,7 +216,7 @@ class ShardLedger(Ledger):
 
 
 class _Lack(SpaceTable):
-    """Texts that have no vector on the server, counted: the entries of the indexer are not there."""
+    """Counts of texts without a vector on the server, where the indexer's entries are missing."""
 
     counts = (0, 0)
 

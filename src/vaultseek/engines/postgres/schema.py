@@ -1,4 +1,4 @@
-"""The tables of a shard: those of the ledger, its words, its vectors, and its state."""
+"""The tables of a shard: ledger, words, vectors and state."""
 
 import hashlib
 import re
@@ -7,17 +7,17 @@ from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.schema import read_tables
 
 VERSION = 5
-"""Part of the names of schemas: another version fills others."""
+"""Part of schema names, so that another version uses other schemas."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "successions", "days", "attachments", "problems", "removed",
     "unsynced",
 )  # fmt: skip
-"""The tables of the ledger that a shard has."""
+"""The ledger tables that a shard contains."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")
-"""Tables of the ledger that are views here."""
+"""Ledger tables that are views here."""
 WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
-"""Longest text in an index of the server, which takes 2,700 bytes."""
+"""Maximum length of text in an index of the server, which allows 2,700 bytes."""
 _OWN_TABLES = """
 CREATE TABLE state (name text PRIMARY KEY, value text NOT NULL, written timestamptz NOT NULL DEFAULT now());
 INSERT INTO state VALUES ('mark', '');
@@ -51,19 +51,19 @@ def statements() -> list[str]:
 
 
 def schema_name(options: EngineOptions) -> str:
-    """Return the name of the schema of a shard: what can be read of its name, and 64 bits of its digest."""
+    """Return the schema name of a shard: the readable part of its name, and 64 bits of its digest."""
     digest = hashlib.blake2s(options.shard.encode(), digest_size=8).hexdigest()
     plain = re.sub(r"[^a-z0-9]+", "_", options.shard.lower())[:20].strip("_")
     return f"{options.prefix.lower()}_{VERSION}_{plain}_{digest}"
 
 
 def missing(options: EngineOptions) -> str:
-    """Return what is said of a shard that is not there."""
+    """Return the message for a missing shard."""
     return f"the engine has no shard {options.shard}; start the indexer that keeps it"
 
 
 def in_postgres(statement: str) -> str:
-    """Return a statement of the ledger's schema in the words of PostgreSQL."""
+    """Return a statement of the ledger's schema translated to PostgreSQL."""
     changes = (
         (" WITHOUT ROWID", ""),
         (" AUTOINCREMENT", ""),

@@ -1,4 +1,4 @@
-"""Requests to a server of PostgreSQL, each by a connection of its own, and its errors in words."""
+"""Requests to a PostgreSQL server, each with its own connection, and its errors in words."""
 
 import logging
 import re
@@ -15,34 +15,34 @@ from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import EngineOptions
 
 PAUSE_SECONDS = 2.0
-"""Time for which requests fail at once after a failure, so that not every search waits."""
+"""Seconds for which requests fail at once after a failure, so that not every search waits."""
 SLACK_SECONDS = 1.0
-"""Time after the timeout of a statement until its connection is given up: a frozen server ends none."""
+"""Seconds after a statement's timeout until its connection is given up, because a frozen server ends none."""
 EXTENSION_SCHEMAS = ("public", "extensions")
-"""Schemas that pgvector may be in; some providers have their extensions in one of its own."""
+"""Schemas that may contain pgvector; some providers put extensions into a separate schema."""
 
 _REFUSAL = re.compile(r"(?:FATAL|fe_sendauth|SSL error): *(.+)")
-"""The reason why a connection is refused, among the lines of libpq."""
+"""The reason for a refused connection, among libpq's lines."""
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """A server as one vault asks it. Connections are opened when they are needed, and reopened after a loss.
+    """A server as used by one vault. Connections are opened on demand, and reopened after a loss.
 
-    A request or transaction has one for itself; then the next has it, also one of another vault. Statements
-    find the tables of ``schema``. Connections that are not shared with other vaults may be prepared.
+    Each request or transaction has a connection to itself, which is then reused, even for other vaults.
+    Statements use the tables of ``schema``. Connections not shared with other vaults may be prepared.
     """
 
     def __init__(self, options: EngineOptions, schema: str, *, is_shared: bool = True) -> None:
         self.options = options
         self.schema = schema
         self.outage: Unavailable | None = None
-        """The reason why the server did not answer when it was asked last; None if it did."""
+        """The reason why the server did not answer the last request, or None."""
         self.is_indexing = False
-        """True while an approximate index of vectors is made."""
+        """True while an approximate index of vectors is being built."""
         self.prepare: Callable[[Any], None] = lambda connection: None
-        """Work that is done with each new connection."""
+        """Function called with each new connection."""
         self._local = threading.local()
         self._idle = idle_connections(options) if is_shared else IdleConnections()
         self._used: set[Any] = set()
@@ -51,12 +51,12 @@ class Server:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close the connections for good."""
+        """Close the connections permanently."""
         self._is_closed = True
         self.reset()
 
     def reset(self) -> None:
-        """Close the connections that are in use here, or by nobody; others are made when needed."""
+        """Close the connections in use here, or unused; new ones are opened on demand."""
         with self._lock:
             used = list(self._used)
         for connection in used:
@@ -65,7 +65,7 @@ class Server:
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """Yield a connection for a statement; within a transaction, its own. Raises Unavailable."""
+        """Yield a connection for a statement; within a transaction, the transaction's. Raises Unavailable."""
         import psycopg
 
         with self._held() as connection:
@@ -80,10 +80,10 @@ class Server:
 
     @contextmanager
     def _held(self) -> Iterator[Any]:
-        """Yield the connection that the calling thread has, or another that it has meanwhile."""
+        """Yield the calling thread's connection, or a temporary one."""
         connection = getattr(self._local, "connection", None)
         if connection is not None:
-            if connection.closed:  # what was written before is lost with it
+            if connection.closed:  # earlier writes are lost with it
                 raise self._no_answer()
             yield connection
             return
@@ -98,7 +98,7 @@ class Server:
             self._idle.put(connection)
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        """Return the rows of a statement, none while there is no such table yet. Raises Unavailable."""
+        """Return the rows of a statement; empty while the table does not exist. Raises Unavailable."""
         import psycopg
 
         with self.connection() as connection:
@@ -112,7 +112,7 @@ class Server:
                 return []
 
     def run(self, sql: str, *values: Any) -> int:
-        """Run a statement, and return how many rows it has changed. Raises Unavailable."""
+        """Run a statement, and return the number of changed rows. Raises Unavailable."""
         with self.connection() as connection:
             count: int = connection.execute(sql, values or None).rowcount
             return count
@@ -140,9 +140,9 @@ class Server:
 
     @contextmanager
     def transaction(self, seconds: float | None = None) -> Iterator[None]:
-        """Run the body in one transaction, or in the one that there is. Raises Unavailable.
+        """Run the body in a transaction, joining an existing one. Raises Unavailable.
 
-        ``seconds`` is the time limit of each statement, by default that of a write.
+        ``seconds`` is the time limit of each statement, by default the limit for writes.
         """
         if self._depth:
             yield
@@ -196,7 +196,7 @@ class Server:
         connection.schema = self.schema
 
     def _path(self) -> str:
-        """Return where tables are looked for, and what the extension has."""
+        """Return the schemas in which tables and the extension are found."""
         return ",".join((self.schema, *EXTENSION_SCHEMAS))
 
     def _connect(self) -> Any:
@@ -243,11 +243,11 @@ class Server:
 
         place = self.options.place
         first, *more = str(error).splitlines() or [type(error).__name__]
-        level = logging.INFO if self.outage is None else logging.DEBUG  # who asks says more
+        level = logging.INFO if self.outage is None else logging.DEBUG  # the caller reports more
         log.log(level, "PostgreSQL at %s: %s", place, " ".join([first, *more])[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        # An error of the class 57 ends a statement or the connection, and says nothing of the request.
+        # An error of class 57 ends a statement or the connection; it is not about the request.
         is_open = connection is not None and not connection.closed
         is_answer = is_open and error.sqlstate is not None and not error.sqlstate.startswith("57")
         if is_answer or not isinstance(error, psycopg.OperationalError):
@@ -257,7 +257,7 @@ class Server:
             if connection is not None:
                 connection.close()
         refusal = _REFUSAL.search(str(error)) if connection is None else None
-        if connection is not None or refusal is None:  # a server that refuses one more keeps those it has
+        if connection is not None or refusal is None:  # a server that refuses another one keeps existing ones
             self._idle.close()
         what = f"refuses the connection: {refusal[1]}" if refusal else "does not answer"
         self.outage = Unavailable(f"PostgreSQL at {place} {what}", "unavailable")
@@ -265,13 +265,13 @@ class Server:
 
 
 def storable(values: Sequence[Any]) -> list[Any]:
-    """Return values as PostgreSQL can have them: text without NUL."""
+    """Return values that PostgreSQL can store: text without NUL."""
     return [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in values]
 
 
 @cache
 def _limited_connection() -> Any:
-    """Return the class of connections that give up a server which does not answer within their seconds."""
+    """Return a connection class that gives up a server which does not answer within its time limit."""
     import psycopg
 
     class LimitedConnection(psycopg.Connection[Any]):

@@ -1,8 +1,8 @@
-"""The words of a shard: which notes have a term, how many these are, and how long they are.
+"""The words of a shard: the notes with each term, with counts and lengths.
 
-The rows of a term stand in pages of some two thousand notes, each an array of how often it is in a field and
-how long that is. So a search reads some kilobytes by key, and weighs them by the mean lengths of its day. The
-best notes come with their postings.
+The rows of a term are stored in pages of about two thousand notes, as arrays of its counts and the field
+lengths. So a search reads a few kilobytes by key, and weighs them by the current mean lengths. The best notes
+come with their postings.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 PAGE_BITS = 11
 """Low bits of a note's id within its page."""
 ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
-"""A row of a page: the low bits of the note and the field, how often the term is there, how long that is."""
+"""A row of a page: the low bits of the note and the field, the count of the term, the field's length."""
 _MOST = np.iinfo(np.uint16).max
 _LAST = "\U0010ffff"
 _SUMS = 2 * FIELD_SLOTS + 4
-"""Numbers kept of all notes: length and presence of each field, and both of prose and code of chunks."""
+"""Sums over all notes: length and presence of each field, and both for prose and code of chunks."""
 _POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
-"""Name of the facts about all notes in the table of states."""
+"""Name of the facts about all notes in the state table."""
 _LOW = (1 << 32) - 1
 _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
 
 
 class TermNotes(NamedTuple):
-    """The notes that have a term, and its number. notes: int64[n], ascending ids.
+    """The notes that contain a term, and its number. notes: int64[n], ascending ids.
 
     tf: float64[n], weighted frequencies.
     """
@@ -65,10 +65,10 @@ class TermNotes(NamedTuple):
 
 
 class ShardSnapshot(Snapshot):
-    """The notes of a shard at one position. A note has its id as its number, so some numbers are of none.
+    """The notes of a shard at one position. Notes are numbered by id, so some numbers are unused.
 
-    ``sums``: see ``_SUMS``. ``by_mark``: the number of notes by the byte that says their language. ``last``:
-    the highest id.
+    ``sums``: see ``_SUMS``. ``by_mark``: the number of notes by the byte of their language. ``last``: the
+    highest id.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ShardSnapshot(Snapshot):
         self.by_mark = by_mark
         self.size = last + 1
         self.known: dict[str, TermNotes] = {}
-        """Terms that searches at this position have read."""
+        """Terms read by earlier searches at this position."""
         self.languages = frozenset(language_of_mark(int(mark)) for mark in by_mark)
         of_fields, of_chunks = self.sums[: 2 * FIELD_SLOTS], self.sums[2 * FIELD_SLOTS :]
         self.averages = means([of_fields.reshape(2, -1)], FIELD_SLOTS)
@@ -92,16 +92,16 @@ class ShardSnapshot(Snapshot):
 
     @cached_property
     def notes(self) -> Ints:
-        """Ids in the ledger, int64[size]."""
+        """Ledger ids of the notes, int64[size]."""
         return np.arange(self.size)
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
-        """True where a note counts, bool[size]; those that are no note have no words either."""
+        """True for living notes, bool[size]; unused numbers have no words either."""
         return np.ones(self.size, np.bool_)
 
     def within(self, ids: Ints) -> ShardSnapshot:
-        """Return the snapshot of the notes with these ids alone; mean lengths stay those of all."""
+        """Return the snapshot of only the notes with these ids; mean lengths stay those of all notes."""
         part = copy(self)
         part.alive, part.count = self.mask(ids), len(ids)
         return part
@@ -117,7 +117,7 @@ class ShardTerms(TermIndex):
         self._used: dict[str, TermNotes] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read the notes of terms that no search had at this position, all at once."""
+        """Read, in one request, the notes of terms that no earlier search at this position has read."""
         known = self._shard.known
         self._used |= {term: known[term] for term in terms if term in known}
         if missing := [term for term in terms if term not in self._used]:
@@ -128,7 +128,7 @@ class ShardTerms(TermIndex):
             self._used |= read
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
-        """Return the scores of the notes that have any of the terms."""
+        """Return the scores of the notes that contain any of the terms."""
         self.prepare(terms)
         found = [self._used[term] for term in terms]
         notes = np.concatenate([np.zeros(0, np.int64), *(each.notes for each in found)])
@@ -136,19 +136,19 @@ class ShardTerms(TermIndex):
         if len(found) > 1:
             notes, places = np.unique(notes, return_inverse=True)
             tf = np.bincount(places, tf, len(notes))
-        # What was written since may have higher ids.
+        # Notes written since may have higher ids.
         seen = self._shard.alive.take(notes, mode="clip") & (notes < self._shard.size)
         notes, tf = notes[seen], tf[seen]
         rarity = idf(self._shard.count, len(notes))
         return TermScores(len(notes), rarity, notes, rarity * tf / (K1 + tf))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
+        """Return the ``limit`` most frequent terms of words that begin with ``prefix``."""
         numbers = "IN (SELECT term FROM word_words WHERE word >= %s AND word < %s)"
         return self._most_frequent(numbers, prefix, prefix + _LAST, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
+        """Return the ``limit`` most frequent terms of words one edit away from ``word``."""
         half = len(word) // 2
         numbers: set[int] = set()
         for column, part in (("word", word[: half - 1]), ("backward", word[half + 1 :][::-1])):
@@ -159,7 +159,7 @@ class ShardTerms(TermIndex):
         return self._most_frequent("= ANY(%s)", list(numbers), limit)
 
     def _most_frequent(self, numbers: str, *values: Any) -> tuple[str, ...]:
-        """Return terms that have numbers as SQL says, with most rows first."""
+        """Return the terms whose numbers the SQL selects, with most rows first."""
         sql = (
             f"SELECT t.term FROM word_terms t JOIN word_pages p ON p.term = t.number WHERE t.number {numbers}"
             " GROUP BY t.term ORDER BY sum(octet_length(p.rows)) DESC, t.term LIMIT %s"
@@ -167,7 +167,7 @@ class ShardTerms(TermIndex):
         return tuple(row[0] for row in self._server.rows(sql, *values))
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return these notes with their postings of the terms, as far as they are still there."""
+        """Return these notes, if they still exist, with their postings of the terms."""
         sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
@@ -192,7 +192,7 @@ class ShardTerms(TermIndex):
 
 
 def _term_notes(number: int, pages: Sequence[tuple[int, bytes]], norms: FieldNorms) -> TermNotes:
-    """Return the notes of a term by its pages, ascending."""
+    """Return the notes of a term from its pages, ascending."""
     notes, rows = _unpacked(pages)
     if not len(rows):
         return TermNotes(number, notes, np.zeros(0))
@@ -219,7 +219,7 @@ class Words(KeywordLane):
 
     @property
     def snapshot(self) -> ShardSnapshot:
-        """The words of all notes now."""
+        """The words of all current notes."""
         sql = "SELECT name, value FROM state WHERE name = ANY(%s)"
         state = dict(self._server.rows(sql, [_FACTS, "position"]))
         text = state.get(_FACTS, "[]")
@@ -230,7 +230,7 @@ class Words(KeywordLane):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """Finds the terms of the notes in a text, by the languages that the last search saw."""
+        """Finds the index terms of notes in a text, in the languages that the last search saw."""
         last = self._last[1] if self._last[0] else self.snapshot
         return span_finder(self.rules, last.languages)
 
@@ -239,18 +239,18 @@ class Words(KeywordLane):
         return ShardTerms(snapshot, self._server)
 
     def stored(self) -> tuple[int, int]:
-        """Return how many notes and passages there are, which may scan everything."""
+        """Return the numbers of notes and passages; may scan everything."""
         rows = self._server.rows("SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks)")
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that the vault gave another language than the rules do now."""
+        """Return the ids of notes to which the rules now assign another language than the vault did."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return the shortest word of each term that is in ``least`` notes or more, with that number."""
+        """Return the shortest word and the note count of each term found in at least ``least`` notes."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
@@ -262,7 +262,7 @@ class Words(KeywordLane):
         return sorted(counts.items())
 
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
-        """Replace the notes of a segment and forget those removed, within a transaction."""
+        """Replace the notes of a segment and delete removed ones, within a transaction."""
         notes = [] if segment is None else segment.tables.notes.tolist()
         marks = [] if segment is None else segment.tables.languages.tolist()
         new = [] if segment is None else list(postings_of(segment, self._numbers(segment.tables)))
@@ -283,7 +283,7 @@ class Words(KeywordLane):
         self._server.run(SET_STATE, _FACTS, json.dumps([count, sums.tolist(), by_mark, last]))
 
     def _numbers(self, tables: Tables) -> Ints:
-        """Return the numbers of a segment's terms; new ones get numbers, and new words are kept."""
+        """Return the numbers of a segment's terms, assigning new ones and storing new words."""
         texts = [text.decode() for text in tables.vocabulary[:]]
         sql = "INSERT INTO word_terms (term) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
         self._server.run(sql, texts)
@@ -299,7 +299,7 @@ class Words(KeywordLane):
         return numbers
 
     def _replace_pages(self, old: _Rows, new: _Rows, gone: Sequence[int]) -> None:
-        """Write the pages of all terms that notes had or have, without the rows of those that are gone."""
+        """Write the pages of all terms that the notes had or have, without the rows of removed notes."""
         touched = np.unique(np.concatenate([old.pages, new.pages]))
         sql = (
             "DELETE FROM word_pages p USING unnest(%s::bigint[], %s::int[]) AS c(term, page)"
@@ -329,7 +329,7 @@ class Words(KeywordLane):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of some notes, and the page of each: its term and the high bits of the note."""
+    """The rows of some notes, with the page of each: its term and the note's high bits."""
 
     pages: Ints
     rows: NDArray[Any]
@@ -349,7 +349,7 @@ class _Rows:
 
 
 def _sums(postings: Sequence[NotePostings]) -> Ints:
-    """Return the numbers of ``_SUMS`` of some notes."""
+    """Return the ``_SUMS`` of some notes."""
     nothing = np.zeros(0, np.int64)
     fields = np.concatenate([nothing, *(each.lengths for each in postings)]).reshape(-1, FIELD_SLOTS)
     chunks = np.concatenate([nothing, *(each.chunk_lengths for each in postings)]).reshape(-1, 2)
