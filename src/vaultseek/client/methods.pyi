@@ -11,15 +11,15 @@ RENAMED: dict[str, str]
 class Methods:
     """The methods of the protocol, for a client that can ``call``.
 
-    ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder that the request comes
-    from; without either, the only configured vault is meant. What is not ready after ``deadline_ms``
-    milliseconds is left out, and ``partial`` names it. ``supersedes`` is the id of an earlier request of this
-    client to cancel. ``timeout`` in seconds replaces the client's own; None waits as long as it takes.
+    ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder from which the request
+    comes; without either, the only configured vault is used. Parts not ready after ``deadline_ms``
+    milliseconds are left out and listed in ``partial``. ``supersedes`` is the id of an earlier request of
+    this client to cancel. ``timeout`` in seconds replaces the client's own; None waits indefinitely.
 
     Every method raises the error of ``vaultseek.errors`` that the daemon answers with: UsageError for wrong
-    parameters, VaultMissing for a vault that is not there, Cancelled if there is no answer in time,
-    Unavailable if the daemon went away. Lines are 1-based and inclusive everywhere. The answer to
-    ``schema`` describes every parameter.
+    parameters, VaultMissing for a missing vault, Cancelled if there is no answer in time, Unavailable if the
+    daemon disconnected. Lines are 1-based and inclusive everywhere. The answer to ``schema`` describes every
+    parameter.
     """
 
     def search(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
@@ -43,13 +43,13 @@ class Methods:
         tokens: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Context:
-        """Return evidence for a question, in the order in which it reads best."""
+        """Return evidence for a question, in reading order."""
 
     def why(self, query: str, path: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Why:
-        """Return the rank of a note in the answer to a query, or the stage at which it was lost."""
+        """Return the rank of a note in the answer to a query, or the stage at which it was dropped."""
 
     def opened(self, query: str, path: str, position: int, *, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
@@ -59,7 +59,7 @@ class Methods:
     def history(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.History:
-        """Return the notes that were opened from queries, the latest first."""
+        """Return notes opened from queries, latest first."""
 
     def forget(self, *, what: str | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
@@ -95,7 +95,7 @@ class Methods:
     def outgoing(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Outgoing:
-        """Return links in their order in the note."""
+        """Return links in document order."""
 
     def backlinks(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
@@ -105,7 +105,7 @@ class Methods:
     def unresolved(self, *, limit: int | None = None, note: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Unresolved:
-        """Return links that lead nowhere."""
+        """Return links with a missing target."""
 
     def unlinked(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
@@ -120,25 +120,25 @@ class Methods:
     def graph(self, *, limit: int | None = None, without_bridges: bool = False, nodes: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Overview:
-        """Return the structure of the links of a vault, each list with the largest first."""
+        """Return the link structure of a vault, with each list sorted by size."""
 
     def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Routes:
-        """Return the shortest routes from a note to the ``other``; none if neither links nor meaning lead
-        there."""
+        """Return the shortest routes from a note to the ``other``; empty if neither links nor meaning connect
+        them."""
 
     def graph_suggest(self, *, note: str | None = None, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Suggestions:
-        """Return links that may be missing, the likeliest first; ``markdown`` if the vault writes no
+        """Return links that may be missing, most likely first; ``markdown`` if the vault does not use
         wikilinks."""
 
     def graph_export(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.GraphExport:
-        """Return all notes and links; each link is a pair of places in ``nodes``, ``clusters`` has their
-        words."""
+        """Return all notes and links; each link is a pair of indices into ``nodes``; ``clusters`` has the
+        words of each."""
 
     def tags(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
@@ -153,12 +153,12 @@ class Methods:
     def orphans(self, *, limit: int | None = None, isolated: bool = False, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Orphans:
-        """Return notes that nothing links to."""
+        """Return notes without backlinks."""
 
     def duplicates(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Duplicates:
-        """Return pairs of notes, the most alike first."""
+        """Return pairs of notes, most similar first."""
 
     def table(self, *, file: str | None = None, view: str | None = None, this: str | None = None,
         query: str | None = None, columns: list[str] | None = None, sort: list[str] | None = None,
@@ -171,15 +171,14 @@ class Methods:
     def stale(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Stale:
-        """Return notes that no longer hold and were forgotten; ``total`` counts those beyond the limit,
-        too."""
+        """Return outdated notes that were forgotten; ``total`` includes those beyond the limit."""
 
     def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
         source: str | None = None, missing: bool = False, property: str | None = None,
         limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Completions:
-        """Return completions, likeliest first."""
+        """Return completions, most likely first."""
 
     def resolve_links(self, source: str, links: list[dict[str, Any]], *,
         moves: list[dict[str, Any]] | None = None, similar: bool = False, wait: bool = False,
@@ -195,13 +194,13 @@ class Methods:
     def problems(self, *, limit: int | None = None, note: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Problems:
-        """Return problems by path and line."""
+        """Return problems, sorted by path and line."""
 
     def propose_rename(self, *, moves: list[dict[str, Any]] | None = None, note: str | None = None,
         heading: str | None = None, tag: str | None = None, to: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Rename:
-        """Return the edits that a rename needs, in the paths of now; nothing is written."""
+        """Return the edits that a rename needs, with current paths; nothing is written."""
 
     def vaults(self, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Vaults:
@@ -231,36 +230,35 @@ class Methods:
     def refresh(self, *, remember: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Refreshed:
-        """Return a vault that was compared with the disk."""
+        """Return a vault compared with the disk."""
 
     def compact(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Compacted:
-        """Return a vault whose index has nothing of deleted text any more."""
+        """Return a vault whose index no longer contains deleted text."""
 
     def wait(self, *, remember: bool = False, progress: bool = False, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.IndexedVault:
-        """Return a vault of which everything is indexed."""
+        """Return a completely indexed vault."""
 
     def verify(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Verified:
-        """Return the numbers of a vault in its engine, beside those of its ledger."""
+        """Return a vault's counts in its engine, compared with its ledger."""
 
     def move(self, to: EngineKind, *, uri: str | None = None, progress: bool = False,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Moved:
-        """Return the vaults in an engine, compared with their ledgers, and with the searches before a
-        move."""
+        """Return the vaults in an engine, compared with their ledgers and with the searches before a move."""
 
     def texts_to_embed(self, *, limit: int | None = None, after: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.TextsToEmbed:
-        """Return texts whose vectors are missing, and the model that makes them."""
+        """Return texts without vectors, and the model to use."""
 
     def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.KeptVectors:
-        """Return vectors that were stored in the ledger."""
+        """Return vectors stored in the ledger."""
 
     def subscribe(self, *, vault: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Subscribed:

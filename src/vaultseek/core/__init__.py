@@ -1,1 +1,1 @@
-"""The library: open a vault, index it, search it. It needs no daemon."""
+"""The library: opening, indexing and searching a vault without a daemon."""

@@ -1,7 +1,7 @@
-"""A vault without a daemon: open it, index it, search it.
+"""Using a vault without a daemon: opening, indexing and searching it.
 
-The code is the daemon's own, without following the folder. The index is kept in a folder of its own; the next
-run indexes only what has changed, and no text is embedded twice.
+It uses the daemon's code, without following the folder. The index is kept in a separate folder; the next run
+indexes only changes, and no text is embedded twice.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ PATIENCE = Patience(
     rerank_seconds=limits.CALL_SECONDS,
     complete=True,
 )
-"""A program waits for what a person would not wait for."""
+"""Longer timeouts than in interactive use."""
 
 
 def _ignore_progress(phase: str, counts: Counts) -> None:
-    """Do nothing with the progress of indexing."""
+    """Ignore the progress of indexing."""
 
 
 @contextlib.asynccontextmanager
@@ -54,12 +54,12 @@ async def indexed_vault(
     reranker: Service | None = None,
     vectors_in: Path | None = None,
 ) -> AsyncIterator[OpenVault]:
-    """Open the vault, index what changed since the last time, and close it at the end.
+    """Open the vault, index the changes since the last time, and close it at the end.
 
-    The index is kept in the folder ``cache``. Without a ``model`` it is that of the default settings. A
-    second vector space is filled if one of the ``questions`` is answered by it. ``reranker`` is the server
-    of the settings, if there is one. ``vectors_in`` is a ledger whose vectors are not computed again.
-    Raises what ``index_vault`` raises, and AlreadyRunning.
+    The index is kept in the folder ``cache``. Without a ``model``, the default settings' model is used. A
+    second vector space is filled if it answers one of the ``questions``. ``reranker`` is the server in the
+    settings, if any. ``vectors_in`` is a ledger whose vectors are not computed again. Raises as
+    ``index_vault``, and AlreadyRunning.
     """
     log = paths.private_directory(cache) / "worker.log"
     of_worker = WorkerSettings(reranker=reranker)
@@ -84,8 +84,8 @@ async def indexed_vault(
 async def search(vault: OpenVault, query: str, **options: Any) -> JSON:
     """Return the answer that ``vaultseek search --json`` prints.
 
-    ``options`` are fields of `SearchRequest`, such as ``limit`` and ``mode``. Raises BadQuery for a query
-    that cannot be asked, Unavailable if no lane can answer.
+    ``options`` are fields of `SearchRequest`, such as ``limit`` and ``mode``. Raises BadQuery for an invalid
+    query, Unavailable if no kind of search can answer.
     """
     return await Searcher(vault).search(SearchRequest(query, **{"settings": SearchSettings(), **options}))
 
@@ -101,10 +101,10 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Sync the index with the disk, vectors included; those of a second space if it has ``questions``.
+    """Sync the index with the disk, including vectors; of a second space only if it has ``questions``.
 
-    Vectors that the ledger ``vectors_in`` has are copied; it is only read.
-    Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
+    Vectors are copied from the ledger ``vectors_in``, which is only read. Raises VaultMissing, or
+    WorkerUnavailable if the model cannot be used.
     """
     root = vault.options.root
     if not paths.is_folder(root):
@@ -137,16 +137,16 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
         try:
             vectors = read_vectors(file, [unembedded.key(item) for item in items])
         except sqlite3.Error:
-            return  # it is missing, or damaged: the rest is computed
+            return  # it is missing or damaged, so the rest is computed
         ledger.vectors.put_copied(vectors)
 
 
 async def _embed_batch(
     vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
 ) -> bool:
-    """Do a step; again and again if the worker fails, until nothing has moved for long.
+    """Do a step, repeating it while the worker fails, until there is no progress for long.
 
-    Raises WorkerUnavailable. What was embedded by then is kept.
+    Raises WorkerUnavailable. Vectors embedded by then are kept.
     """
     advance: Advance | None = None
     while True:

@@ -1,1 +1,1 @@
-"""Messages, their frames and their checks. Nothing here knows a vault."""
+"""Messages, their frames and their checks, independent of any vault."""

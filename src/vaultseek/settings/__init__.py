@@ -1,1 +1,1 @@
-"""Settings: their models, where they are read from, how they are described, changed and followed on disk."""
+"""Settings: models, reading, description, changes, and following them on disk."""

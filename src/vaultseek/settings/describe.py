@@ -1,4 +1,4 @@
-"""Describing the keys and the validation errors of a pydantic model, and converting texts to its types.
+"""Descriptions of a pydantic model's keys and validation errors, and conversion of texts to its types.
 
 Works for any model whose fields are scalars, tuples and further models.
 """
@@ -71,9 +71,9 @@ def described_fields(model: Model) -> Mapping[str, FieldInfo]:
 
 @cache
 def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings below the fields of each class of a module, with those of its bases there.
+    """Return the docstrings below the fields of each class in a module, including its bases there.
 
-    pydantic would read the source whenever the module is imported, and none of the bases of a ``TypedDict``.
+    pydantic would read the source on every import, and would ignore the bases of a ``TypedDict``.
     """
     described: dict[str, dict[str, str]] = {}
     for kind in ast.parse(inspect.getsource(sys.modules[module])).body:
@@ -92,7 +92,7 @@ def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def coerce(values: Any, model: Model) -> Any:
-    """Convert the texts in ``values`` to the types of their keys; a text that cannot be converted stays."""
+    """Convert the texts in ``values`` to the types of their keys; unconvertible texts are kept."""
     values = by_usual_names(values, model)
     if not isinstance(values, dict):
         return values
@@ -100,7 +100,7 @@ def coerce(values: Any, model: Model) -> Any:
 
 
 def by_usual_names(values: Any, model: Model) -> Any:
-    """Return ``values`` with the keys of ``model`` in place of the ``other_names`` that it has for some."""
+    """Return ``values`` with the ``other_names`` of keys replaced by the keys of ``model``."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if not isinstance(values, dict) or values.keys().isdisjoint(others):
         return values
@@ -108,7 +108,7 @@ def by_usual_names(values: Any, model: Model) -> Any:
 
 
 def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield two names of each key of ``model`` that ``values`` has by more than one."""
+    """Yield two names of each key of ``model`` that occurs in ``values`` under several names."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if isinstance(values, Mapping):
         for name in dict.fromkeys(others.values()):
@@ -131,7 +131,7 @@ def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]
 
 
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """Return the first of the ``problems``; its message ends with the number of the others."""
+    """Return the first of the ``problems``; its message ends with the number of other problems."""
     (location, message), *more = problems(error, model)
     return location, message + and_more(len(more))
 
@@ -142,7 +142,7 @@ def and_more(number: int) -> str:
 
 
 def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
-    """Return the message that ``name`` is none of the ``known`` keys of ``table``, with the nearest."""
+    """Return the message that ``name`` is not among the ``known`` keys of ``table``, with the nearest."""
     close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key, expected {dotted_key((*table, close[0]))}?"
@@ -168,18 +168,18 @@ def quote_value(value: Any) -> str:
 
 
 def section_of(annotation: Any) -> Model | None:
-    """Return the model that a field holds, alone or in a list; None for a scalar."""
+    """Return the model of a field, alone or in a list; None for a scalar."""
     candidates = (annotation, *get_args(annotation))
     return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
 
 
 def is_list(annotation: Any) -> bool:
-    """True if a field holds a list."""
+    """True if the field is a list."""
     return get_origin(annotation) is tuple
 
 
 def is_table(annotation: Any) -> bool:
-    """True if a field holds a table whose keys are names."""
+    """True if the field is a table whose keys are names."""
     return get_origin(annotation) is dict
 
 
@@ -231,7 +231,7 @@ def _options(annotation: Any) -> Iterator[Any]:
 
 
 def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
-    """Return the section of a location, and its field; an item of a list is a field of the item's type."""
+    """Return the section and the field of a location; an item of a list is a field of the item's type."""
     owner = model
     field: FieldInfo | None = None
     for part in location:

@@ -1,4 +1,4 @@
-"""The options of an engine in the settings: its address, and how it is trusted."""
+"""The options of an engine in the settings: its address and certificate."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,9 @@ EMBEDDED = "embedded"
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Where an engine is and how it is used; see the section ``[index]`` of the settings.
+    """The address and use of an engine; see the section ``[index]`` of the settings.
 
-    ``shard`` names this vault's part of it; no two vaults of one engine have the same.
+    ``shard`` names this vault's part of it and is unique within the engine.
     """
 
     uri: str
@@ -24,18 +24,18 @@ class EngineOptions:
     token_variable: str = ""
     token_file: str = ""
     certificate: str = ""
-    """File with the certificates that the server is trusted by; empty for those of the system."""
+    """File with the certificates that verify the server; empty for the system's certificates."""
     seconds: float = 10.0
     """Time limit of a search; a batch may take ``write_seconds``."""
     write_seconds: float = 120.0
 
     kind: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
-    """The name of the engine, for people."""
+    """The display name of the engine."""
 
     @property
     def place(self) -> str:
-        """The address without user and password, for people."""
+        """The address without user and password, for display."""
         parts = urlsplit(self.uri)
         if not parts.netloc:
             return self.uri
@@ -43,16 +43,16 @@ class EngineOptions:
 
     @property
     def sends(self) -> str:
-        """The place that text is kept in, in words."""
+        """The place where text is stored, in words."""
         return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
 
     def check(self) -> None:
-        """Raise ConfigError, one line, for what cannot work."""
+        """Raise a one-line ConfigError for an invalid combination."""
         self.check_address()
         self.check_certificate()
 
     def check_address(self) -> None:
-        """Raise ConfigError, one line, if there is no address, or one that cannot be."""
+        """Raise a one-line ConfigError if the address is missing or invalid."""
         if not self.uri:
             raise ConfigError(
                 f'index.uri is missing: index.backend = "{self.kind}" needs the address of a server, '
@@ -66,10 +66,11 @@ class EngineOptions:
             )
 
     def check_certificate(self) -> None:
-        """Raise ConfigError, one line, if the file of the certificate is not there."""
+        """Raise a one-line ConfigError if the certificate file is missing."""
         if self.certificate and not Path(self.certificate).expanduser().is_file():
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
     def token(self) -> str:
-        """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""
+        """Return the token, "" if there is none. Raises ConfigError if it is missing where the settings
+        point."""
         return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""

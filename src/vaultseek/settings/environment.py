@@ -1,4 +1,4 @@
-"""The settings in environment variables: ``VAULTSEEK_SEARCH__LIMIT`` is ``limit`` in ``[search]``."""
+"""Settings in environment variables: ``VAULTSEEK_SEARCH__LIMIT`` is ``limit`` in ``[search]``."""
 
 import os
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ ENV_DELIMITER = "__"
 
 
 def environment() -> dict[str, Any]:
-    """Return the settings in variables, each converted to the type of its key where possible.
+    """Return the settings from variables, each converted to the type of its key if possible.
 
-    A section can be one variable in JSON; variables of its keys count more. Empty ones do not count.
+    A section can be one variable in JSON; variables of its keys take precedence. Empty ones are ignored.
     """
     variables = {name.lower(): value for name, value in os.environ.items() if value}
     values: dict[str, Any] = {}
@@ -30,7 +30,7 @@ def environment() -> dict[str, Any]:
 
 
 def merge(values: dict[str, Any], key: list[str], value: Any) -> None:
-    """Set ``key`` in nested tables, in place; a table is merged into the one that is there."""
+    """Set ``key`` in nested tables, in place; a table is merged into an existing one."""
     *tables, last = key
     for name in tables:
         inner = values.get(name)

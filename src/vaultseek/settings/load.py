@@ -2,7 +2,7 @@
 
 ``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. A wrong setting becomes a
 ``ConfigError`` of one line: file or variable, key, expected and actual value. ``examine`` returns all
-problems together with the settings that can be used.
+problems together with the usable settings.
 """
 
 import os
@@ -27,8 +27,8 @@ from vaultseek.settings.search import SearchSettings
 def load(path: Path | None = None) -> Settings:
     """Read the settings from ``path``, or from the default file if it exists.
 
-    Vault and model paths come back absolute and resolved; relative ones start at the file's folder. A missing
-    model is not an error here: semantic search reports it.
+    Vault and model paths are returned absolute and resolved; relative ones start at the file's folder. A
+    missing model is not an error here: semantic search reports it.
 
     Raises:
         ConfigError: one line that names file or variable, key, expected and actual value.

@@ -41,11 +41,11 @@ class VaultSettings(Section):
     path: Path = Field(strict=False, examples=["~/Notes"])
     """The folder of notes. ~ works; a relative path starts at the folder of this file."""
     language: Language | None = Field(default=None, examples=["en"])
-    """Language of all notes, for stems; without it, each note is in the one it shows."""
+    """Language of all notes, for word stems; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
     """Globs of notes and folders to leave out of this vault, as in a .gitignore: "Private" at any depth,
-    "/Private" at the top, "Private/" a folder only, "**/" any folders. But * matches / too, case does not
-    matter, and there is no !."""
+    "/Private" at the top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored,
+    and ! is not supported."""
 
     @field_validator("name")
     @classmethod
@@ -56,7 +56,7 @@ class VaultSettings(Section):
 
 
 _NOT_FIRST = "~.-"
-"""Characters that a vault's name does not begin with: --vault would read them as a path or an option."""
+"""Characters that a vault's name must not begin with: --vault would read them as a path or an option."""
 
 
 def vault_name(folder: Path) -> str:
@@ -82,29 +82,30 @@ class IndexSettings(Section):
     exclude: tuple[str, ...] = Field(default=(), strict=False)
     """Globs of notes and folders to leave out of every vault, as in a vault's own exclude."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
-    """A larger note is found by name and path only, and reported as a problem."""
+    """Larger notes are found by name and path only, and reported as a problem."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
-    """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
-    scanned PDFs, which is slow and needs the extra ocr; "session" the logs of coding agents."""
+    """Kinds of files that are read besides notes; of all others only the names are indexed. "ocr"
+    reads pictures and scanned PDFs, which is slow and needs the extra ocr; "session" reads logs of
+    coding agents."""
     backend: EngineKind = "embedded"
-    """The engine that proposes what matches: "embedded" is part of vaultseek; "postgres" is a server of
-    PostgreSQL with pgvector, by the extra postgres."""
+    """The search engine: "embedded" is part of vaultseek; "postgres" is a PostgreSQL server with pgvector,
+    and needs the extra postgres."""
     uri: str = ""
     """Address of the engine: "postgresql://db.example/notes". The text of notes is then sent there."""
     token_variable: str = ""
-    """Environment variable of the daemon that holds the token."""
+    """Environment variable of the daemon that contains the token."""
     token_file: str = ""
-    """File with the token, which only you can read (mode 0600), if it is not in a variable."""
+    """File with the token, readable only by you (mode 0600), if it is not in a variable."""
     certificate: str = ""
-    """File with the certificate that the engine is trusted by, in PEM; the server's name is then checked."""
+    """File with the certificate (PEM) that verifies the engine; the server's name is then also checked."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
         title="letters, digits and _, no digit first, 22 at most",
     )
-    """Beginning of the names of schemas, 22 characters at most."""
+    """Prefix of schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a request of a search to the engine."""
+    """Time limit in seconds of a search request to the engine."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -123,7 +124,7 @@ class IndexSettings(Section):
 
     @property
     def options(self) -> EngineOptions:
-        """The way to an engine, in use or not."""
+        """The options of PostgreSQL, in use or not."""
         return EngineOptions(
             uri=self.uri,
             prefix=self.collections,

@@ -1,4 +1,4 @@
-"""The commented ``config.toml``, made of the description, type, bounds and default of each key."""
+"""The commented ``config.toml``, generated from the description, type, bounds and default of each key."""
 
 import textwrap
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _HEAD = """\
 
 
 def example(vault: Path | None = None) -> str:
-    """Return a ``config.toml`` with every key as a comment; it only adds ``vault``, if there is one."""
+    """Return a ``config.toml`` with every key as a comment; only ``vault`` is set, if given."""
     mark = "" if vault else "# "
     block = ["# One block for each folder of notes.", f"{mark}[[vaults]]"]
     values = {"name": "notes", "path": str(vault)} if vault else {}
@@ -42,7 +42,7 @@ def example(vault: Path | None = None) -> str:
         block = [f"[{name}]"]
         for key, field in scalars(section):
             value = example_value(field)
-            # An empty table: environment variables take JSON, the file does not.
+            # An empty table, because environment variables use JSON and the file does not.
             block += [*_comment(field), f"# {key} = {'{}' if value == {} else format_value(value)}"]
         parts.append("\n".join(block))
     searches = describe.described_fields(Settings)["searches"]
@@ -61,7 +61,7 @@ def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, des
 
 
 def scalars(section: describe.Model) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys of a table that are no tables."""
+    """Yield the keys of a table that are not tables."""
     for name, field in describe.described_fields(section).items():
         if describe.section_of(field.annotation) is None or describe.is_list(field.annotation):
             yield name, field
@@ -83,7 +83,7 @@ def _comment(field: FieldInfo) -> Iterator[str]:
 
 
 def example_value(field: FieldInfo) -> Any:
-    """Return the value of a key in the example: its default, unless another one says more."""
+    """Return the value of a key in the example: its default, unless another value is more helpful."""
     if field.examples:
         return field.examples[0]
     default = field.get_default(call_default_factory=True)
@@ -91,5 +91,5 @@ def example_value(field: FieldInfo) -> Any:
 
 
 def capital(words: str) -> str:
-    """Return a text whose first letter is a capital."""
+    """Return a text with its first letter in upper case."""
     return words[:1].upper() + words[1:]

@@ -1,4 +1,4 @@
-"""Where each setting is from, its paths, and what cannot be used to reach a server."""
+"""Resolution of settings: their sources and paths, and unusable settings of servers."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def resolve_paths(
 
 
 def _key_file(server: ServerSettings, origin: Origin) -> dict[str, str]:
-    """Return the absolute file of the key; a relative one begins in the folder of the configuration."""
+    """Return the absolute file of the key; a relative path starts in the configuration's folder."""
     if not server.key_file:
         return {}
-    with suppress(RuntimeError):  # an unknown user in ~user; it stays as it is, and cannot be read
+    with suppress(RuntimeError):  # an unknown user in ~user; it is left unchanged and cannot be read
         return {"key_file": str(origin.file.parent / Path(server.key_file).expanduser())}
     return {}
 
@@ -73,7 +73,7 @@ class _Unusable(Exception):
 
 
 class _Missing(_Unusable):
-    """A folder that is not there, while nothing else is in its place."""
+    """A missing folder with nothing else in its place."""
 
     def __init__(self, problem: SettingProblem, folder: Path) -> None:
         super().__init__(problem)
@@ -81,7 +81,7 @@ class _Missing(_Unusable):
 
 
 def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
-    """Return the folder of a vault, and a problem if it is missing: it may be mounted later."""
+    """Return the folder of a vault, and a problem if it is missing, as it may be mounted later."""
     key: Location = ("vaults", number, "path")
     missing: SettingProblem | None = None
     try:
@@ -128,7 +128,7 @@ def _model_name(name: str, key: str, origin: Origin) -> str:
 
 
 def _missing_model(name: str, origin: Origin) -> str | None:
-    """Return the name or folder to look for later; only semantic search needs the model to be there."""
+    """Return the name or folder to look for later; only semantic search requires the model."""
     if paths.model_directory(name) is not None:
         return name
     try:
@@ -159,7 +159,7 @@ def _exists(path: Path) -> bool:
 
 
 def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
-    """Return a problem for each setting of a server that cannot be used."""
+    """Return a problem for each unusable setting of a server."""
     found = [*_of_engine(settings.index)]
     for name, section in (("model", settings.model), ("reranker", settings.reranker)):
         found += [((name, *key), message) for key, message in _of_server(section)]
@@ -201,14 +201,14 @@ def _message(check: Callable[[], object]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """A setting that cannot be used: its source, its key, and the expected and the actual value."""
+    """An unusable setting: its source, its key, and the expected and actual value."""
 
     source: str
     """The file, or ``environment variable NAME``."""
     location: Location
     message: str
     fatal: bool = True
-    """False if the daemon can run all the same, with a part of it disabled."""
+    """False if the daemon can still run, with a part of it disabled."""
 
     def __str__(self) -> str:
         key = f"{dotted_key(self.location)}: " if self.location else ""
@@ -229,7 +229,7 @@ class Origin:
         return SettingProblem(source, location, message)
 
     def variable(self, location: Location) -> str | None:
-        """Return the environment variable that sets ``location``, if there is one."""
+        """Return the environment variable that sets ``location``, if any."""
         values: Any = self._environment
         for part in location:
             if not isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""The settings of searches: how lanes are combined, what is boosted, expanded and reranked."""
+"""The settings of searches: combination of results, boosts, expansion and reranking."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -31,11 +31,11 @@ class RecencySettings(Section):
     tiers: tuple[RecencyTier, ...] = Field(
         default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    """The first tier that a note is young enough for multiplies its score."""
+    """The first tier whose ``days`` include a note's age multiplies its score by ``factor``."""
     date: Literal["modified", "created", "filename"] = "modified"
-    """The date that a note's age is counted from."""
+    """The date used for a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
-    """Properties that hold a date; the first one that a note has is used instead of ``date``."""
+    """Properties that contain a date; the first one present in a note is used instead of ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -61,15 +61,15 @@ class CurrencySettings(Section):
     """``[search.currency]``: the notes that no longer hold, beside those that name a successor or a date."""
 
     statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
-    """Values of the property ``status`` of notes that no longer hold; case does not matter."""
+    """Values of the property ``status`` of notes that no longer hold; case is ignored."""
     folders: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
     """Folders of notes that no longer hold, such as "Archive"."""
     tags: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
-    """Tags of notes that no longer hold, such as "archived"; tags nested under them count, too."""
+    """Tags of notes that no longer hold, such as "archived"; including tags nested under them."""
 
     @property
     def rules(self) -> Rules:
-        """The rules by which notes are outdated."""
+        """The rules for outdated notes."""
         return Rules(self.statuses, self.folders, self.tags)
 
 
@@ -79,13 +79,13 @@ class SearchSettings(Section):
     limit: int = Field(default=limits.SHOWN_RESULTS, ge=1, le=limits.RESULTS)
     """Maximum number of results, one per note."""
     mode: Mode = "hybrid"
-    """The way to search: by words and meaning, by words only or by meaning only."""
+    """How to search: by words and meaning, by words only or by meaning only."""
     fusion: Literal["rrf", "linear"] = "rrf"
-    """Combination of the lanes: reciprocal rank fusion, or a weighted sum of normalised scores."""
+    """How the lanes are combined: reciprocal rank fusion, or a weighted sum of normalised scores."""
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
     """The constant k of RRF; a smaller one favours the top of each lane."""
     rrf_ranks: Literal["score", "integer"] = "score"
-    """Fractional ranks that keep the distances between scores, or the plain ranks 1, 2, 3."""
+    """Fractional ranks that preserve the distances between scores, or the plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
     """Weight of the keyword lane; setting it turns adaptive off. ``rrf_keyword_weight`` and
     ``rrf_bm25_weight`` are other names for it."""
@@ -102,7 +102,7 @@ class SearchSettings(Section):
     adaptive: bool = True
     """Choose the weights for each query by the profile, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Choice of the weights: by what the words match, by the query's length, or fixed."""
+    """How the weights are chosen: by what the words match, by the query's length, or fixed."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
@@ -116,11 +116,11 @@ class SearchSettings(Section):
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder, which is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
-    """A fetched cross-encoder, or the folder of one; "server" is that of ``[reranker]``."""
+    """A fetched cross-encoder, or the folder of one; "server" uses the one in ``[reranker]``."""
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
     """Number of results to rerank."""
     rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)
-    """Time limit for reranking in seconds; results that it did not get to keep their places."""
+    """Time limit for reranking in seconds; results not reranked in time keep their places."""
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
     currency: CurrencySettings = CurrencySettings()
@@ -138,7 +138,7 @@ class SearchSettings(Section):
 
     @property
     def has_explicit_weights(self) -> bool:
-        """True if a lane's weight is set, so that no profile may choose it."""
+        """True if the weight of a kind of search is set, so that no profile may choose it."""
         return bool({"keyword_weight", "semantic_weight"} & self.model_fields_set)
 
     @property

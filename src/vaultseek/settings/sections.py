@@ -1,4 +1,4 @@
-"""The sections of the settings about models, the servers that stand in for them, and a team's server."""
+"""The settings of models, of servers that replace them, and of a team's server."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ _ARGUMENTS = ("options", "key_option")
 
 
 class Section(BaseModel):
-    """A table of ``config.toml``: frozen, with no keys but its own."""
+    """A table of ``config.toml``: frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -42,7 +42,7 @@ class ServerSettings(Section):
     """Address before ``/embeddings`` of a server that embeds instead of a model on this machine, such as
     "http://localhost:11434/v1"; empty for none. Text is then sent to that server."""
     key_variable: str = ""
-    """Environment variable of the daemon that holds the key for the server."""
+    """Environment variable of the daemon that contains the server's key."""
     key_file: str = ""
     """File with the key, which only you can read (mode 0600), if it is not in a variable."""
 
@@ -81,16 +81,16 @@ class ModelSettings(ServerSettings):
     from `vaultseek models fetch`, or the folder of a model. "hashing" is a stand-in without meaning, for
     tests. With ``url``, the server's name for its model; "auto" if the server has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
-    """Model for what an English one does not read: a vault in another language, and questions in other
-    languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" where
-    it is installed; "off" is none; or a model as in ``name``."""
+    """Model for languages other than English: for vaults in another language, and for questions in other
+    languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" if it
+    is installed; "off" is none; or a model as in ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
-    """Minutes without a search by meaning or a change after which the model is removed from memory. The next
-    search is answered by words, and loads it again, which takes about a second. 0 keeps it."""
+    """Minutes without a search by meaning or a change after which the model is unloaded. The next search is
+    answered by word only and reloads it, which takes about a second. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
-    """Texts in one request to the server."""
+    """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
-    """Time limit of a request in the background; a question is given up earlier."""
+    """Time limit in seconds of a background request; questions have a shorter one."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""
@@ -149,12 +149,12 @@ class TokenSettings(Section):
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
     """SHA-256 of the token, in hexadecimal; `vaultseek team token` makes both."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
-    """Vaults by name, or folders in them, ``vault/folder``, that may be seen. "*" is every vault that is
-    configured."""
+    """Vaults by name, or folders in them, ``vault/folder``, that may be seen. "*" means every configured
+    vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Requests in a minute, of all clients with this token."""
+    """Maximum requests per minute, for all clients with this token together."""
     in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Requests at the same time, of all of them."""
+    """Maximum simultaneous requests, for all of them together."""
 
     @field_validator("sees")
     @classmethod
@@ -172,12 +172,12 @@ class TeamSettings(Section):
     """Address and port, as "127.0.0.1:7447", for clients with a token of ``[[team.tokens]]``. It has no
     encryption: put a proxy with TLS before it. Takes effect when the daemon restarts."""
     metrics: str = ""
-    """Address and port of /health and /metrics, over HTTP, for everybody who reaches it. Takes effect when
+    """Address and port of /health and /metrics, over HTTP, for everybody who can reach it. Takes effect when
     the daemon restarts."""
     audit: bool = True
     """Write a line for each request with a token to audit.log."""
     audit_queries: bool = False
-    """Write the text of queries there, too."""
+    """Also write the text of queries there."""
     tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
     """The tokens; a change takes effect at once."""
 
@@ -206,7 +206,7 @@ class TeamSettings(Section):
 
 
 def address_of(text: str) -> tuple[str, int] | None:
-    """Return host and port of ``host:port`` or ``[host]:port``; None if the text is neither."""
+    """Return host and port of ``host:port`` or ``[host]:port``; None for other texts."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:

@@ -1,4 +1,4 @@
-"""Reading TOML files within bounds, the lines of their keys, and changing one key and nothing else."""
+"""TOML files: bounded reading, the lines of keys, and changing a single key."""
 
 import errno
 import json
@@ -33,7 +33,7 @@ def read(file: Path, *, required: bool) -> dict[str, Any]:
 def read_text(file: Path, *, required: bool) -> str | None:
     """Return the text of ``file``; None if it does not exist and is not ``required``. Raises ConfigError."""
     try:
-        # Non-blocking: opening a pipe without a writer would block for ever.
+        # Non-blocking, because opening a pipe without a writer would block forever.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise OSError(errno.EINVAL, "it is not a regular file")
@@ -62,7 +62,7 @@ def parse(text: str, file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
     try:
         return tomllib.loads(text)
-    except ValueError as error:  # a number of thousands of digits is no syntax error
+    except ValueError as error:  # a number with thousands of digits is not a syntax error
         raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
     except RecursionError:
         raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
@@ -74,7 +74,7 @@ def format_value(value: Any) -> str:
         return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(format_value, value))}]"
-    # TOML and JSON agree about texts, numbers and truth values, except for one control character.
+    # TOML and JSON write texts, numbers and booleans alike, except for one control character.
     text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
     return text.replace("\x7f", "\\u007f")
 
@@ -93,13 +93,13 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""A key of many parts, for which the parser needs time and memory with the square of their number."""
+"""A key with many parts, for which the parser needs time and memory quadratic in their number."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the line, from 1, where each location begins, or the table that it belongs in.
+    """Return the line, from 1, where each location or its table begins.
 
-    Locations that ``text``, which is valid, does not have are left out.
+    Locations missing from ``text``, which must be valid, are left out.
     """
     locations = list(locations)
     wanted = {location[:end]: 0 for location in locations for end in range(1, len(location) + 1)}
@@ -109,7 +109,7 @@ def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
         try:
             content: Any = tomllib.loads("\n".join(lines[:end]))
         except (ValueError, RecursionError):
-            continue  # a value goes on in the next line
+            continue  # a value continues on the next line
         for location in [location for location, line in wanted.items() if not line]:
             with suppress(LookupError, TypeError):
                 reduce(getitem, location, content)

@@ -1,4 +1,4 @@
-"""The registered vaults, and following them and the configuration file while the daemon runs."""
+"""The registered vaults, and changes to them and to the configuration file while the daemon runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _Version = tuple[int, int, int] | None
 
 
 class SettingsFile:
-    """The configuration file and the registry; notices when either has changed since it was read.
+    """The configuration file and the registry; detects when either has changed since it was read.
 
-    The vaults in the settings are those of the file and the registered ones. A registered vault that is in
-    the file too is the file's.
+    The vaults in the settings come from the file and the registry; the file takes precedence.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -29,11 +28,11 @@ class SettingsFile:
         self.registry = RegisteredVaults()
         self._required = path is not None
         self._set: frozenset[Path] = frozenset()
-        """Folders of the vaults that the configuration file sets."""
+        """Folders of the vaults in the configuration file."""
         self._versions: tuple[_Version, _Version] = (None, None)
 
     def read(self) -> Settings:
-        """Read both files now. Raises ConfigError."""
+        """Read both files. Raises ConfigError."""
         self._versions = self._on_disk()
         settings = load(self.path if self._required else None)
         self.registry = read_registry()
@@ -45,13 +44,13 @@ class SettingsFile:
             for vault in self.registry.vaults
             if vault.name.casefold() not in names
             and vault.path not in roots
-            # There is a vault, or its index, which answers while the vault is not mounted.
+            # The vault exists, or its index does, which answers while the vault is not mounted.
             and any(map(paths.is_folder, (vault.path, paths.vault_data_directory(vault.path))))
         )
         return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
 
     def follow_rename(self, former: Path, path: Path, name: str) -> bool:
-        """Change the path of a registered vault; return false if the configuration file sets it.
+        """Change the path of a registered vault; return False if the configuration file sets it.
 
         Raises ConfigError or OSError.
         """
@@ -66,7 +65,8 @@ class SettingsFile:
         return self._on_disk() != self._versions
 
     def changed(self) -> Settings | None:
-        """Return the settings if a file has changed since the last read, else None. Raises ConfigError."""
+        """Return the settings if a file has changed since the last read, otherwise None. Raises
+        ConfigError."""
         before = self._versions
         if not self.has_changed():
             return None
@@ -97,19 +97,19 @@ class RegisteredVaults:
     paused: frozenset[Path] = frozenset()
 
     def with_vault(self, vault: VaultSettings) -> RegisteredVaults:
-        """Return the registry with ``vault`` added, or replaced if its path is there already."""
+        """Return the registry with ``vault`` added, replacing one with the same path."""
         others = tuple(other for other in self.vaults if other.path != vault.path)
         return replace(self, vaults=(*others, vault))
 
     def without(self, path: Path) -> RegisteredVaults:
-        """Return the registry without the vault at ``path``, which is no longer paused either."""
+        """Return the registry without the vault at ``path``, which is also removed from the paused ones."""
         others = tuple(vault for vault in self.vaults if vault.path != path)
         return RegisteredVaults(others, self.paused - {path})
 
     def renamed(self, former: Path, path: Path, name: str) -> RegisteredVaults:
         """Return the registry with the vault at ``former`` moved to ``path``.
 
-        It is called ``name`` from then on if it had the name of its folder.
+        It gets the new ``name`` if it was named after its folder.
         """
         known = {vault.path: vault for vault in self.vaults}
         vault = known.get(former)
@@ -124,19 +124,19 @@ class RegisteredVaults:
         return RegisteredVaults(vaults, paused)
 
     def with_paused(self, path: Path, *, paused: bool) -> RegisteredVaults:
-        """Return the registry with the vault at ``path`` paused or not."""
+        """Return the registry with the vault at ``path`` paused or resumed."""
         return replace(self, paused=self.paused | {path} if paused else self.paused - {path})
 
 
 def registry_file() -> Path:
-    """Return the path of the registry, beside the indexes."""
+    """Return the path of the registry, next to the indexes."""
     return paths.data_directory() / "vaults.json"
 
 
 def read_registry() -> RegisteredVaults:
-    """Read the registry; an empty one if the file is missing or damaged.
+    """Read the registry; return an empty one if the file is missing or damaged.
 
-    Raises ConfigError if it cannot be read now: an empty one would then be written in its place.
+    Raises ConfigError if it is unreadable, because an empty one would later overwrite it.
     """
     try:
         data = paths.read_json(registry_file())

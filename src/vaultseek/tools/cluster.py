@@ -1,6 +1,6 @@
-"""Embedding on a Ray cluster: one that runs, or one that is started on this machine for the run.
+"""Embedding on a Ray cluster: a running one, or one started on this machine for the run.
 
-`embed_on` gives texts of the daemon to tasks of the cluster, which run `embed_texts`, and returns vectors.
+`embed_on` sends the daemon's texts to tasks of the cluster, which run `embed_texts`, and returns the vectors.
 """
 
 import logging
@@ -31,22 +31,22 @@ from vaultseek.semantic.models.encoder import Encoder
 LOCAL = "local"
 """The address that starts a cluster on this machine."""
 BATCH_TEXTS = 64
-"""Texts of one task, which take a processor about a second."""
+"""Number of texts in one task, which take a processor about a second."""
 QUEUED_BATCHES = 2
-"""Batches for each processor of the cluster: one that is embedded, and one that waits for it."""
+"""Batches per processor of the cluster: one being embedded, and one waiting."""
 QUEUED_BATCHES_IN_ALL = 4096
-"""Maximum number of batches at the cluster: their texts are in this process's memory."""
+"""Maximum number of batches at the cluster, because their texts are in this process's memory."""
 STALLED_SECONDS = 300.0
-"""Time without a result, while there is something to compute, after which the run ends."""
+"""Seconds without a result, while there is work, after which the run ends."""
 RETRIES = 3
-"""Times that Ray retries a task whose worker ended."""
+"""Number of times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
-"""Memory for objects of a cluster on this machine: texts and vectors of a few seconds."""
+"""Memory for objects of a local cluster: texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
-"""Ray gives up a start after 30 s, too soon for a busy machine; what fails sooner than this, is at fault."""
+"""Minimum seconds of a failed start that is retried: Ray gives up after 30 s, too soon for a busy machine."""
 FAILED_STARTS = 2
-"""Times that a cluster on this machine may fail to start in less time than that."""
+"""Number of times that a local cluster may fail to start in less time than that."""
 CLIENT_PORT = 10001
 """Port of ``ray://`` unless the address names one."""
 _CLIENT = "ray://"
@@ -55,7 +55,7 @@ _ERROR_CHARS = 300
 Texts = Mapping[str, str]
 """Texts by key."""
 NewVectors = Mapping[str, Any]
-"""Vectors by key of their texts; those of texts that failed are missing."""
+"""Vectors by key of their texts; failed texts are missing."""
 
 
 def checked_address(address: str) -> str:
@@ -92,10 +92,10 @@ def connected(
     say: Callable[[str], object] = lambda text: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator["RayCluster"]:
-    """Connect to the cluster at a ``checked_address``, and disconnect when the context is left.
+    """Connect to the cluster at a ``checked_address``, and disconnect at the end of the context.
 
-    One on this machine that starts slowly is started again until ``is_over``, which ``say`` tells.
-    Raises Unavailable.
+    A local cluster that starts slowly is restarted until ``is_over``, which is reported with ``say``. Raises
+    Unavailable.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to Ray's makers
     with ExitStack() as stack:
@@ -118,7 +118,7 @@ def connected(
                 with _interrupts_deferred():
                     ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
                 break
-            except Exception as error:  # Ray has no class for a start that takes too long
+            except Exception as error:  # Ray has no exception class for a start that takes too long
                 ray.shutdown()
                 seconds = clock() - began
                 failed += seconds < SLOW_START_SECONDS
@@ -140,10 +140,10 @@ def embed_on(
     stalled_seconds: float = STALLED_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Have the cluster embed the texts from ``take`` until ``is_over``; return the number of its vectors.
+    """Let the cluster embed the texts from ``take`` until ``is_over``; return the number of its vectors.
 
     No more texts are taken than it can embed soon; ``keep`` gets the vectors. Raises Unavailable if the
-    cluster is gone, cannot do this work, or gives no result for long.
+    cluster is gone, cannot do this work, or returns nothing for long.
     """
     embedded, in_flight, last_result = 0, 0, clock()
     while not is_over():
@@ -179,12 +179,12 @@ class RayCluster:
             return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, batch: Texts) -> None:
-        """Give a batch to a worker, again if that ends before it has answered."""
+        """Give a batch to a worker, and again if that ends before it has answered."""
         with _translated(self._ray):
             self._batches[self._task.remote(*self._model, list(batch.values()))] = batch
 
     def results(self, seconds: float) -> list[NewVectors]:
-        """Return the vectors of each finished batch, after ``seconds`` at the latest."""
+        """Return the vectors of each finished batch, after at most ``seconds``."""
         with _translated(self._ray):
             if not self._batches:
                 time.sleep(seconds)
@@ -209,7 +209,7 @@ class RayCluster:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Defer Ctrl-C until the context is left: while connecting it makes Ray crash."""
+    """Defer Ctrl-C until the end of the context, because it makes Ray crash while connecting."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -225,7 +225,7 @@ def _interrupts_deferred() -> Iterator[None]:
 
 @contextmanager
 def _translated(ray: Any) -> Iterator[None]:
-    """Raise Unavailable in place of Ray's errors."""
+    """Raise Unavailable instead of Ray's errors."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:
@@ -238,16 +238,16 @@ def _translated(ray: Any) -> Iterator[None]:
 
 
 def _line(error: BaseException) -> str:
-    """Return the last line of the error, which names the cause."""
+    """Return the last line of the error, which contains the cause."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(lines[-1] if lines else type(error).__name__, _ERROR_CHARS)
 
 
 def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]) -> dict[str, Any]:
-    """Embed texts on a machine of the cluster, if vaultseek and the model are the daemon's.
+    """Embed texts on a machine of the cluster, if vaultseek and the model match the daemon's.
 
-    Returns ``vectors``, one for each text, and ``failed``, the places of texts without one; or a ``refusal``,
-    which says what this machine lacks. The vectors are those of the daemon's own worker, to six digits.
+    Returns ``vectors``, one for each text, and ``failed``, the places of texts without one; or a ``refusal``
+    that names what this machine lacks. The vectors match those of the daemon's own worker to six digits.
     """
     here = f"the worker {platform.node()}"
     if version != __version__:
@@ -267,7 +267,7 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
 
 @lru_cache(maxsize=1)
 def _model(name: str) -> tuple[str, Encoder]:
-    """Load the model, once in a process. The cluster counts processors, so it computes with one."""
+    """Load the model once per process. The cluster counts processors, so the model uses one."""
     found = find_model(name)
     encoder = embed.load(found.name, found.directory)
     if isinstance(encoder, BertEncoder):

@@ -1,1 +1,1 @@
-"""Questions about the links of a whole vault: its structure, paths between notes, links that are missing."""
+"""Analysis of a whole vault's links: structure, paths between notes, and missing links."""

@@ -1,4 +1,4 @@
-"""Files of a graph that other programs read: GraphML, GEXF and the JSON of NetworkX."""
+"""Graph files for other programs: GraphML, GEXF and NetworkX's JSON."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from vaultseek.base.text import blank_controls
 
 def write_graph(answer: JSON, file: Path, form: str) -> None:
     """Write the answer of ``graph/export`` as ``graphml``, ``gexf`` or ``json``. Raises OSError."""
-    written = str if form == "json" else blank_controls  # XML has no control characters
+    written = str if form == "json" else blank_controls  # XML does not allow control characters
     links = networkx.DiGraph()
     for node in answer["nodes"]:
         cluster = node["cluster"]

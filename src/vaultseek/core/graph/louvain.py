@@ -1,7 +1,7 @@
-"""Clusters of a graph by the Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008), over arrays.
+"""Clusters of a graph by the Louvain method (Blondel, Guillaume, Lambiotte, Lefebvre 2008), using arrays.
 
-Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of those that wait is moved at once:
-if all were, two neighbours could change places for ever.
+Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of the waiting nodes is moved at once:
+if all were, two neighbours could swap places forever.
 """
 
 import numpy as np
@@ -11,17 +11,18 @@ Numbers = NDArray[np.int64]
 Weights = NDArray[np.float64]
 
 MOVED_SHARE = 0.5
-"""Share of the waiting nodes that are moved at once."""
+"""Share of the waiting nodes moved at once."""
 RESTING_SHARE = 0.01
-"""Share of waiting nodes at which a turn of moves ends; the next one, of clusters, moves them with others."""
+"""Share of waiting nodes at which a round of moves ends; the next round, over clusters, moves them with
+others."""
 MOST_TURNS = 400
 LEAST_GAIN = 1e-9
 
 
 def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
-    """Return the cluster of each node of an undirected graph, called by the least node in it.
+    """Return the cluster of each node of an undirected graph, identified by its lowest node.
 
-    ``edges`` are pairs of the nodes 0 to ``nodes`` - 1, a row each.
+    ``edges`` has a row for each pair of nodes, numbered 0 to ``nodes`` - 1.
     """
     one, other = _both_ways(nodes, edges)
     links, weights, inner = (one, other), np.ones(len(one)), np.zeros(nodes)
@@ -39,7 +40,7 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
 
 
 def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
-    """Return the least node to which edges lead from each, with their ends in ``one`` and ``other``."""
+    """Return the lowest node connected with each node, for edges with ends in ``one`` and ``other``."""
     least = np.arange(nodes)
     while True:
         lower = least.copy()
@@ -61,7 +62,7 @@ def _both_ways(nodes: int, edges: Numbers) -> tuple[Numbers, Numbers]:
 def _moved(
     one: Numbers, other: Numbers, weights: Weights, inner: Weights, chance: np.random.Generator
 ) -> Numbers:
-    """Move nodes to the clusters that gain most modularity, until hardly any gains; return their clusters.
+    """Move nodes to the clusters with the highest gain in modularity, until few gain; return their clusters.
 
     ``inner`` are the weights of the edges inside each node.
     """

@@ -1,4 +1,4 @@
-"""The overview of a vault's links: hubs, bridges, clusters and how they change; and all of it for export."""
+"""The overview of a vault's links: hubs, bridges, clusters and their changes; and the full export."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 CLUSTER_EXAMPLES = 5
-"""Notes of each cluster that an overview names, those of the highest ranks."""
+"""Number of notes listed per cluster, highest ranks first."""
 RECENT_SECONDS = 30 * 24 * 3600.0
-"""Age of a note, or of its last change, up to which it counts as recent."""
+"""Age in seconds of a note, or of its last change, up to which it counts as recent."""
 
 
 def overview(
@@ -55,7 +55,7 @@ def overview(
 
 
 def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
-    """Return the ``most`` notes of the highest ranks, and the links between them as pairs of places."""
+    """Return the ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
     ids = [id for id in best if id in notes]  # one may have been removed since
@@ -79,7 +79,7 @@ def _cluster_numbers(structure: Structure) -> Mapping[int, int]:
 
 
 def _hub(members: Sequence[int], graph: Graph) -> int:
-    """Return the note with the most links inside its cluster; at a tie the one of the highest rank."""
+    """Return the note with the most links inside its cluster; on a tie, the one with the highest rank."""
     links = Counter(note for edge in graph.edges(members) for note in edge)
     return max(members, key=lambda note: links[note])
 

@@ -1,4 +1,4 @@
-"""Routes between two notes over links, or, where none leads, over the nearest notes by meaning."""
+"""Routes between two notes over links or, if links do not connect them, over the closest notes by meaning."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ class Leap(NamedTuple):
 
 
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
-    """Return at most ``limit`` shortest routes from one note to another, each with its steps.
+    """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. Where no links lead, the one route crosses between the linked parts of
-    the two by the nearest notes in meaning. There is none if no notes are near. There is none either if
-    meaning cannot be asked; then ``partial`` has the reason.
+    Links count in both directions. If links do not connect them, a single route crosses between their
+    connected parts at the closest notes by meaning. There is none if no notes are close, or if search by
+    meaning is unavailable; then ``partial`` has the reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None
@@ -38,7 +38,7 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
             first = await asyncio.to_thread(graph.shortest, start.id, leap.source, 1)
             last = await asyncio.to_thread(graph.shortest, leap.target, end.id, 1)
             found = [[*first[0], *last[0]]]
-    # A note that has just been removed may still be in the graph.
+    # A note that was just removed may still be in the graph.
     present = vault.ledger.notes.by_id([id for each in found for id in each])
     found = [each for each in found if present.keys() >= set(each)]
     return {
@@ -51,9 +51,9 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the nearest pair of an end and a note linked with the other end; None if no pair is near.
+    """Return the closest pair of one end and a note linked with the other end; None if none is close.
 
-    A reason says why meaning cannot be asked.
+    The reason is set if search by meaning is unavailable.
     """
     reason = vault.semantic_reason()
     if reason is not None:
@@ -86,7 +86,7 @@ def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger:
 
 def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
     links = [link for link in ledger.links.from_notes([source.id]) if link.resolved == target.path]
-    if not links:  # it has just gone
+    if not links:  # it was just removed
         return {"source": source.path, "line": None, "text": None}
     link = links[0].link
     text = lines_at(ledger.chunks.by_note([source.id])[source.id], [link.line]).get(link.line)

@@ -1,7 +1,7 @@
 """The structure of a link graph: clusters, ranks, bridges and components.
 
-A process of its own computes it, so that searches do not wait. It is run as
-``python -P -m vaultseek.core.graph.structure``, by ``VaultStructure`` only, for one graph.
+A separate process computes it, so that searches do not wait. It is run as ``python -P -m
+vaultseek.core.graph.structure``, by ``VaultStructure`` only, for one graph.
 """
 
 import math
@@ -18,20 +18,20 @@ from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.core.graph.louvain import connected, louvain
 
 Edges = NDArray[np.int64]
-"""Pairs of notes by number, a row each."""
+"""Pairs of notes by number, one per row."""
 DAMPING = 0.85
 """Probability that the reader of PageRank follows a link (Page, Brin, Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
-"""Sum of the changes of all ranks below which they are final, and most turns."""
+"""Sum of all rank changes below which ranks are final, and maximum number of rounds."""
 SEED = 1
-"""The same graph has the same structure each time."""
+"""Fixed seed, so that the same graph always has the same structure."""
 CLUSTER_NOTES = 3
-"""Notes of the smallest cluster that counts as one."""
+"""Minimum number of notes in a cluster."""
 CLUSTER_WORDS = 3
-"""Words that name a cluster."""
+"""Number of words that name a cluster."""
 BRIDGE_STEPS = 2_500_000
-"""Notes and links that the search for bridges visits: so many notes are taken as a sample of starts."""
+"""Notes and links visited by the search for bridges, which determines the sample of starts."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]
@@ -42,10 +42,9 @@ Bridges = Sequence[tuple[int, float]]
 class Structure:
     """The structure of a graph, by ids of notes.
 
-    ``clusters`` come with the largest first, the notes of each by rank; ``words`` name each
-    cluster: those of its own, else the title of its first note.
-    ``ranks`` of all notes sum to 1. ``components`` are the numbers of notes of each connected part of two or
-    more.
+    ``clusters`` are sorted by size, the notes of each by rank; ``words`` name each cluster: its distinctive
+    words, or else the title of its first note. ``ranks`` of all notes sum to 1. ``components`` are the sizes
+    of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]
@@ -75,7 +74,7 @@ def structure_of(names: Sequence[str], edges: Edges) -> Structure:
 
 
 def page_ranks(notes: int, edges: Edges) -> list[float]:
-    """Return the PageRank of each note. What a note without links has is shared out among all."""
+    """Return the PageRank of each note. The rank of notes without links is shared among all notes."""
     if not notes:
         return []
     sources, targets = edges[:, 0], edges[:, 1]
@@ -92,7 +91,7 @@ def page_ranks(notes: int, edges: Edges) -> list[float]:
 
 
 def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
-    """Return the notes that shortest paths pass, with the share of paths, from a sample of starts.
+    """Return the notes on shortest paths, with their share of the paths, from a sample of starts.
 
     Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
     """
@@ -108,9 +107,9 @@ def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
 
 
 def cluster_words(clusters: Sequence[Sequence[int]], names: Sequence[str]) -> list[list[str]]:
-    """Return the words by which each cluster differs most from the vault.
+    """Return the most distinctive words of each cluster.
 
-    A word counts by its part in the Kullback-Leibler divergence of the cluster's notes from all notes.
+    Words are weighted by their part of the Kullback-Leibler divergence of the cluster's notes from all notes.
     """
     stops = frozenset[str]().union(*map(stop_words, WITH_STOP_WORDS))
     words = [set(_WORD.findall(text.casefold())) - stops for text in names]
@@ -131,7 +130,7 @@ def _words_of(notes: Sequence[Iterable[str]], everywhere: Mapping[str, int], tot
 
 
 def main() -> None:
-    """Read the names of the notes, or for bridges their number, and the links, and write the answer."""
+    """Read the names of the notes (for bridges, their number) and the links, and write the answer."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS)
     frame = read(incoming)
@@ -140,7 +139,7 @@ def main() -> None:
     edges = np.frombuffer(frame[1], np.int64).reshape(-1, 2)
     if "names" in frame[0]:
         structure = asdict(structure_of(frame[0]["names"], edges))
-        structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
+        structure["ranks"] = list(structure["ranks"].items())  # JSON keys are text
         write(outgoing, structure)
     else:
         write(outgoing, {"bridges": bridges_of(frame[0]["notes"], edges)})

@@ -1,4 +1,4 @@
-"""Links that may be missing: notes that a note does not link, and the evidence that it should."""
+"""Suggestions of missing links: notes that a note does not link, with the evidence that it should."""
 
 import asyncio
 import heapq
@@ -24,19 +24,20 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""A note with more links than this is no evidence for a link between two notes that it is linked with."""
+"""Maximum links of a note that counts as evidence for a link between its neighbours."""
 MOST_CANDIDATES = 1000
-"""Notes whose names are compared with the text: a hub has tens of thousands of candidates."""
+"""Maximum number of notes whose names are compared with the text: a hub has tens of thousands of
+candidates."""
 SUGGEST_SECONDS = 5.0
-"""Time to look at the notes that changed last; what was found until then is the answer."""
+"""Seconds for examining the notes changed last; the answer contains what was found by then."""
 RECENT_NOTES = 50
-"""Notes, the last changed, for which links are suggested if no note is named."""
+"""Number of notes changed last for which links are suggested if no note is given."""
 
 
 FOLLOWED_NOTES = 15
-"""Nearest notes in meaning whose links are evidence."""
+"""Number of closest notes by meaning whose links are evidence."""
 NAME_RARITY = 5.0
-"""Sum of the logarithms of how rare its words are from which a name is hardly in a note by chance."""
+"""Minimum sum of the logarithms of its words' rarity for a name to be unlikely in a note by chance."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -62,7 +63,7 @@ class Evidence(NamedTuple):
     name_words: float = 0.0
 
     def features(self) -> tuple[float, ...]:
-        """Return the figures by whose ranks `scores` weighs it."""
+        """Return the features by whose ranks `scores` weighs the evidence."""
         return (
             float(self.common.cited),
             self.common.adamic_adar,
@@ -81,14 +82,14 @@ class Evidence(NamedTuple):
 WEIGHTS = (0.00, 0.23, 0.49, 1.26, 1.29, 1.41, 0.43, 1.35, 2.12, 1.73, 2.37)
 """The weight of each feature, fitted by scripts/bench_links.py."""
 RANK_CONSTANT = 5.0
-"""The ``k`` of reciprocal ranks: the first few make the difference."""
+"""The ``k`` of reciprocal ranks: the first few ranks matter most."""
 
 
 def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return k / (k + rank) of each candidate by each feature, a row each; 0 for one that has none of it.
+    """Return k / (k + rank) of each candidate, with a row per feature; 0 for a candidate without the feature.
 
-    Features of different scales are fused by rank (Cormack, Clarke and Buettcher 2009); equal ones share the
-    mean of their ranks, which count from 0.
+    Features of different scales are fused by rank (Cormack, Clarke and Buettcher 2009); ties share the mean
+    of their ranks, which count from 0.
     """
     fused = np.zeros_like(features)
     for column, values in enumerate(features.T):
@@ -100,7 +101,7 @@ def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """Return how much speaks for a link to each note."""
+    """Return the strength of the evidence for a link to each note."""
     if not evidence:
         return {}
     features = np.array([each.features() for each in evidence.values()])
@@ -114,9 +115,9 @@ async def suggestions(
     limit: int,
     mentions: Mapping[int, int] | None = None,
 ) -> list[JSON]:
-    """Return at most ``limit`` notes that the note may want to link, the most likely first, with reasons.
+    """Return up to ``limit`` notes that the note could link, the most likely first, with reasons.
 
-    ``mentions`` are the lines of other notes that name it, if they are known.
+    ``mentions`` are the lines of other notes that name it, if known.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -135,9 +136,9 @@ async def suggestions(
 
 
 async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
-    """Return the most likely missing links of the notes that changed last, each with its ``source``.
+    """Return the most likely missing links of the notes changed last, each with its ``source``.
 
-    On a busy machine those of the notes that there was time for, the last changed first.
+    On a busy machine, only the notes changed last are examined, as far as time allows.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
@@ -159,7 +160,7 @@ async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> 
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return the evidence for each note that is near in links, in meaning or by name, and not linked yet."""
+    """Return the evidence for each note that is close by links, meaning or name, and not linked yet."""
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
     )
@@ -204,8 +205,8 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return the share of the words of each note's best name that the text has; the rarer among the names a
-    word is, the more it counts, and names of common words count less."""
+    """Return the share of the words of each note's best name found in the text, weighted by rarity among the
+    names; names of common words count less."""
     own = set(_WORD.findall(fold(text)))
     words = {note: [set(_WORD.findall(fold(name))) for name in each] for note, each in names.items()}
     counts = Counter(word for each in words.values() for word in set[str]().union(*each))
@@ -239,7 +240,7 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Return for each note the first line of each other note that names it."""
+    """Return, for each note, the first line of each other note that names it."""
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):
         lines[each.named].setdefault(each.note, each.line)
@@ -247,9 +248,9 @@ def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Map
 
 
 def _is_likely(reasons: Sequence[JSON]) -> bool:
-    """True if the note names the other, or two reasons support it beside the commonest kinds.
+    """True if the note names the other, or two reasons support the link besides the most common kinds.
 
-    Some note is always the nearest in meaning and has links, and a link back is no reason for a link.
+    Some note is always the closest in meaning and has links, and a link back is not a reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
     return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1

@@ -1,4 +1,4 @@
-"""The structure of an open vault's links, computed by another process and kept until the links change."""
+"""The structure of an open vault's links, computed in another process and cached until links change."""
 
 import json
 import subprocess
@@ -22,17 +22,17 @@ COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.graph.structure")
 
 
 class VaultStructure:
-    """The structure of one vault. Thread-safe: whoever asks meanwhile waits for the same process."""
+    """The structure of one vault. Thread-safe: concurrent callers wait for the same process."""
 
     def __init__(self) -> None:
         self.of = _Kept(_structure).of
-        """Returns the structure of the graph as it is. Raises Unavailable if its process fails."""
+        """Returns the structure of the current graph. Raises Unavailable if its process fails."""
         self.bridges = _Kept(_bridges).of
-        """Returns the bridges, which take the longest. Raises Unavailable if their process fails."""
+        """Returns the bridges, which take longest. Raises Unavailable if their process fails."""
 
 
 class _Kept(Generic[T]):
-    """A value that is computed again when the links have changed."""
+    """A value that is recomputed when links have changed."""
 
     def __init__(self, compute: Callable[[Graph, Ledger], T]) -> None:
         self._compute = compute
@@ -90,4 +90,4 @@ def _texts(headings: str) -> str:
 
 
 _NAMES = "SELECT id, title, headings FROM notes ORDER BY path"
-"""In an order that is the same for each index of the same notes, so that the structure is."""
+"""In an order that is the same for every index of the same notes, so that the structure is too."""

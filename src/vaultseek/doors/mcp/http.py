@@ -1,7 +1,7 @@
-"""The server for agents on a port of this computer, for hosts that start no command.
+"""The server for agents on a port of this computer, for hosts that cannot start a command.
 
-Only requests to this computer's own names are answered (a web page could point another name at it), none that
-a web page sends, and only with the token, which stands in a file that nobody else can read.
+It answers only requests to this computer's own names (a web page could point another name at it), never
+requests from web pages, and only with the token, which is in a file that nobody else can read.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def serve_http(
     *,
     structured: bool = False,
 ) -> None:
-    """Answer on ``port`` until a signal ends the process; 0 is a port that the system chooses.
+    """Serve on ``port`` until a signal ends the process; 0 lets the system choose a port.
 
     ``announce`` gets the address and the file with the token. Raises Unavailable if the port is taken, and
     Forbidden if others can read the token.
@@ -54,7 +54,7 @@ def serve_http(
 
 
 def http_app(server: Any, token: str, port: int) -> ASGIApp:
-    """Return the application that answers on ``port`` for those who have the ``token``."""
+    """Return the application that answers on ``port`` to clients with the ``token``."""
     hosts = [f"{name}:{port}" for name in NAMES]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[])
     app = server.streamable_http_app(
@@ -64,7 +64,7 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 
 
 class _TokenGate:
-    """Refuses every request without the token, before anything of it is read."""
+    """Refuses every request without the token before reading anything else of it."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

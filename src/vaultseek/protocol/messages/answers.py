@@ -1,17 +1,17 @@
-"""Answers of each method of the protocol, the one source: their check, their schema and the clients' types.
+"""Answers of each protocol method: the single source for checks, the schema and the clients' types.
 
-``NotRequired`` fields may be missing; fields that do not stand here may be added.
+``NotRequired`` fields may be missing; fields not listed here may be added.
 """
 
 from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict  # pydantic takes the one of ``typing`` from Python 3.12 on
+from typing_extensions import TypedDict  # pydantic accepts the one from ``typing`` only from Python 3.12 on
 
 from vaultseek.base.model import LinkKind, ReasonCode
 
 
 class Answer(TypedDict):
-    """An object whose named fields are always there; clients ignore what they do not know."""
+    """An object whose named fields are always present; clients ignore unknown fields."""
 
 
 class OfVault(Answer):
@@ -19,7 +19,7 @@ class OfVault(Answer):
 
     vault: str
     vault_path: str
-    """Absolute, resolved folder of the vault, where paths of notes start; empty at a searcher."""
+    """Absolute, resolved folder of the vault, to which note paths are relative; empty at a searcher."""
 
 
 class Titled(Answer):
@@ -28,13 +28,13 @@ class Titled(Answer):
     path: str
     title: str
     file_name: NotRequired[str | None]
-    """The name of the file, without extension, if it says something else than the title."""
+    """The file name without extension, if it differs from the title."""
 
 
 class About(Titled):
-    """A note in short. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
+    """Basic facts about a note. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
 
-    ``created`` is the day, ``2026-03-16``, or the time that the note or its file name states, else
+    ``created`` is the day, ``2026-03-16``, or the time stated in the note or its file name, otherwise
     ``modified``. A day is the same for every reader; the zone of a time is the client's.
     """
 
@@ -50,25 +50,25 @@ class OfNote(OfVault, Titled):
 
 
 class LanePart(Answer):
-    """Rank and score of a note in one lane; ``score`` is the lane's own."""
+    """Rank and score of a note in one lane (kind of search); ``score`` is the lane's own."""
 
     rank: int | None
-    """Place from 1; None for a note that another lane proposed."""
+    """Rank from 1; None for a note that another lane proposed."""
     score: float | None
     fused_rank: NotRequired[float | None]
-    """With ``explain``: the rank that entered the formula."""
+    """With ``explain``: the rank used in the formula."""
     weight: NotRequired[float | None]
-    """With ``explain``: weight of the lane."""
+    """With ``explain``: the weight of the lane."""
     contribution: NotRequired[float | None]
     """With ``explain``: weight / (k + rank), or the weighted normalised score."""
     baseline: NotRequired[float | None]
-    """With ``explain``: the part of it that a note gets of which the lane knows nothing."""
+    """With ``explain``: the contribution of a note unknown to the lane."""
     gain: NotRequired[float | None]
-    """With ``explain``: what counts, contribution less baseline."""
+    """With ``explain``: contribution minus baseline, which is what counts."""
 
 
 class Lane(Answer):
-    """A lane that was left out, and the cause; "vault" if notes may be missing from the answer."""
+    """A lane that was left out, with the cause; "vault" if notes may be missing from the answer."""
 
     lane: str
     code: ReasonCode
@@ -92,37 +92,38 @@ class Index(Answer):
     pending: int
     """Notes to read plus vectors to compute."""
     revision: int | None
-    """None for a token that sees a part of the vault."""
+    """None for a token that may see only a part of the vault."""
 
 
 class Reranked(Answer):
-    """Score of the cross-encoder, in [0, 1], and the rank before it."""
+    """Score of the cross-encoder, in [0, 1], and the rank before reranking."""
 
     score: float
     rank_before: int
     score_before: NotRequired[float | None]
-    """With ``explain``: the note's own score; the one shown is that of its rank."""
+    """With ``explain``: the note's own score; the displayed one is that of its rank."""
 
 
 class Arithmetic(Answer):
-    """The figures that a score is made of.
+    """The components of a score.
 
-    ``score = min(1, (gain * recency * anchors * bound * joined * time + name + opened + succession)
-    / best)``; 1 if ``best`` is 0.
+    ``score = min(1, (gain * recency * anchors * bound * joined * time + name + opened + succession) /
+    best)``; 1 if ``best`` is 0.
     """
 
     gain: float
-    """Sum of the lanes' gains."""
+    """Sum of the gains of all lanes."""
     recency: float
-    """Factor for the note's age: of the share of the score that it multiplies."""
+    """Factor for the note's age, applied to part of the score."""
     anchors: float
-    """Factor for the identifiers and phrases of the query in it, and for the query's words in names."""
+    """Factor for the query's identifiers and phrases in the note, and for its words in names."""
     bound: float
-    """Factor that keeps notes by link alone, or named by another word with the same stem, below others."""
+    """Factor that keeps notes found only by link, or named by another word with the same stem, below
+    others."""
     joined: float
-    """Factor for a note that a link joins to a better one, if the two have much of the query together."""
+    """Factor for a note linked to a better one, if the two together have much of the query."""
     time: float
-    """Factor for a note of the time that the query names."""
+    """Factor for a note from the time named in the query."""
     name: float
     """Gain of a note whose name is the query."""
     opened: float
@@ -141,25 +142,26 @@ class Successor(Answer):
 
 
 class Currency(Answer):
-    """The reason why a note, or the passage shown, no longer holds, or why it precedes one that does not."""
+    """The reason why a note, or the passage shown, no longer holds, or why it ranks before an
+    outdated one."""
 
     state: str
-    """``superseded``: by other notes, or by its own word; ``stale``: past its date; ``struck``: the passage
-    is struck out; ``successor``: it replaces another result."""
+    """``superseded``: by other notes, or by its own statement; ``stale``: past its date; ``struck``: the
+    passage is struck out; ``successor``: it replaces another result."""
     by: list[Successor]
-    """The notes that replace it, at the end of each chain; those of a circle include none that ends it."""
+    """The notes at the end of each chain of successors; a circle has none."""
     replaces: list[Successor]
     """The results that a successor replaces."""
     missing: list[str]
-    """Names of successors that no note has."""
+    """Names of missing successors."""
     since: str | None
-    """The first day on which it is past its date, if it states one."""
+    """The first day after its stated date."""
     text: str
-    """All of this in a few words."""
+    """A short text with all of this."""
 
 
 class Via(Answer):
-    """The note through which another one was found, by a link between both."""
+    """The note through which another one was found, by a link between the two."""
 
     path: str
     title: str
@@ -174,19 +176,19 @@ class IndexNow(Index):
 
 
 class Result(Titled):
-    """A note in the answer to a search. Scores are in [0, 1], the best has 1."""
+    """A note in the answer to a search. Scores are in [0, 1]; the best note has 1."""
 
     rank: int
     kind: NotRequired[str]
     """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf, image or session."""
     score: float
     certainty: float
-    """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
+    """Probability that the note is right, in [0, 1]: decreases with rank; 1 for filters only."""
     modified: str
     created: str
-    """The day or the time that the note or its file name states, else when it was modified."""
+    """The day or time stated in the note or its file name, otherwise the modification time."""
     heading_path: list[str]
-    """Headings of the passage; none if ``brief`` left it out."""
+    """Headings of the passage; empty if ``brief`` left it out."""
     start_line: int
     """First line of the passage; 1 if ``brief`` left it out."""
     currency: NotRequired[Currency | None]
@@ -194,7 +196,7 @@ class Result(Titled):
 
 
 class FurtherPassage(Answer):
-    """A passage of a note besides its best; its fields are those of a result."""
+    """Another passage of a note besides the best one; its fields are those of a result."""
 
     place: str | None
     heading_path: list[str]
@@ -207,7 +209,7 @@ class FurtherPassage(Answer):
 
 
 class FullResult(Result, total=False):
-    """A result with its best passage, unless ``brief`` left that out. Lines are 1-based and inclusive."""
+    """A result with its best passage, unless ``brief`` left it out. Lines are 1-based and inclusive."""
 
     place: str | None
     """Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas."""
@@ -216,27 +218,27 @@ class FullResult(Result, total=False):
     line: int
     """The line of the passage with most of the query's words."""
     column: int
-    """The character of that line where the first of them begins."""
+    """The column in that line where the first of them begins."""
     line_text: str
     """The text of that line, or its beginning."""
     property: str | None
-    """The property that matches, if not the text; ``preview`` shows it."""
+    """The matching property, if it is not the text; ``preview`` shows it."""
     preview: str
     highlights: list[list[int]]
     """Ranges ``[start, end)`` of characters of ``preview``."""
     tags: list[str]
     lanes: dict[str, LanePart | None]
     passages: list[FurtherPassage]
-    """With ``passages``: others that match, best first."""
+    """With ``passages``: further matching passages, best first."""
     via: Via | None
-    """The linked note that led to this one, if no lane proposed it by itself."""
+    """The linked note that led to this one, if no lane proposed it directly."""
     recency: float
     confidence: float | None
-    """Nearness of the note to the query, whatever the other results are, in [0, 1]."""
+    """Similarity of the note to the query, independent of other results, in [0, 1]."""
     rerank: Reranked | None
     """None if the result was not reranked."""
     arithmetic: Arithmetic | None
-    """With ``explain``."""
+    """With ``explain``: the components of the score."""
     search_method: str
     vectorRank: int | None
     """Same as ``lanes.semantic.rank``."""
@@ -247,7 +249,7 @@ class FullResult(Result, total=False):
 
 
 class Time(Answer):
-    """A time that the query names in words, from its first day to its last."""
+    """A time expressed in the query, from its first day to its last."""
 
     text: str
     first: str
@@ -255,21 +257,21 @@ class Time(Answer):
 
 
 class Interpreted(Answer):
-    """The query as it was understood."""
+    """The query as interpreted."""
 
     rank_text: str
-    """The words that rank; empty for filters alone."""
+    """The words used for ranking; empty for filters only."""
     time: Time | None
-    """Notes of this time come higher; None if the query names none."""
+    """Notes from this time rank higher; None if the query names no time."""
     phrases: list[str]
     filters: list[str]
-    """Every condition, in words."""
+    """All conditions, in words."""
     notes: list[str]
     """The parts that were ignored, and why."""
 
 
 class Nearest(Answer):
-    """The note nearest to a query that no note is near to."""
+    """The note nearest to a query without a good match."""
 
     path: str
     confidence: float
@@ -279,27 +281,27 @@ class Summary(Answer):
     """The facts about a list of results."""
 
     search_method: str
-    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was asked."""
+    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was used."""
     took_ms: float
     count: int
     weak: NotRequired[bool]
-    """True if none of the best notes has many of the query's words or is near to it in meaning."""
+    """True if none of the best notes has many of the query's words or is similar in meaning."""
     substitutes: NotRequired[bool]
-    """True if no note has any of the query's words, and words like them were searched for instead."""
+    """True if no note has any of the query's words, and similar words were searched for instead."""
     less_certain: NotRequired[int]
-    """The number of results at the end that are hardly right; lists for people fold them."""
+    """The number of unlikely results at the end, which lists for people fold."""
     total: NotRequired[int | None]
-    """For a query of filters alone: how many notes match."""
+    """For a query of only filters: the number of matching notes."""
 
 
 class VaultSearch(OfVault, Summary):
-    """The part of a vault in the answer to a search of all vaults."""
+    """A vault's part of the answer to a search of all vaults."""
 
     partial: list[Lane]
     """The lanes that were left out."""
     index: IndexNow
     nearest: NotRequired[Nearest | None]
-    """Only if no note is near enough."""
+    """Only present if no note is similar enough."""
 
 
 class Search(VaultSearch):
@@ -311,7 +313,7 @@ class Search(VaultSearch):
     interpreted: Interpreted
     remarks: list[Remark]
     explain: NotRequired[dict[str, Any] | None]
-    """With ``explain``."""
+    """With ``explain``: how the lanes were combined."""
 
 
 class FullResultOfVault(FullResult, OfVault):
@@ -345,12 +347,12 @@ class Lines(Answer):
 
 
 class EvidencePassage(Lines):
-    """Lines of a note that a question may need; ``cut`` if their passage goes on."""
+    """Lines of a note that may help with a question; ``cut`` if their passage continues."""
 
     title: str
     heading_path: list[str]
     place: str | None
-    """The part of the file, as ``page=3``."""
+    """The part of the file, such as ``page=3``."""
     modified: str
     created: str
     currency: Currency | None
@@ -360,9 +362,9 @@ class EvidencePassage(Lines):
 
 
 class Context(OfVault):
-    """Evidence for a question, in the order in which it reads best.
+    """Evidence for a question, in reading order.
 
-    ``text`` has all of it, with the place and day of each passage; ``left_out`` is what did not fit.
+    ``text`` contains all of it, with the place and day of each passage; ``left_out`` lists what did not fit.
     """
 
     query: str
@@ -379,16 +381,16 @@ class Context(OfVault):
 
 
 class WhyLane(Answer):
-    """Rank and score of a note in one lane, or the reason for which it has none."""
+    """Rank and score of a note in one lane, or the reason why it has none."""
 
     rank: int | None
     score: float | None
     code: NotRequired[ReasonCode | None]
     reason: NotRequired[str | None]
     of: NotRequired[int | None]
-    """Notes in the lane."""
+    """Number of notes in the lane."""
     matched: NotRequired[list[str] | None]
-    """Words of the query that the note has."""
+    """Words of the query that occur in the note."""
 
 
 class Condition(Answer):
@@ -399,7 +401,7 @@ class Condition(Answer):
 
 
 class Why(OfNote):
-    """The rank of a note in the answer to a query, or the stage at which it was lost."""
+    """The rank of a note in the answer to a query, or the stage at which it was dropped."""
 
     query: str
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
@@ -441,13 +443,13 @@ class Note(OfVault, About):
     headings: list[Heading]
     chunks: list[Passage]
     lines: int
-    """Number of lines of the whole note."""
+    """Number of lines in the whole note."""
     start_line: int
     end_line: int
     text: str
     truncated: bool
     from_index: NotRequired[bool]
-    """True at a searcher: the lines of properties are blank."""
+    """True at a searcher, where the lines of properties are blank."""
 
 
 class RelatedNote(About):
@@ -481,16 +483,16 @@ class Link(Answer):
     column: NotRequired[int | None]
     """First column of the link in its line, from 1."""
     end_column: NotRequired[int | None]
-    """The column after the link's last, in that line."""
+    """The column after the link's end, in that line."""
 
 
 class OutgoingLink(Link):
-    """A link of the note. ``resolved`` is the path that it leads to, None if it leads nowhere."""
+    """A link of the note. ``resolved`` is the target's path, None if it is missing."""
 
     resolved: str | None
     title: str | None
     modified: NotRequired[str | None]
-    """When the note that it leads to was changed."""
+    """Modification time of the target."""
     created: NotRequired[str | None]
 
 
@@ -515,7 +517,7 @@ class Kept(OfVault):
     """The outcome of a report of what was opened, or given to an agent."""
 
     kept: bool
-    """True if it is in the history; false where nothing is recorded."""
+    """True if it was added to the history; False if recording is off."""
 
 
 class OpenedNote(Answer):
@@ -524,15 +526,15 @@ class OpenedNote(Answer):
     query: str
     path: str
     position: int
-    """Place of the note among the results, from 1."""
+    """Rank of the note among the results, from 1."""
     time: str
     """Time of the opening: a local time with its offset, in ISO 8601."""
     client: str
-    """Name of the client that it was opened with."""
+    """Name of the client with which it was opened."""
 
 
 class History(OfVault, Counted):
-    """The notes that were opened from queries, the latest first."""
+    """Notes opened from queries, latest first."""
 
     opened: list[OpenedNote]
     learn: bool
@@ -575,7 +577,7 @@ class Forgotten(OfVault):
 
 
 class Outgoing(OfNote, Counted):
-    """Links in their order in the note."""
+    """Links in document order."""
 
     links: list[OutgoingLink]
 
@@ -587,7 +589,7 @@ class Backlinks(OfNote, Counted):
 
 
 class Unresolved(OfVault, Counted):
-    """Links that lead nowhere."""
+    """Links with a missing target."""
 
     links: list[PlacedLink]
 
@@ -598,7 +600,7 @@ class Mention(About):
     line: int
     name: str
     text: str
-    """The line; of a long one, the part around the name, after ``…`` if it is not the beginning."""
+    """The line; if it is long, the part around the name, with a leading ``…`` if it is not the beginning."""
     highlights: list[list[int]]
     """Range ``[start, end)`` of the name's characters in ``text``."""
 
@@ -611,7 +613,8 @@ class Unlinked(OfNote, Counted):
 
 
 class Neighbor(About):
-    """A note ``depth`` links away: ``direction`` of the link at depth 1, else ``via``, the note before it."""
+    """A note ``depth`` links away: the ``direction`` of the link at depth 1, otherwise ``via``, the previous
+    note."""
 
     depth: int
     direction: Literal["out", "in", "both"] | None
@@ -628,20 +631,20 @@ class Neighbors(OfNote):
 
 
 class Linked(About):
-    """A note with the numbers of its links."""
+    """A note with its link counts."""
 
     outgoing: int
     backlinks: int
 
 
 class Hub(Linked):
-    """A note that much leads to; ``rank`` is its PageRank, those of all notes sum to 1."""
+    """A much linked note; ``rank`` is its PageRank. The ranks of all notes sum to 1."""
 
     rank: float
 
 
 class Bridge(Linked):
-    """A note between others; ``share`` is the part of shortest paths that pass it, estimated."""
+    """A note that connects others; ``share`` is the estimated share of shortest paths through it."""
 
     share: float
 
@@ -649,10 +652,9 @@ class Bridge(Linked):
 class Cluster(Answer):
     """Notes that link to each other more than to others.
 
-    ``hub`` is the note with the most links inside the cluster, whose title names it. ``words`` are those in
-    which their names and headings differ most from other notes. ``created`` and
-    ``changed`` count notes of the last 30 days, those that are new and those that were changed. ``notes`` are
-    the first by rank.
+    ``hub`` is the note with the most links inside the cluster; its title names the cluster. ``words`` are the
+    most distinctive words of their names and headings. ``created`` and ``changed`` count the notes created
+    and changed in the last 30 days. ``notes`` are the first by rank.
     """
 
     hub: About | None
@@ -664,25 +666,25 @@ class Cluster(Answer):
 
 
 class Components(Answer):
-    """The connected parts of the graph with two notes or more, and the number of notes in the largest."""
+    """The connected parts of the graph with at least two notes, and the number of notes in the largest."""
 
     count: int
     largest: int
 
 
 class Node(About):
-    """A note of a map; ``cluster`` is the number of its cluster, the largest has 0."""
+    """A note on a map; ``cluster`` is the number of its cluster, 0 for the largest."""
 
     rank: float
     cluster: int | None
 
 
 class Overview(OfVault):
-    """The structure of the links of a vault, each list with the largest first.
+    """The link structure of a vault, with each list sorted by size.
 
-    ``orphans`` counts the notes that no note links to, ``isolated`` those of them that link to none either.
-    ``truncated`` are the notes with more links than are read from one. ``nodes`` and ``edges`` are there if
-    they were asked for; an edge is a pair of places in ``nodes``.
+    ``orphans`` counts notes without backlinks, ``isolated`` those without any links. ``truncated`` lists
+    notes with more links than are read. ``nodes`` and ``edges`` are present if requested; an edge is a pair
+    of indices into ``nodes``.
     """
 
     notes: int
@@ -700,7 +702,7 @@ class Overview(OfVault):
 
 
 class Step(About):
-    """A note on a route, reached ``by`` a link or by meaning from the one before; None for the first.
+    """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first.
 
     A link is in ``line`` of the note ``source``, and ``text`` is that line.
     """
@@ -714,12 +716,12 @@ class Step(About):
 
 
 class Routes(OfNote):
-    """The shortest routes from a note to the ``other``; none if neither links nor meaning lead there."""
+    """The shortest routes from a note to the ``other``; empty if neither links nor meaning connect them."""
 
     other: About
     routes: list[list[Step]]
     partial: list[Lane]
-    """Where no links lead: why meaning was not asked."""
+    """If no links connect them: why search by meaning was left out."""
 
 
 class LinkReason(Answer):
@@ -740,22 +742,22 @@ class LinkReason(Answer):
 
 
 class Suggestion(About):
-    """A note that may be linked; ``score`` grows with what speaks for it."""
+    """A note that could be linked; ``score`` grows with the evidence."""
 
     score: float
     likely: bool
     reasons: list[LinkReason]
     link: str
-    """The target of a new link to it, as the vault's settings want it."""
+    """The target of a new link to it, in the style of the vault's settings."""
     source: NotRequired[Titled]
-    """The note that would link it, if none was asked about."""
+    """The note that would contain the link, if the request named none."""
 
 
 class StaleItem(Titled):
     """A note to tidy up, and why.
 
-    ``kind`` is ``circle``: it and another note claim to supersede each other; ``missing``: no note is its
-    successor; ``past_date``; or ``link``: its ``line`` links to the ``target``, which is superseded.
+    ``kind`` is ``circle``: it and another note claim to supersede each other; ``missing``: its successor is
+    missing; ``past_date``; or ``link``: its ``line`` links to the superseded ``target``.
     """
 
     kind: str
@@ -768,21 +770,21 @@ class StaleItem(Titled):
 
 
 class Stale(OfVault):
-    """Notes that no longer hold and were forgotten; ``total`` counts those beyond the limit, too."""
+    """Outdated notes that were forgotten; ``total`` includes those beyond the limit."""
 
     items: list[StaleItem]
     total: int
 
 
 class Suggestions(OfVault):
-    """Links that may be missing, the likeliest first; ``markdown`` if the vault writes no wikilinks."""
+    """Links that may be missing, most likely first; ``markdown`` if the vault does not use wikilinks."""
 
     suggestions: list[Suggestion]
     markdown: bool
 
 
 class GraphNode(Answer):
-    """A note of an export; ``cluster`` is the number of its cluster."""
+    """A note in an export; ``cluster`` is the number of its cluster."""
 
     path: str
     title: str
@@ -792,7 +794,8 @@ class GraphNode(Answer):
 
 
 class GraphExport(OfVault):
-    """All notes and links; each link is a pair of places in ``nodes``, ``clusters`` has their words."""
+    """All notes and links; each link is a pair of indices into ``nodes``; ``clusters`` has the words
+    of each."""
 
     nodes: list[GraphNode]
     links: list[list[int]]
@@ -800,7 +803,7 @@ class GraphExport(OfVault):
 
 
 class Tag(Answer):
-    """A tag and its notes; ``total`` counts those with nested tags, too."""
+    """A tag with its number of notes; ``total`` includes nested tags."""
 
     tag: str
     count: int
@@ -814,14 +817,14 @@ class Tags(OfVault, Counted):
 
 
 class Value(Answer):
-    """A value of a property and the number of its notes."""
+    """A value of a property with its number of notes."""
 
     value: str
     count: int
 
 
 class Property(Answer):
-    """A property; ``types`` counts its values that are text, number, boolean, list, mapping and null."""
+    """A property; ``types`` counts its values of type text, number, boolean, list, mapping and null."""
 
     name: str
     count: int
@@ -839,59 +842,59 @@ class Properties(OfVault, Counted):
 
 
 class Orphans(OfVault, Counted):
-    """Notes that nothing links to."""
+    """Notes without backlinks."""
 
     notes: list[About]
 
 
 class Alike(Answer):
-    """Two notes that are alike. ``score`` is the mean of ``text`` and ``meaning``, all from 0 to 1."""
+    """Two similar notes. ``score`` is the mean of ``text`` and ``meaning``, all from 0 to 1."""
 
     rank: int
     score: float
     text: float
-    """The share of text that both have; text of many notes does not count."""
+    """The share of common text; text found in many notes does not count."""
     meaning: float
     """The cosine of their vectors; 0 without vectors."""
     notes: list[About]
 
 
 class Duplicates(OfVault, Counted):
-    """Pairs of notes, the most alike first."""
+    """Pairs of notes, most similar first."""
 
     pairs: list[Alike]
     partial: list[Lane]
 
 
 class TableColumn(Answer):
-    """A column: its id, under which rows have their values, and its heading."""
+    """A column: its id, which is the key of its values in rows, and its heading."""
 
     id: str
     name: str
 
 
 class TableRow(Answer):
-    """A file with the values of its columns; dates are ISO 8601 in local time, links as they are written."""
+    """A file with the values of its columns; dates are ISO 8601 in local time, links as written."""
 
     path: str
     title: str
     modified: NotRequired[str]
     created: NotRequired[str]
-    """Of notes: a day, or a local time with its offset, in ISO 8601."""
+    """Only for notes: a day, or a local time with its offset, in ISO 8601."""
     cells: dict[str, Any]
 
 
 class TableSummary(Answer):
-    """A figure of all values of a column."""
+    """A statistic over all values of a column."""
 
     column: str
     name: str
     value: NotRequired[Any]
-    """None if no value of the column is of the right kind."""
+    """None if no value of the column has the right type."""
 
 
 class TableGroup(Answer):
-    """The rows with one value of the column that the table is grouped by; they follow each other."""
+    """The rows with one value of the grouping column; they are consecutive."""
 
     value: NotRequired[Any]
     """None for the rows without a value."""
@@ -907,26 +910,26 @@ class TableView(Answer):
 
 
 class Table(Answer):
-    """A table: a view of a base, or the notes that a query finds."""
+    """A table: a view of a base, or the notes found by a query."""
 
     name: str
     """Name of the view; empty for a query."""
     type: str
     path: NotRequired[str | None]
-    """File of the base, or note with its block."""
+    """The base's file, or the note with its block."""
     line: NotRequired[int | None]
     """Line of the block, or of the embed, in the note."""
     columns: list[TableColumn]
     rows: list[TableRow]
     group: NotRequired[str | None]
-    """Heading of the column that the rows are grouped by."""
+    """Heading of the grouping column."""
     groups: list[TableGroup]
     summaries: list[TableSummary]
     count: int
     total: int
-    """Rows without the limit."""
+    """Number of rows without the limit."""
     problems: list[str]
-    """Sentences on what is wrong or not supported."""
+    """Sentences about errors and unsupported parts."""
     views: list[TableView]
 
 
@@ -942,37 +945,38 @@ _NamedBy = TypedDict("_NamedBy", {"is": NotRequired[Literal["name", "title", "al
 
 
 class Item(_NamedBy, Answer):
-    """A completion; the other fields depend on its kind. Of a note, ``is`` says what of it ``text`` is."""
+    """A completion; its other fields depend on its kind. For a note, ``is`` tells which name ``text`` is."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
     path: NotRequired[str | None]
-    """Of a note; of a missing one where it would be."""
+    """For a note; for a missing one, where it would be created."""
     title: NotRequired[str | None]
-    """Of a note."""
+    """For a note: its title."""
     level: NotRequired[int | None]
-    """Of a heading."""
+    """For a heading: its level."""
     line: NotRequired[int | None]
-    """Of a heading or block, 1-based."""
+    """For a heading or block: its line, 1-based."""
     of: NotRequired[str | None]
-    """Of a block: its text."""
+    """For a block: its text."""
     count: NotRequired[int | None]
-    """Of a tag, property or value: its notes; of a missing name those that link to it."""
+    """For a tag, property or value: its number of notes; for a missing name, the number of notes linking to
+    it."""
     link: NotRequired[str | None]
-    """With ``source``: the target of a link from there, as the vault writes links."""
+    """With ``source``: the target of a link from there, in the style of the vault."""
 
 
 class Completions(OfVault):
-    """Completions, likeliest first."""
+    """Completions, most likely first."""
 
     kind: str
     items: list[Item]
     markdown: NotRequired[bool]
-    """With ``source``: the vault wants Markdown links."""
+    """With ``source``: True if the vault uses Markdown links."""
 
 
 class Similar(Answer):
-    """A note with a name like one that is missing, and the target of a link to it."""
+    """A note with a name similar to a missing one, and the target of a link to it."""
 
     text: str
     path: str
@@ -980,7 +984,7 @@ class Similar(Answer):
 
 
 class ResolvedLink(Answer):
-    """The target of a link: a file and in it a line, both None if it leads nowhere."""
+    """The target of a link: a file and a line in it, both None if it is missing."""
 
     resolved: str | None
     title: str | None
@@ -993,11 +997,11 @@ class ResolvedLink(Answer):
     message: str | None
     """The problem in words."""
     moved: NotRequired[str | None]
-    """With ``moves``: the target to be written instead."""
+    """With ``moves``: the new target to write."""
     create: NotRequired[str | None]
-    """Path at which a missing note would be made."""
+    """Path at which a missing note would be created."""
     similar: NotRequired[list[Similar]]
-    """Notes called much like a missing one."""
+    """Notes with names similar to a missing one."""
 
 
 class Resolved(OfVault):
@@ -1005,11 +1009,11 @@ class Resolved(OfVault):
 
     links: list[ResolvedLink]
     markdown: bool
-    """The vault wants Markdown links."""
+    """True if the vault uses Markdown links."""
 
 
 class PlacedProblem(Answer):
-    """A fault of a note: a link of it, with the columns, or anything else that could not be read."""
+    """A problem of a note: a link of it, with its columns, or anything else that could not be read."""
 
     path: str
     line: int | None
@@ -1018,17 +1022,17 @@ class PlacedProblem(Answer):
     code: str
     message: str
     target: str | None
-    """Of a link: its target as written."""
+    """For a link: its target as written."""
 
 
 class Problems(OfVault, Counted):
-    """Problems by path and line."""
+    """Problems, sorted by path and line."""
 
     problems: list[PlacedProblem]
 
 
 class NamedNote(Answer):
-    """A note that a text names."""
+    """A note named in a text."""
 
     path: str
     title: str
@@ -1037,7 +1041,7 @@ class NamedNote(Answer):
 
 
 class NamePlace(Answer):
-    """A piece of a text that is the name of notes; ``line`` is its number in the request, from 1."""
+    """A piece of text that is the name of notes; ``line`` is its number in the request, from 1."""
 
     line: int
     column: int
@@ -1051,11 +1055,11 @@ class Mentioned(OfVault):
 
     mentions: list[NamePlace]
     markdown: bool
-    """The vault wants Markdown links."""
+    """True if the vault uses Markdown links."""
 
 
 class ProposedEdit(Answer):
-    """A piece of a line, and the text to be written there instead of ``old``."""
+    """Replacement of ``old``, a piece of a line."""
 
     path: str
     line: int
@@ -1066,13 +1070,13 @@ class ProposedEdit(Answer):
 
 
 class Rename(OfVault):
-    """The edits that a rename needs, in the paths of now; nothing is written."""
+    """The edits that a rename needs, with current paths; nothing is written."""
 
     edits: list[ProposedEdit]
     notes: int
-    """Number of notes with an edit."""
+    """Number of notes with edits."""
     left: list[str]
-    """Files with links or tags that should follow, but whose place in the file is not known."""
+    """Files with links or tags that should follow but whose place in the file is unknown."""
 
 
 _KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
@@ -1127,9 +1131,9 @@ class WorkerStatus(Answer):
     doing: NotRequired[str]
     """Current work, in words."""
     computing: NotRequired[str | None]
-    """The way that vectors are computed, in words."""
+    """How vectors are computed, in words."""
     sends: NotRequired[str | None]
-    """Text that is sent to a server, and to which, in words."""
+    """Which text is sent to which server, in words."""
 
 
 class DaemonStatus(Answer):
@@ -1142,8 +1146,8 @@ class DaemonStatus(Answer):
     config: str | None
     socket: str
     addresses: dict[str, str | None]
-    """The addresses of a team's server in the settings, and why one cannot be used, or None; ``daemon.tcp``
-    stands for the daemon's own port if that cannot be."""
+    """The addresses of a team's server in the settings, with the reason if one cannot be used, or None;
+    ``daemon.tcp`` represents the daemon's own port if that cannot be used."""
     shards_problem: str | None
     """The reason why a searcher cannot list the vaults of the engine, or None."""
     worker: WorkerStatus
@@ -1171,21 +1175,21 @@ class VaultModels(Answer, total=False):
 
     main: str
     why: str | None
-    """The reason why it was chosen."""
+    """The reason for choosing ``main``."""
     only_english: bool
-    """True if ``main`` reads no other language."""
+    """True if ``main`` supports only English."""
     second: str | None
     """Model for questions in other languages."""
     second_notes_left: int | None
     """Notes without up-to-date vectors of ``second``; None before that is known."""
     second_problem: str | None
-    """The reason why vectors of ``second`` cannot be made now."""
+    """The reason why vectors of ``second`` cannot be computed now."""
     advice: str | None
     """Advice on installing a model for other languages."""
 
 
 class VaultStatus(Index):
-    """One vault; ``problems`` are the first of ``problem_count``."""
+    """One vault; ``problems`` contains the first of ``problem_count``."""
 
     name: str
     path: str
@@ -1197,84 +1201,84 @@ class VaultStatus(Index):
     problem_count: int
     models: NotRequired[VaultModels]
     embeddings_computed: NotRequired[int]
-    """Since the index was made."""
+    """Since the index was created."""
     share: NotRequired[float]
-    """The share of the index that is there: an estimate."""
+    """Estimated share of the index that is complete."""
     rate: NotRequired[float]
     """Vectors per second."""
     eta_seconds: NotRequired[float | None]
-    """Estimate, None if there is none."""
+    """Estimated remaining seconds, or None."""
     last_change: NotRequired[float | None]
     """Seconds since the epoch."""
 
 
 class IndexedVault(VaultStatus):
-    """A vault of which everything is indexed."""
+    """A completely indexed vault."""
 
     remembered: NotRequired[bool]
     """True if this call added the vault."""
 
 
 class TextsToEmbed(OfVault):
-    """Texts whose vectors are missing, and the model that makes them."""
+    """Texts without vectors, and the model to use."""
 
     model: str
     """Name of the model, as in the settings."""
     fingerprint: str
-    """Identity of the model: vectors of any other are refused."""
+    """Identity of the model; vectors of other models are refused."""
     texts: dict[str, str]
-    """Texts by key, in the order in which they were added; none means that there are none now."""
+    """Texts by key, in the order in which they were added; empty if there are none at the moment."""
     next: str
     """Position after these texts, for ``after``."""
 
 
 class KeptVectors(OfVault):
-    """Vectors that were stored in the ledger."""
+    """Vectors stored in the ledger."""
 
     kept: int
-    """Number of vectors that can be used and were not there yet."""
+    """Number of vectors that were usable and new."""
 
 
 class Refreshed(OfVault):
-    """A vault that was compared with the disk."""
+    """A vault compared with the disk."""
 
     remembered: NotRequired[bool]
     """True if this call added the vault."""
 
 
 class Compacted(OfVault):
-    """A vault whose index has nothing of deleted text any more."""
+    """A vault whose index no longer contains deleted text."""
 
     bytes: int
-    """Bytes of all files of the index."""
+    """Size of all index files in bytes."""
     freed_bytes: int
-    """Bytes that the index takes less than before."""
+    """Bytes by which the index shrank."""
 
 
 class EngineNumber(Answer):
-    """The number of something in the ledger and in the engine."""
+    """A count in the ledger and in the engine."""
 
     of: str
-    """notes, passages, or vectors or second vectors of one of these."""
+    """What is counted: notes, passages, or vectors or second vectors of either."""
     ledger: int
     engine: int | None
-    """None if that cannot be asked now."""
+    """None if the engine currently does not answer."""
 
 
 class Verified(OfVault):
-    """The numbers of a vault in its engine, beside those of its ledger."""
+    """A vault's counts in its engine, compared with its ledger."""
 
     engine: str
-    """Its name in the settings, as in `index.backend`."""
+    """The engine's name, as in `index.backend`."""
     place: str | None
     """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]
     pending: int
-    """Notes to read plus vectors to store, which explain a difference."""
+    """Number of notes to read plus vectors to store, which explains a difference."""
     same: bool
-    """True if each number is the same."""
+    """True if all counts are equal."""
     reason: str | None
-    """The reason why some numbers are missing."""
+    """The reason why some counts are missing."""
 
 
 class ComparedSearch(Answer):
@@ -1284,16 +1288,16 @@ class ComparedSearch(Answer):
     notes: int
     """Number of its first notes before the move."""
     again: int
-    """Number of these that are among the first notes after it."""
+    """Number of these that are among the first notes afterwards."""
 
 
 class MovedVault(OfVault):
     """A vault after a move."""
 
     same: bool
-    """True if each number is the same."""
+    """True if all counts are equal."""
     reason: str | None
-    """The reason why some numbers are missing."""
+    """The reason why some counts are missing."""
     numbers: list[EngineNumber]
     searches: list[ComparedSearch]
     unsearched: str | None
@@ -1301,18 +1305,18 @@ class MovedVault(OfVault):
 
 
 class Moved(Answer):
-    """The vaults in an engine, compared with their ledgers, and with the searches before a move."""
+    """The vaults in an engine, compared with their ledgers and with the searches before a move."""
 
     engine: str
     """embedded or postgres."""
     place: str | None
     """The address of the engine; None for the embedded one."""
     former: str | None
-    """The server that was left, which keeps its copy."""
+    """The former server, which keeps its copy."""
     was_there: bool
-    """True if there was nothing to move, not even the rest of a move that was interrupted."""
+    """True if there was nothing to move, not even from an interrupted move."""
     same: bool
-    """True if all numbers are the same, and nine in ten of the notes are found again."""
+    """True if all counts are equal, and nine in ten of the notes are found again."""
     vaults: list[MovedVault]
 
 
@@ -1324,13 +1328,13 @@ class Status(Answer):
 
 
 class Progress(Answer):
-    """Progress of a vault; ``eta_seconds`` is an estimate, None if there is none."""
+    """Progress of a vault; ``eta_seconds`` is an estimate, or None."""
 
     vault: str
     phase: str
     """``reading``, ``embedding`` or ``done``."""
     share: NotRequired[float]
-    """The share that is done, 0 to 1: notes read, vectors computed; an estimate."""
+    """Estimated share done, 0 to 1: notes read, vectors computed."""
     waiting_for: NotRequired[str | None]
     """The reason why no vectors can be computed now, or None."""
     notes: int
@@ -1344,7 +1348,7 @@ class Progress(Answer):
 
 
 class Changed(OfVault):
-    """Notes that were added, changed or removed; with ``more`` there are others."""
+    """Notes that were added, changed or removed; ``more`` if there are others."""
 
     revision: int
     paths: list[str]
@@ -1375,13 +1379,13 @@ class Capabilities(Answer):
 
 
 class Hello(Answer):
-    """The daemon, and the protocol version spoken from now on."""
+    """The daemon, and the protocol version in use."""
 
     protocol_version: int
     server: Server
     capabilities: Capabilities
     proof: NotRequired[str | None]
-    """On the port only: the proof in the address file."""
+    """On the port only: the proof from the address file."""
 
 
 class Done(Answer):

@@ -1,4 +1,4 @@
-"""The check of requests and answers by the models of the protocol."""
+"""Checks of requests and answers against the protocol's models."""
 
 import json
 from functools import cache
@@ -14,25 +14,25 @@ from vaultseek.protocol.messages.answers import Answer
 from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
 from vaultseek.settings.describe import field_docstrings
 
-with_config(ConfigDict(extra="allow", strict=True))(Answer)  # and with it all answers, which are kinds of it
+with_config(ConfigDict(extra="allow", strict=True))(Answer)  # and with it all answers, which are subclasses
 
 
 @cache
 def adapter(answer: Any) -> TypeAdapter[Any]:
-    """Return what pydantic makes of a type of an answer; that takes milliseconds."""
+    """Return pydantic's adapter for a type of answer; building one takes milliseconds."""
     return TypeAdapter(answer)
 
 
 def check_request(method: str, request: JSON) -> None:
-    """Raise UsageError that names the first wrong parameter. Methods that are not known here pass."""
+    """Raise UsageError that names the first wrong parameter. Unknown methods pass."""
     if method in METHODS:
         own = {name: value for name, value in request.items() if name not in OF_EVERY_REQUEST}
-        # As it will travel: a tuple is a list there.
+        # In the form in which it travels: tuples become lists.
         params.read(METHODS[method][0], json.loads(json.dumps(own)))
 
 
 def check_answer(method: str, answer: object) -> None:
-    """Raise ProtocolError that names the first wrong field. Methods that are not known here pass."""
+    """Raise ProtocolError that names the first wrong field. Unknown methods pass."""
     if method not in METHODS:
         return
     try:

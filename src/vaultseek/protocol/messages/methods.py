@@ -66,4 +66,4 @@ NOTIFICATIONS: dict[str, Any] = {
 }
 """Messages that the daemon sends to subscribers."""
 OF_EVERY_REQUEST = ("deadline_ms", "supersedes")
-"""Parameters that may go with any request; the server takes them before the method sees the rest."""
+"""Parameters allowed in any request; the server removes them before the method sees the rest."""

@@ -1,6 +1,6 @@
-"""Parameters of each method of the protocol. These models are the reference: requests are checked by them."""
+"""Parameters of each protocol method. These models are the reference against which requests are checked."""
 
-from __future__ import annotations  # scripts/client_types.py copies them as they are written
+from __future__ import annotations  # scripts/client_types.py copies them as written
 
 from typing import Any, TypeVar
 
@@ -21,23 +21,23 @@ class Nothing(BaseModel):
 
 
 class VaultParams(Nothing):
-    """A vault by name or absolute folder, else the one that the folder ``cwd`` is in."""
+    """A vault by name or absolute folder, otherwise the one that contains the folder ``cwd``."""
 
     vault: str | None = None
     """Name or absolute folder of the vault."""
     cwd: str | None = None
-    """Absolute folder that the request comes from, instead of ``vault``."""
+    """Absolute folder from which the request comes, instead of ``vault``."""
 
 
 class Query(Nothing):
-    """A query, and how to rank the notes that it finds."""
+    """A query, and how to rank its results."""
 
     query: str
     """Words, phrases and operators of the query language."""
     limit: int | None = Field(default=None, ge=1, le=limits.RESULTS)
     """Maximum number of results; by default the settings'."""
     mode: Mode | None = None
-    """Lanes to ask; by default the settings' mode."""
+    """Kind of search; by default the mode in the settings."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of ``[search]`` for this request."""
     filters: dict[str, Any] = Field(default_factory=dict)
@@ -50,18 +50,18 @@ class SearchOptions(Query):
     explain: bool = False
     """Explain the rank of each result."""
     wait: bool = False
-    """Index first what is on disk now."""
+    """Index the current state of the disk first."""
     progress: bool = False
-    """With ``wait``, send ``index/progress`` meanwhile."""
+    """With ``wait``, send ``index/progress`` while waiting."""
     brief: bool = False
     """Leave the passages out of the results."""
     passages: int = Field(default=1, ge=1, le=limits.NOTE_PASSAGES)
-    """Maximum number of passages of a note; those after the best are in its ``passages``."""
+    """Maximum number of passages per note; those after the best are in its ``passages``."""
     plain: bool = False
-    """Take the query for words, whatever operators it looks like. It may be a whole passage then."""
+    """Treat the query as plain words, even if it contains operators. It may then be a whole passage."""
     typing: bool = False
-    """The query is being typed: longer words match its last one, and notes come first whose names begin with
-    it."""
+    """The query is still being typed: longer words match its last word, and notes whose names begin with it
+    come first."""
 
 
 class SearchParams(SearchOptions, VaultParams):
@@ -74,36 +74,36 @@ class AllVaultsParams(SearchOptions):
     vaults: list[str] | None = Field(default=None, min_length=1)
     """Names or absolute folders of the vaults; by default every one."""
     cwd: str | None = None
-    """Absolute folder in which relative folders of ``vaults`` begin."""
+    """Absolute folder to which relative folders in ``vaults`` refer."""
 
 
 class ContextParams(Query, VaultParams):
-    """A question, and the size of the evidence for it; ``limit`` is that of notes."""
+    """A question, and the size of the evidence for it; ``limit`` is the number of notes."""
 
     tokens: int = Field(
         default=limits.AGENT_TOKENS, ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST
     )
-    """Maximum number of tokens of ``text``, at three bytes of UTF-8 to a token."""
+    """Maximum number of tokens in ``text``, estimated at three bytes of UTF-8 per token."""
 
 
 class NoteParams(VaultParams):
-    """A note: by its path from the vault's root, by title, alias or file name."""
+    """A note, by its path from the vault's root, title, alias or file name."""
 
     note: str
     """Path, end of a path, title, alias or file name of the note."""
 
 
 class WhyParams(Query, NoteParams):
-    """A query and a note that may be in its answer."""
+    """A query, and a note that may be among its results."""
 
 
 class OpenedParams(NoteParams):
     """A note that was opened from the answer to a query."""
 
     query: str = Field(max_length=limits.QUERY_CHARS)
-    """The query, as it was asked."""
+    """The query as asked."""
     position: int = Field(ge=1, le=limits.RESULTS)
-    """Place of the note among the results, from 1."""
+    """Rank of the note among the results, from 1."""
 
 
 class ForgetParams(VaultParams):
@@ -137,7 +137,7 @@ class GivenParams(VaultParams):
 
 
 class GetParams(NoteParams):
-    """A note and the range of its lines."""
+    """A note and a range of its lines."""
 
     start_line: int = Field(default=1, ge=1)
     """First line of the text, 1-based."""
@@ -171,7 +171,7 @@ class LinksParams(ListParams, NoteParams):
 
 
 class UnresolvedParams(ListParams):
-    """Links that lead nowhere: of a note, or of the whole vault."""
+    """Links with missing targets: of a note, or of the whole vault."""
 
     note: str | None = None
     """Note whose links are listed; by default every note."""
@@ -187,18 +187,18 @@ class NeighborsParams(NoteParams):
 
 
 class OverviewParams(VaultParams):
-    """Limits of the lists in the structure of the links."""
+    """Limits of the lists in the link structure."""
 
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of hubs, of bridges and of clusters."""
+    """Maximum number of hubs, bridges and clusters each."""
     without_bridges: bool = False
-    """Leave out the bridges, which take the longest."""
+    """Leave out the bridges, which take longest."""
     nodes: int = Field(default=0, ge=0, le=limits.GRAPH_NODES)
-    """Number of notes, the first by rank, to return with the links between them."""
+    """Number of notes to return with the links between them, highest ranks first."""
 
 
 class PathParams(NoteParams):
-    """Two notes between which routes are wanted."""
+    """Two notes to connect by routes."""
 
     other: str
     """Note at the other end, named like ``note``."""
@@ -207,17 +207,17 @@ class PathParams(NoteParams):
 
 
 class StaleParams(VaultParams):
-    """The notes of a vault that no longer hold and were forgotten."""
+    """The outdated notes of a vault that were forgotten."""
 
     limit: int = Field(default=limits.LISTED_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
     """Maximum number of items."""
 
 
 class SuggestParams(VaultParams):
-    """The note that may lack links, or none for the notes that changed last."""
+    """The note that may be missing links; without one, the notes changed last."""
 
     note: str | None = None
-    """Note that may lack links; by default those that changed last."""
+    """Note that may be missing links; by default the notes changed last."""
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
     """Maximum number of suggestions."""
 
@@ -230,55 +230,56 @@ class PropertiesParams(ListParams):
 
 
 class OrphansParams(ListParams):
-    """Notes that nothing links to."""
+    """Notes without backlinks."""
 
     isolated: bool = False
-    """Only those that link to no other note either."""
+    """Only notes without any links."""
 
 
 class DuplicatesParams(VaultParams):
-    """Notes that are nearly the same."""
+    """Nearly identical notes."""
 
     limit: int = Field(default=20, ge=1, le=limits.RESULTS)
     """Maximum number of pairs."""
 
 
 class TableParams(VaultParams):
-    """A base or a note with bases, or a query and the columns of its table."""
+    """A base or a note with bases, or a query and its table columns."""
 
     file: str | None = None
     """Path or name of a `.base` file, or of a note that contains or embeds bases."""
     view: str | None = None
-    """Of a file: name of the view; by default the first."""
+    """For a file: name of the view; by default the first."""
     this: str | None = None
-    """Of a file: note that formulas call ``this``; by default the file itself."""
+    """For a file: the note that ``this`` means in formulas; by default the file itself."""
     query: str | None = None
     """A query of the query language."""
     columns: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
-    """Of a query: properties, facts such as ``title`` and ``modified``, or expressions."""
+    """For a query: properties, facts such as ``title`` and ``modified``, or expressions."""
     sort: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
-    """Of a query: columns to sort by; ``-rating`` is descending."""
+    """For a query: columns to sort by; ``-rating`` is descending."""
     group: str | None = None
-    """Of a query: column to group by."""
+    """For a query: column to group by."""
     summaries: dict[str, str | list[str]] = Field(default_factory=dict)
-    """Of a query: names of the summaries of each column, such as ``Average``, one or a list."""
+    """For a query: names of the summaries of each column, such as ``Average``, one or a list."""
     limit: int | None = Field(default=None, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of rows of a table; by default that of a list, or of a search by words."""
+    """Maximum number of rows of a table; by default the maximum of lists, or of results for a search with
+    words."""
 
 
 class CompleteParams(VaultParams):
-    """Typed text, and the kind of name that it begins."""
+    """Typed text, and the kind of name to complete."""
 
     kind: CompletionKind = "note"
     """Kind of name to complete."""
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
     """Text typed so far."""
     note: str | None = None
-    """Note whose headings or blocks are completed, for those two kinds; by default all."""
+    """Note whose headings or blocks are completed, for these two kinds; by default all notes."""
     source: str | None = None
-    """Path of the note that a link is typed in: items have the ``link`` to be written there."""
+    """Path of the note in which a link is typed: items then have the ``link`` to write there."""
     missing: bool = False
-    """With ``source``, for ``note``: after the notes, names that notes link to and that no note has."""
+    """With ``source``, for ``note``: also complete names that notes link to and no note has."""
     property: str | None = None
     """Property whose values are completed, for ``value``."""
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
@@ -286,7 +287,7 @@ class CompleteParams(VaultParams):
 
 
 class WrittenLink(Nothing):
-    """A link as it is written in a note."""
+    """A link as written in a note."""
 
     target: str = ""
     """The target; empty for the note itself."""
@@ -302,9 +303,9 @@ class Move(Nothing):
     """A file or folder that is about to move; paths are relative to the vault."""
 
     old: str
-    """The path now."""
+    """The current path."""
     new: str
-    """The path then."""
+    """The new path."""
 
 
 class ResolveParams(VaultParams):
@@ -315,11 +316,11 @@ class ResolveParams(VaultParams):
     links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS)
     """Links to look up."""
     moves: list[Move] = Field(default_factory=list)
-    """Files that are about to move: links that have to change have their ``moved`` target."""
+    """Files that are about to move: links that must change get their ``moved`` target."""
     similar: bool = False
-    """Name notes that are called much like a missing one."""
+    """Return notes with names similar to a missing one."""
     wait: bool = False
-    """Index first the notes that are on disk now."""
+    """Index the notes currently on disk first."""
 
 
 class ProblemsParams(ListParams):
@@ -330,7 +331,7 @@ class ProblemsParams(ListParams):
 
 
 class MentionedParams(VaultParams):
-    """Text of a note, in which other notes may be named."""
+    """Text of a note in which other notes may be named."""
 
     source: str
     """Path of the note from the vault's root."""
@@ -346,9 +347,9 @@ class RenameParams(VaultParams):
     note: str | None = None
     """Note with the heading."""
     heading: str | None = None
-    """The heading as it is now."""
+    """The current heading."""
     tag: str | None = None
-    """The tag as it is now, without ``#``."""
+    """The current tag, without ``#``."""
     to: str | None = None
     """The new text of the heading, or the new tag."""
 
@@ -367,12 +368,12 @@ class AddVaultParams(Nothing):
 
 
 class RemoveVaultParams(Nothing):
-    """A vault to follow no longer."""
+    """A vault to stop following."""
 
     vault: str
     """Name or absolute folder of the vault."""
     delete_index: bool = False
-    """Delete its index, too."""
+    """Also delete its index."""
 
 
 class NamedVaultParams(Nothing):
@@ -383,28 +384,28 @@ class NamedVaultParams(Nothing):
 
 
 class RefreshParams(VaultParams):
-    """A vault to compare with the disk; if most notes are gone, this confirms that they were deleted."""
+    """A vault to compare with the disk; if most notes are gone, this confirms their deletion."""
 
     remember: bool = False
-    """Add the vault, as ``vault/add`` does."""
+    """Add the vault, like ``vault/add``."""
 
 
 class WaitParams(RefreshParams):
     """A vault to wait for."""
 
     progress: bool = False
-    """Send ``index/progress`` meanwhile."""
+    """Send ``index/progress`` while waiting."""
 
 
 class MoveParams(VaultParams):
-    """A move of all vaults to an engine; without a vault all are waited for and compared."""
+    """A move of all vaults to an engine; without a vault, all are waited for and compared."""
 
     to: EngineKind
     """The engine."""
     uri: str | None = None
-    """Its address; by default that of the settings."""
+    """Its address; by default the one in the settings."""
     progress: bool = False
-    """Send ``index/progress`` of all vaults meanwhile."""
+    """Send ``index/progress`` of all vaults while moving."""
 
 
 class TextsParams(VaultParams):
@@ -413,16 +414,16 @@ class TextsParams(VaultParams):
     limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS)
     """Maximum number of texts."""
     after: str = Field(default="0:0", pattern=r"^[0-9]{1,18}:[0-9]{1,18}$")
-    """The ``next`` of the answer before; by default from the start."""
+    """The ``next`` of the previous answer; by default from the start."""
 
 
 class VectorsParams(VaultParams):
-    """Vectors of texts that ``index/texts`` has returned."""
+    """Vectors of texts returned by ``index/texts``."""
 
     fingerprint: str
-    """The model, as ``index/texts`` names it."""
+    """The model, as returned by ``index/texts``."""
     vectors: dict[str, str]
-    """By key of the text: a unit vector as little-endian float32, in base64."""
+    """A unit vector as little-endian float32 in base64, by key of the text."""
 
 
 class SubscribeParams(Nothing):
@@ -433,22 +434,22 @@ class SubscribeParams(Nothing):
 
 
 class Hello(BaseModel):
-    """The client and the protocol it speaks; a client may add fields."""
+    """The client and its protocol version; a client may add fields."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
     protocol_version: int
-    """The newest version that the client speaks."""
+    """The newest version that the client supports."""
     client: str | None = None
     """A name for the log."""
     capabilities: dict[str, Any] = Field(default_factory=dict)
-    """Of the client; none matter yet."""
+    """Capabilities of the client; currently unused."""
     token: str | None = None
-    """On the port only: the token of the address file."""
+    """On the port only: the token from the address file."""
     time_zone: str | None = None
-    """The client's zone as TZ has it, ``Europe/Berlin``; by default, and if it is unknown, the daemon's."""
+    """The client's zone in the form of TZ, ``Europe/Berlin``; if omitted or unknown, the daemon's."""
     agent: bool = False
-    """True for a client that shows its answers to an agent; what ``[agents] hide`` names is left out."""
+    """True for a client that shows its answers to an agent; notes in ``[agents] hide`` are then left out."""
 
 
 class Cancel(BaseModel):
@@ -460,7 +461,7 @@ class Cancel(BaseModel):
 
 
 def read(kind: type[P], params: JSON) -> P:
-    """Return the parameters as ``kind``. Raises UsageError that names the first that is wrong."""
+    """Return the parameters as ``kind``. Raises UsageError that names the first wrong one."""
     try:
         return kind.model_validate(params)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Authenticate TCP clients by the token in ``initialize``, which must be their first message."""
+"""Authentication of TCP clients by the token in ``initialize``, which must be their first message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 AddClient = Callable[[socket.socket, bytes, JSON, object, str], None]
-"""A function that takes a connection, the bytes read from it so far, and the fields of its admission."""
+"""A function that takes a connection, the bytes read so far, and the fields of its admission."""
 
 
 class Admission(NamedTuple):
@@ -33,16 +33,16 @@ class Admission(NamedTuple):
 
 
 class TokenVerifier(Protocol):
-    """Verifies tokens. ``where`` says where a client finds the right one."""
+    """Verifies tokens. ``where`` tells clients where to find the right one."""
 
     where: str
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return what a client with these parameters of ``initialize`` gets; None if it is refused."""
+        """Return the admission of a client with these ``initialize`` parameters; None if it is refused."""
 
 
 class LoopbackVerifier:
-    """The verifier of the loopback port: one token, which only the user can read, and all rights."""
+    """The verifier of the loopback port: one token, which only the user can read, gives all rights."""
 
     where = "it is in the daemon's address file"
 
@@ -55,11 +55,11 @@ class LoopbackVerifier:
 
 
 class Authenticator:
-    """Reads the first message of each connection; ``add_client`` gets those that the verifier admits.
+    """Reads the first message of each connection; passes admitted ones to ``add_client``.
 
-    Until then a connection costs only a small buffer, and only a few are read at the same time: one more
-    ends that which has been silent for longest, so that nobody can keep others out by saying nothing. Other
-    protocols, such as a web page's request with its Host and Origin, get no answer at all.
+    Until then a connection costs only a small buffer, and only a few are read at the same time: one more ends
+    the connection that has been silent for longest, so that nobody can keep others out by staying silent.
+    Other protocols, such as a web page's request, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:

@@ -1,4 +1,4 @@
-"""Context of a request for its handler: the client, the deadline, and notifications."""
+"""The context of a request for its handler: client, deadline and notifications."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class ClientInfo:
     name: str = "unnamed"
     version: int = VERSION
     zone: tzinfo | None = None
-    """The zone in which the client's days begin; None for the machine's."""
+    """The time zone of the client's days; None for the machine's."""
     is_agent: bool = False
     """True if the client shows its answers to an agent."""
     grant: object = None
-    """The client's rights, set by its verifier; None for the user, who may do everything."""
+    """The client's rights, set by its verifier; None for the user, who has all rights."""
     principal: str = ""
     """The owner whose connections are counted together; "" for the user."""
 
@@ -52,7 +52,7 @@ class Connection:
     disconnected = False
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send a notification or drop it. Return true if it will be sent."""
+        """Send a notification, or drop it if the client is slow. Return True if it will be sent."""
         return False
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
@@ -61,7 +61,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Context of a request beside its parameters.
+    """Context of a request, apart from its parameters.
 
     ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used after
     the request is answered, from the event loop's thread.
@@ -83,7 +83,7 @@ class RequestContext:
         return self.connection.notify(method, params, latest=latest)
 
     def remaining(self) -> float | None:
-        """Return the seconds until the deadline, not below zero, or None without one."""
+        """Return the seconds until the deadline, at least zero, or None without a deadline."""
         if self.deadline is None:
             return None
         return max(0.0, self.deadline - asyncio.get_running_loop().time())

@@ -1,8 +1,8 @@
 """The daemon's folder, lock and socket.
 
-The order matters. The lock is taken before anything else is touched, so its holder may replace a dead socket;
-a live socket is never replaced, and a file that is not our socket is never removed. The locks are kernel
-locks, which end with the process; a process id is only displayed.
+The order matters. The lock is taken before anything else is accessed, so its holder may replace a dead
+socket; a live socket is never replaced, and a file that is not our socket is never removed. The locks are
+kernel locks, which end with the process; a process id is only displayed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ACTIVATED = 3
 class Endpoint:
     """The daemon's lock and its listening socket, from ``open`` to ``close``.
 
-    ``socket`` listens and does not block; ``path`` is where clients find it.
+    ``socket`` is a non-blocking listener; clients find it at ``path``.
     """
 
     def __init__(self, path: Path, locks: _Locks, listening: socket.socket, *, activated: bool) -> None:
@@ -70,14 +70,14 @@ class Endpoint:
             raise
 
     def is_ours(self) -> bool:
-        """True if clients still find this daemon, by the socket and by the lock."""
+        """True if clients still find this daemon, through the socket and the lock."""
         return self._is_bound() and self._locks.are_in_place()
 
     def restore(self) -> socket.socket | None:
-        """Replace what was removed of the folder, the lock and the socket file; return a new ``socket``.
+        """Recreate missing parts of folder, lock and socket file; return a new ``socket``.
 
-        The old socket stays open for its server; None if its file is still in place. Raises AlreadyRunning
-        if another daemon has the lock by now, and Unavailable if another file is in the socket's place.
+        The old socket stays open for its server; None if its file is still in place. Raises AlreadyRunning if
+        another daemon now has the lock, and Unavailable if another file is in the socket's place.
         """
         self._locks.take()
         if self._is_bound():
@@ -89,7 +89,7 @@ class Endpoint:
         return self.socket
 
     def forget(self) -> None:
-        """Remove the socket file if it is still ours, so that no new client comes."""
+        """Remove the socket file if it is still ours, so that no new clients come."""
         if not self._activated and self._is_bound():
             self.path.unlink(missing_ok=True)
 

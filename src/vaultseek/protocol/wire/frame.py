@@ -1,4 +1,4 @@
-"""Encode and decode frames and the JSON inside them, bounded and in linear time. No I/O.
+"""Encoding and decoding of frames and their JSON, bounded and in linear time. No I/O.
 
 A frame is a header of ASCII lines that end in CRLF, an empty line, and a body of exactly ``Content-Length``
 bytes of UTF-8 JSON, as in the base protocol of the Language Server Protocol.
@@ -38,7 +38,7 @@ def encode(message: JSON) -> bytes:
 
 
 def frame_of(body: bytes) -> bytes:
-    """Return the frame of a body that is JSON already."""
+    """Return the frame of a body that is already JSON."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -69,7 +69,7 @@ class FrameReader:
     def next(self) -> bytes | None:
         """Return the next whole body, or None if more bytes are needed.
 
-        Raises FrameTooLarge if the header announces too much, FrameLost if it is broken.
+        Raises FrameTooLarge if the header announces too many bytes, FrameLost if it is broken.
         """
         if self._error is not None:
             raise self._error

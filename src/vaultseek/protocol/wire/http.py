@@ -1,7 +1,7 @@
-"""The bounds of every HTTP server of the program, before and after a client is trusted.
+"""Limits for every HTTP server of the program, before and after a client is trusted.
 
-uvicorn has none for the time of a request or the number of connections, and its faster parser, httptools,
-none for the size of headers.
+uvicorn does not limit the time of a request or the number of connections, and its faster parser, httptools,
+does not limit the size of headers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _numbers = count()
 
 
 class BoundedProtocol(H11Protocol):
-    """One HTTP connection, which ends if the client takes too long for whatever it has to do next.
+    """One HTTP connection, which ends if the client takes too long for its next step.
 
     If there are too many, the one that has waited longest for a request makes room for a new one, so that
-    nobody can keep others out by saying nothing. A request that it sends all the same gets status 503: in a
-    crowd, the requests of many connections have arrived and are only not read yet.
+    nobody can keep others out by staying silent. If its request still arrives, it gets status 503: under
+    load, many requests have arrived but have not been read yet.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -40,7 +40,7 @@ class BoundedProtocol(H11Protocol):
         self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`, as for all of the following."""
+        """See `asyncio.Protocol`; this applies to all of the following."""
         super().connection_made(transport)
         self._await_request()
         served: list[BoundedProtocol] = []
@@ -109,17 +109,17 @@ async def _busy(scope: Any, receive: Any, send: Any) -> None:
 
 
 GRACE_SECONDS = 2
-"""Time for running requests at the end."""
+"""Seconds for running requests at shutdown."""
 
 
 def http_server(app: Any) -> uvicorn.Server:
-    """Return a server for the application, which ends by a signal."""
+    """Return a server for the application that ends on a signal."""
     return uvicorn.Server(_config(app, timeout_graceful_shutdown=GRACE_SECONDS))
 
 
 @asynccontextmanager
 async def serving_http(app: Any, listening: socket.socket) -> AsyncIterator[None]:
-    """Answer on a socket by the running event loop for as long as the context lasts."""
+    """Serve on a socket in the running event loop within the context."""
     config, state = _config(app, lifespan="off", log_config=None), ServerState()
     config.load()
     server = await asyncio.get_running_loop().create_server(

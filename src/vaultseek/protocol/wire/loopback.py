@@ -1,8 +1,8 @@
-"""TCP port on the loopback interface, for programs that cannot use the Unix socket.
+"""The TCP port on the loopback interface, for programs that cannot use the Unix socket.
 
-Every user of the machine can connect to a port, so clients have to send a token first. It is in the address
-file, which only the user can read. The file contains a second secret, by which the daemon proves that it
-wrote the file: after a crash another program may have the port.
+Every user of the machine can connect to a port, so clients must send a token first. It is in the address
+file, which only the user can read. The file contains a second secret with which the daemon proves that it
+wrote the file: after a crash, another program may own the port.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOOPBACK_SECONDS = 5.0
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-"""Names of this computer that a request over HTTP may be sent to."""
+"""Names of this computer accepted in HTTP requests."""
 SUFFIX = ".tcp"
 TOKEN = "token"
 """Parameter of ``initialize`` that carries the token."""
@@ -53,11 +53,11 @@ class Secrets:
         return "Secrets(…)"
 
     def admit(self, params: JSON) -> bool:
-        """True if the parameters of ``initialize`` have the right token."""
+        """True if the parameters of ``initialize`` contain the right token."""
         return is_same(params.get(TOKEN), self.token)
 
     def check(self, answer: object) -> None:
-        """Raise Unavailable unless the answer to ``initialize`` has the right proof."""
+        """Raise Unavailable unless the answer to ``initialize`` contains the right proof."""
         value = answer.get(PROOF) if isinstance(answer, dict) else None
         if not is_same(value, self.proof):
             raise Unavailable(
@@ -102,7 +102,7 @@ class LoopbackPort:
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket that listens on ``port`` of this computer alone; 0 is a port that the system chooses.
+    """Return a socket listening on ``port`` of only this computer; 0 lets the system choose a port.
 
     Raises Unavailable if the port is taken.
     """
@@ -110,12 +110,12 @@ def listen_on(port: int) -> socket.socket:
 
 
 def is_of_this_machine(host: str) -> bool:
-    """True if the address can be reached from this machine alone."""
+    """True if the address can be reached only from this machine."""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def listen(host: str, number: int, advice: str = "set another address") -> socket.socket:
-    """Return a socket that listens on this address and does not block. Raises Unavailable with ``advice``."""
+    """Return a non-blocking socket listening on this address. Raises Unavailable with ``advice``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -133,7 +133,8 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 
     Raises FileNotFoundError if there is no file, ConnectionError if nothing listens (the file is from a dead
-    daemon), Forbidden if other users can read or may have written it, Unavailable if it is no address file.
+    daemon), Forbidden if other users can read or may have written it, Unavailable if it is not an address
+    file.
     """
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
@@ -179,7 +180,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
 
 
 def is_same(value: object, secret: str) -> bool:
-    """True if ``value`` is the secret; compared in constant time."""
+    """True if ``value`` equals the secret; compared in constant time."""
     import hmac
 
     return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

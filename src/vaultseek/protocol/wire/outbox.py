@@ -1,4 +1,4 @@
-"""Send buffer of one connection: bounded, and dropped when the other end does not read."""
+"""The send buffer of one connection: bounded, and dropped if the other end does not read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vaultseek.base.limits import NOTICE_BYTES, RECEIVE_BYTES
 
 
 class Outbox:
-    """The frames to send, in the order in which they were put.
+    """The frames to send, in order.
 
     ``cap`` is in bytes; ``send_seconds`` is the timeout of each piece in seconds, or None.
     """
@@ -33,7 +33,7 @@ class Outbox:
         return self._unsent > self._cap
 
     def put(self, frame: bytes) -> None:
-        """Append ``frame``. Callers await ``room`` first where they can."""
+        """Append ``frame``. Callers await ``room`` first if possible."""
         self._frames.append(frame)
         self._unsent += len(frame)
         self._update_events()
@@ -55,7 +55,7 @@ class Outbox:
         await self._room.wait()
 
     async def flush(self, seconds: float) -> bool:
-        """Wait until everything is sent, at most ``seconds``. Return true if it was."""
+        """Wait until everything is sent, up to ``seconds``. Return True if it was."""
         try:
             async with asyncio.timeout(seconds):
                 await self._empty.wait()

@@ -23,7 +23,7 @@ Id = int | str
 VERSION = 1
 """Protocol version of this package."""
 OLDEST_VERSION = 1
-"""Oldest protocol version that it supports."""
+"""Oldest supported protocol version."""
 
 INITIALIZE = "initialize"
 CANCEL = "$/cancelRequest"
@@ -133,7 +133,7 @@ def to_exception(error: object) -> VaultseekError:
 
 
 def unknown_method(method: str) -> VaultseekError:
-    """Return the error for a method that the daemon does not have."""
+    """Return the error for an unknown method."""
     return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
 
 
@@ -173,7 +173,7 @@ def client_name(params: JSON) -> str:
 
 
 def client_zone(params: JSON) -> tzinfo | None:
-    """Return the zone in the parameters of ``initialize``; None if there is none that is known here.
+    """Return the zone in the parameters of ``initialize``; None if it is missing or unknown.
 
     Raises UsageError if it is not a text.
     """
@@ -184,7 +184,7 @@ def client_zone(params: JSON) -> tzinfo | None:
 
 
 def client_is_agent(params: JSON) -> bool:
-    """True if the parameters of ``initialize`` say that answers are for an agent. Raises UsageError."""
+    """True if the parameters of ``initialize`` declare that answers are for an agent. Raises UsageError."""
     value = params.get("agent", False)
     if not isinstance(value, bool):
         raise UsageError("'agent' must be true or false")

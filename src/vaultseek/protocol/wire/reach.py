@@ -1,4 +1,4 @@
-"""Reach the daemon: the path of its socket, the holder of its lock, and a connection."""
+"""Finding the daemon: the path of its socket, the holder of its lock, and a connection."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from vaultseek.protocol.wire.loopback import Secrets
 
 SOCKET_PATH_BYTES = 103
-"""Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
+"""Maximum length of a path in a socket address on macOS; Linux allows four more bytes."""
 LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
-"""Errors of a lock that another process has."""
+"""Errors for a lock held by another process."""
 OWNER_BYTES = 300
-"""Maximum length of what a lock file contains."""
+"""Maximum size of a lock file's content."""
 
 
 def holder(path: Path | None = None) -> int | None:
-    """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
+    """Return the process id of the daemon holding the lock beside ``path``, 0 if unknown, None if there is
+    none.
 
     Does not connect, because a connection to the socket of a service manager would start a daemon.
     """
@@ -43,7 +44,7 @@ def holder(path: Path | None = None) -> int | None:
     except OSError:
         return None
     try:
-        # Shared, so that two processes that check at the same time do not take each other for the daemon.
+        # Shared, so that two concurrent checks do not mistake each other for the daemon.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno not in LOCKED:
@@ -55,12 +56,12 @@ def holder(path: Path | None = None) -> int | None:
 
 
 def owner() -> str:
-    """Return what the holder of the lock writes into its file: its process id and its machine."""
+    """Return the content that a lock's holder writes into its file: process id and machine."""
     return f"{os.getpid()} {_machine()}\n"
 
 
 def read_owner(lock: int) -> int:
-    """Return the process id in an open lock file; 0 if it is not the id of a process of this machine.
+    """Return the process id in an open lock file; 0 if the process is on another machine.
 
     Machines that share a home directory over the network share its locks as well.
     """
@@ -70,7 +71,7 @@ def read_owner(lock: int) -> int:
 
 
 def _machine() -> str:
-    # What follows the first dot depends on the network that a laptop is in.
+    # The part after the first dot depends on a laptop's current network.
     return os.uname().nodename.partition(".")[0]
 
 
@@ -101,7 +102,7 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
 
 
 def answers(path: Path | str, until: float) -> bool:
-    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return true if one answers."""
+    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return True if one answers."""
     initialize = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )

@@ -1,4 +1,4 @@
-"""Requests of one client: a few run, the others wait for a slot, all can be cancelled."""
+"""Requests of one client: a few run, the others wait for a slot, and all can be cancelled."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Requests:
         return bool(self._by_id)
 
     def is_full(self, waiting_bytes: int) -> bool:
-        """True if no more should be read because too many requests wait."""
+        """True if reading should pause because too many requests are waiting."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
     async def wait_for_change(self) -> None:
@@ -79,7 +79,7 @@ class Requests:
     def add(self, work: Work) -> None:
         """Run ``work`` as soon as a slot is free.
 
-        It is cancelled at its deadline if it waits for its turn then, otherwise soon after.
+        It is cancelled at its deadline if it is still waiting, otherwise soon after.
         """
         if work.request.id is not None:
             self._by_id[work.request.id] = work
@@ -108,14 +108,14 @@ class Requests:
             self._cancel(work, reason)
 
     async def wait_until_finished(self, seconds: float) -> None:
-        """Wait until the running requests are finished, at most ``seconds``."""
+        """Wait until the running requests are finished, up to ``seconds``."""
         tasks = {work.task for work in self._running if work.task is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
             await asyncio.sleep(0)
 
     def _schedule_deadline(self, work: Work, deadline: float) -> None:
-        """Cancel ``work`` if it waits in a queue at its deadline or later, and in any case a little later."""
+        """Cancel ``work`` at its deadline if it is waiting in a queue, and in any case a little later."""
         loop = asyncio.get_running_loop()
 
         def check() -> None:

@@ -1,4 +1,4 @@
-"""The daemon's side of the socket: accept clients, run a session for each, shut down gracefully."""
+"""The daemon's side of the socket: accepting clients, running their sessions, graceful shutdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.session import Session
 
 ACCEPT_RETRY_SECONDS = 0.1
-"""Pause after a failed accept, for example when no file descriptors are left."""
+"""Seconds after a failed accept, for example when no file descriptors are left."""
 
 __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 
@@ -34,11 +34,11 @@ _TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECO
 
 
 class Server:
-    """Answers each request by the handler of its method.
+    """Answers each request with the handler of its method.
 
     ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
     the server itself. A handler raises the errors of ``vaultseek.errors`` for the client; of any other
-    exception the client gets only an incident number. ``admits`` decides if a connection is accepted.
+    exception the client gets only an incident number. ``admits`` decides whether a connection is accepted.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Server:
     async def close(self, timeout: float) -> None:
         """Stop accepting, give running requests ``timeout`` seconds, send ready answers, and disconnect.
 
-        A handler must not await this, because this waits for the handlers.
+        A handler must not await this method, because it waits for the handlers.
         """
         for accepting in self._accepting:
             accepting.cancel()
@@ -104,11 +104,11 @@ class Server:
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        If the user has too many, the one that has been silent for longest makes room, so that no program
-        keeps the user's others out by saying nothing.
+        If the user has too many, the one silent for longest is disconnected, so that no program keeps the
+        user's others out by staying silent.
 
-        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``;
-        ``grant`` and ``principal`` are those of `ClientInfo`.
+        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``; for
+        ``grant`` and ``principal`` see `ClientInfo`.
         """
         if not principal:
             self._make_room()
@@ -127,7 +127,8 @@ class Server:
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
     def _refusal(self, principal: str) -> Busy | None:
-        """Return the refusal of one more client of this principal; tokens and the user are counted apart."""
+        """Return the refusal of another client of this principal; tokens and the user are counted
+        separately."""
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(
@@ -162,7 +163,7 @@ class Server:
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
             else:
                 accept(connection)
-                # A crowd must not starve those that are here, and those that leave have to be gone.
+                # A crowd must not starve existing clients, and disconnected ones must be removed first.
                 await asyncio.sleep(0)
 
     def _accept_local(self, connection: socket.socket) -> None:

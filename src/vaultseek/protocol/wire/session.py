@@ -78,15 +78,15 @@ class Session(Connection):
 
     @property
     def is_leaving(self) -> bool:
-        """True once the client was made to leave."""
+        """True once the client was told to leave."""
         return self._closed.is_set()
 
     @property
     def claim(self) -> tuple[bool, bool, float]:
-        """The order in which clients that wait for nothing leave; the smallest value leaves first.
+        """The order in which idle clients are disconnected; the smallest value comes first.
 
-        A client that never sent a message leaves first, then one without notifications, then the one that
-        has been silent for longest.
+        Clients that never sent a message come first, then those without notifications, then the one silent
+        for longest.
         """
         return self._messages > 0, bool(self._callbacks), self._heard
 
@@ -164,9 +164,9 @@ class Session(Connection):
             await self._outbox.flush(limits.CLOSE_SECONDS)
 
     async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
-        """Read the next bytes. False at the end of the stream, or of the time that a token may be idle.
+        """Read the next bytes. Return False at the end of the stream, or when a token's idle time is over.
 
-        ``started`` is the time of a partial frame.
+        ``started`` is the start time of a partial frame.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -184,7 +184,7 @@ class Session(Connection):
         return bool(data)
 
     def _read_deadline(self, started: float | None) -> float | None:
-        """Return the time until which the next bytes have to come. Only the user may be silent for ever."""
+        """Return the time by which the next bytes must arrive. Only the user may be silent forever."""
         if started is not None:
             return started + self._bounds.half_frame_seconds
         if not self.client.principal:
@@ -192,7 +192,7 @@ class Session(Connection):
         return asyncio.get_running_loop().time() + self._bounds.token_idle_seconds
 
     async def _ready_to_read(self) -> bool:
-        """Wait until more may be read. False if the client disconnected meanwhile."""
+        """Wait until more may be read. Return False if the client disconnected."""
         while self._requests.is_full(self._bounds.read_ahead_bytes):
             if _hung_up(self._connection):
                 return False
@@ -244,7 +244,7 @@ class Session(Connection):
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
         name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
-        # A connection that was an agent's stays one.
+        # A connection once used for an agent stays one.
         is_agent = self.client.is_agent or protocol.client_is_agent(request.params)
         self.client = replace(self.client, name=name, version=version, zone=zone, is_agent=is_agent)
         if request.id is not None:
@@ -320,7 +320,7 @@ def _encode_answer(answer: JSON) -> bytes:
     """Return the frame of an answer, ten times as fast as :func:`encode`; NaN and infinity become null."""
     try:
         return frame_of(orjson.dumps(answer))
-    except TypeError:  # integers of more than 64 bits, halves of surrogate pairs
+    except TypeError:  # integers of more than 64 bits, lone surrogates
         return encode(answer)
 
 

@@ -1,4 +1,4 @@
 """Diagnosing problems, with advice for each. Read-only.
 
-Works without a daemon, without a configuration and with anything broken: the checks are independent.
+Works without a daemon or configuration, whatever is broken: the checks are independent.
 """

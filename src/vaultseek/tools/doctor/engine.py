@@ -1,4 +1,4 @@
-"""Checking an engine: whether it can be used, and whether it has all notes."""
+"""Checks of an engine: whether it can be used, and whether it has all notes."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 VERIFY_SECONDS = 60.0
-"""Time for an engine to count what it has of a vault."""
+"""Seconds for an engine to count what it has of a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
 _SINGULAR = {
     "notes": "note",
@@ -40,7 +40,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
 
 
 def check_numbers(name: str, root: str) -> Iterator[Finding]:
-    """Compare what the engine has of an open vault with the ledger; the daemon counts."""
+    """Compare the engine's counts for an open vault with the ledger; the daemon counts."""
     check = f"engine of {name}"
     try:
         with Client(timeout=VERIFY_SECONDS, name="vaultseek.doctor") as client:
@@ -60,7 +60,7 @@ def check_numbers(name: str, root: str) -> Iterator[Finding]:
 
 
 def in_words(answer: JSON) -> str:
-    """Return the numbers of an answer of ``index/verify`` as one line."""
+    """Return the counts in an answer of ``index/verify`` as one line."""
     return ", ".join(map(_in_words, answer["numbers"]))
 
 

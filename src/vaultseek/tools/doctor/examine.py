@@ -1,4 +1,4 @@
-"""Running every check in order. A check that crashes is a finding too."""
+"""Runs every check in order. A check that crashes is also a finding."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,8 +34,8 @@ def examine(
 ) -> Iterator[Finding]:
     """Run all checks; ``config`` replaces the default configuration file.
 
-    ``start_worker`` also loads the model, which takes some seconds. ``audited`` compares notes with what the
-    indexes have of them.
+    ``start_worker`` also loads the model, which takes some seconds. ``audited`` compares notes with their
+    indexed content.
     """
     settings, findings = check_settings(config)
     yield from _guarded("python", check_python)
@@ -128,7 +128,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
 
 
 def _models(vault: JSON) -> Iterator[Finding]:
-    """Yield the model of a vault with the reason for it, and a failing second model."""
+    """Yield the model of a vault with the reason for its choice, and a failing second model."""
     models = vault.get("models") or {}
     if models.get("main"):
         why = f", {models['why']}" if models.get("why") else ""

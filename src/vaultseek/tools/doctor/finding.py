@@ -11,10 +11,10 @@ BROKEN: Status = "broken"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The state that a check found, with advice.
+    """The result of a check, with advice.
 
-    ``public`` replaces a message that contains the user's words, such as a wrong value or a folder's name, in
-    reports that strangers read.
+    In reports for strangers, ``public`` replaces a message with the user's words, such as a wrong value or a
+    folder's name.
     """
 
     check: str

@@ -1,4 +1,4 @@
-"""Formatting findings for a bug report, without names of the user, the host, folders, vaults or notes."""
+"""Bug reports from findings, without names of the user, the host, folders, vaults or notes."""
 
 import getpass
 import platform
@@ -15,14 +15,15 @@ from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 
 _SYSTEM = r"/(?:usr|opt|etc|proc|dev|run/user|bin|lib(?:64)?)(?![\w-])[^\s'\"`,;:()]*"
 _PATH = re.compile(rf"(?<![\w<.])(?:({_SYSTEM})|~?/(?=\S)[^'\"`,;:()\n]*)")
-"""A path. Names have spaces, so a user's path lasts until a sign that ends it, with words that follow."""
+"""A path. Names may contain spaces, so a user's path includes following words up to a character that
+ends it."""
 _CHECK = re.compile(r"((?:vault|(?:index|vectors|audit|engine|state|model) of) )(.+?)( for other languages)?")
-"""The name of a check of a vault, with that of the vault."""
+"""The name of a check of a vault, including the vault's name."""
 _END = r"(?=[/\s'\"`,;:()]|$)"
 
 
 def report(findings: Iterable[Finding], config: Path | None = None) -> str:
-    """Format the findings as Markdown; ``config`` is the configuration file that was checked."""
+    """Format the findings as Markdown; ``config`` is the checked configuration file."""
     lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
     redact = _Redactor(known_vaults(check_settings(config)[0]), config or paths.config_file())
     for finding in findings:
@@ -49,7 +50,7 @@ class _Redactor:
         }
 
     def check(self, name: str) -> str:
-        """Return the name of a check, which may be that of a vault."""
+        """Return the name of a check, in which a vault's name is replaced."""
         match = _CHECK.fullmatch(name)
         if match is None:
             return self(name)

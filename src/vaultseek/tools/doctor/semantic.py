@@ -1,4 +1,4 @@
-"""Checking the models, and the worker by embedding, storing and finding a text."""
+"""Checks of the models, and of the worker by embedding, storing and finding a text."""
 
 import asyncio
 import tempfile
@@ -22,7 +22,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 DOCTOR_WORKER_SECONDS = 60.0
-"""Time for each step of the worker."""
+"""Seconds for each step of the worker."""
 
 _OTHER_LANGUAGES = "model for other languages"
 _TEXT = "A text to embed and to find again."
@@ -74,7 +74,7 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """Report which text goes to which server, and check the settings for it."""
+    """Report which text is sent to which server, and check the settings for it."""
     for check, service, what in (
         ("model", settings.model.service, "the text of notes and questions is sent to"),
         ("reranker", settings.reranker.service, "passages to rerank are sent to"),
@@ -130,7 +130,7 @@ async def _embed_and_find(model: LocalModel) -> str:
         if state.status in ("down", "broken"):
             down.set()
 
-    # One attempt only: a second would fail in the same way, later.
+    # One attempt only: a second one would fail in the same way, later.
     settings = WorkerSettings(backoff_seconds=(2 * DOCTOR_WORKER_SECONDS,))
     worker = SemanticWorker(model, settings=settings, on_state=on_state)
     with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:

@@ -1,4 +1,4 @@
-"""Checking the configuration, the environment and the settings of a team."""
+"""Checks of the configuration, the environment and a team's settings."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -33,7 +33,7 @@ def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
 
 
 def _public(problem: SettingProblem) -> str:
-    """Name the wrong key without its value; an unknown key is the user's own word and left out."""
+    """Name the wrong key without its value; an unknown key is left out, because it is the user's own word."""
     known = [str(part) for part in problem.location if str(part).isidentifier()]
     if "unknown" in problem.message:
         known = known[:-1]
@@ -45,10 +45,10 @@ def check_team(
     shards: Collection[str] = (),
     addresses: Mapping[str, str | None] | None = None,
 ) -> Iterator[Finding]:
-    """Check that every token sees something, and that each address is in use and closed to other machines.
+    """Check that every token has access to something, and that addresses are in use and not public.
 
-    ``shards`` are names of vaults that the daemon has of an engine, ``addresses`` those that it was to open,
-    each with the reason why it did not; None if no daemon runs.
+    ``shards`` are the names of the daemon's vaults from an engine, ``addresses`` the addresses that it should
+    open, each with the reason if it did not; None if no daemon runs.
     """
     team = settings.team
     closed = False

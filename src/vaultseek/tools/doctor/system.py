@@ -1,4 +1,4 @@
-"""Checking the system: Python, dependencies, directories, disk space and inotify."""
+"""Checks of the system: Python, dependencies, directories, disk space and inotify."""
 
 import os
 import platform
@@ -17,11 +17,11 @@ from vaultseek.content.files.watch import mounts, remote_file_system
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 DISK_LOW_BYTES = 500 * MIB
-"""Free disk space below which there is a warning."""
+"""Free disk space below which a warning is given."""
 WATCHES_ADVISED = 1_048_576
-"""Least number of inotify watches to advise."""
+"""Minimum number of inotify watches to advise."""
 INSTANCES_ADVISED = 1024
-"""Least number of inotify instances to advise."""
+"""Minimum number of inotify instances to advise."""
 
 _MINIMUM_PYTHON = (3, 11)
 _MAX_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -47,7 +47,7 @@ def check_python() -> Iterator[Finding]:
 
 
 def _extras() -> str:
-    """Return which extras are installed, and the command that adds another one."""
+    """Return the installed extras, and the command that adds another one."""
     present = [name for name in MODULES if has_extra(name)]
     absent = [name for name in MODULES if name not in present]
     message = ", ".join(present) or "none"
@@ -99,7 +99,7 @@ def check_file_system() -> Iterator[Finding]:
 def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Finding]:
     """Check that inotify allows a watch for each folder and an instance for each vault.
 
-    Those of the process ``daemon`` do not count.
+    The process ``daemon`` is not counted.
     """
     instances, watches = _inotify_in_use(without=daemon)
     messages, lines = [], []
@@ -129,7 +129,7 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
 
 
 def _inotify_in_use(*, without: int | None = None) -> tuple[int, int]:
-    """Count instances and watches of the processes that /proc lets the user see, except ``without``."""
+    """Count the inotify instances and watches of processes visible in /proc, except ``without``."""
     instances = watches = 0
     for process in Path("/proc").glob("[0-9]*"):
         if process.name == str(without):

@@ -1,4 +1,4 @@
-"""Checking the vaults: readable notes, and intact indexes."""
+"""Checks of the vaults: readable notes, and intact indexes."""
 
 import os
 import sqlite3
@@ -27,9 +27,9 @@ from vaultseek.store.ledger import examine as examine_ledger
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 AUDIT_SECONDS = 20.0
-"""Time for the comparison of one vault; a small one is compared as a whole."""
+"""Seconds for the comparison of one vault; a small one is compared completely."""
 LISTED = 5
-"""Files that a finding names."""
+"""Maximum number of files listed in a finding."""
 _OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
 _WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
@@ -64,7 +64,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
         vaults.setdefault(vault.path, known)
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
         root = _root_of(folder)
-        # An unconfigured vault whose folder is gone is not a problem.
+        # A missing folder of an unconfigured vault is not a problem.
         if root is not None and paths.is_folder(root):
             known = KnownVault(vault_name(root), root, settings.index.exclude, settings.index.kinds)
             vaults.setdefault(root, known)
@@ -107,7 +107,7 @@ def _format_counts(codes: Counter[str]) -> str:
 
 
 def count_folders(vaults: Sequence[KnownVault]) -> int:
-    """Count the folders to watch; excluded ones are watched too."""
+    """Count the folders to watch, including excluded ones, which are also watched."""
     return sum(1 for vault in vaults for _ in os.walk(vault.root))
 
 
@@ -133,14 +133,14 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
 
 
 def check_vectors(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the vector store exists, is intact and has the vectors that the ledger lists."""
+    """Check that the vector store exists, is intact and has the vectors listed in the ledger."""
     check = f"vectors of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     ledger = directory / "ledger.sqlite"
     try:
         examined = name, passages, refused = examine_stored(ledger)
     except sqlite3.DatabaseError:
-        return  # there is no ledger, or it has been reported as damaged
+        return  # there is no ledger, or its damage has been reported
     if not name:
         yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
@@ -172,13 +172,13 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 
 
 def audit_vault(vault: KnownVault) -> Iterator[Finding]:
-    """Compare the embedded texts in the index with the present notes, for some seconds."""
+    """Compare the embedded texts in the index with the current notes, for some seconds."""
     check = f"audit of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     try:
         examine_ledger(directory / "ledger.sqlite")
     except (IndexDamaged, OSError):
-        return  # there is none, or it has been reported
+        return  # it is missing, or has been reported
     ledger = Ledger(directory / "ledger.sqlite")
     try:
         model = find_model(ledger.space.store_model() or BUNDLED)

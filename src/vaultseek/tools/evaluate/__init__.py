@@ -1,1 +1,1 @@
-"""Measuring ranking quality on a vault with judged queries: index, search, compute metrics, report."""
+"""Measuring ranking quality on a vault with judged queries: index, search, metrics, report."""

@@ -1,4 +1,4 @@
-"""Reading queries and relevance judgements (qrels) from files: vaultseek's own format, BEIR's and TREC's."""
+"""Reader of queries and relevance judgements (qrels), in vaultseek's own format, BEIR's and TREC's."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from vaultseek.errors import BadQuery, UsageError
 Grades = Mapping[str, int]
 """Relevance grades by path: higher is better; 0 and unjudged notes are not relevant."""
 ALL = "all"
-"""Name of the group of all queries, beside the categories."""
+"""Name of the group of all queries, in addition to the categories."""
 _ITERATIONS = ("0", "Q0")
 """Values of the unused second column in TREC's format."""
 _HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
@@ -37,8 +37,8 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
     """Read queries from a JSONL file, and their judgements from ``qrels``.
 
     A line is ``{"id", "query"}`` with optional ``category`` and ``filters``. BEIR's ``_id`` and ``text`` and
-    lines ``id<TAB>query`` are read too. ``plain`` queries are words without operators.
-    Raises UsageError with file and line if the file cannot be parsed, or a query is not valid.
+    lines ``id<TAB>query`` are also accepted. ``plain`` queries are words without operators. Raises UsageError
+    with file and line if the file cannot be parsed, or a query is not valid.
     """
     grades = read_qrels(qrels)
     judged: dict[str, JudgedQuery] = {}
@@ -106,7 +106,7 @@ def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> 
     if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
     try:
-        # A query that cannot be asked would count as one that finds nothing.
+        # An invalid query would count as one that finds nothing.
         parse_with_fields(text, filters, plain=plain)
     except BadQuery as error:
         raise UsageError(f"{where}: {error}") from None

@@ -103,8 +103,8 @@ NOISE_QUERIES = 40
 class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
 
-    Noise is letters typed at random, foreign are queries without a right note, questions those that
-    have one; the worst category loses most of them. None where there are no such queries.
+    Noise is randomly typed letters, foreign queries have no right note, questions have one; the worst
+    category loses most of its questions. None if there are no such queries.
     """
 
     threshold: float
@@ -115,7 +115,7 @@ class Refusal(NamedTuple):
 
 
 def keyboard_noise() -> list[str]:
-    """Return queries of one to four words of random letters, always the same."""
+    """Return queries of one to four words of random letters, always the same ones."""
     generator = random.Random(_SEED)
 
     def word() -> str:
@@ -127,7 +127,7 @@ def keyboard_noise() -> list[str]:
 def refusals(
     noise: Sequence[float], foreign: Sequence[float], answerable: Mapping[str, Sequence[float]]
 ) -> list[Refusal]:
-    """Return the curve, from the best confidence that each query reached; answerable ones by category."""
+    """Return the curve from the best confidence of each query; answerable ones by category."""
     everything = [confidence for values in answerable.values() for confidence in values]
     return [
         Refusal(

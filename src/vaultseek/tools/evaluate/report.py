@@ -1,4 +1,4 @@
-"""Formatting a measurement as text, in Markdown tables, and as JSON."""
+"""A measurement as text, in Markdown tables, and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def as_json(report: Report) -> JSON:
 
 
 class _Table(NamedTuple):
-    """A table of a report; the first column is of names, the others are of figures."""
+    """A table of a report; the first column has names, the others have figures."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -91,7 +91,7 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
 
 
 def _parts(report: Report) -> Iterator[str | _Table]:
-    """Yield the lines and tables of a report; empty lines are between the tables."""
+    """Yield the lines and tables of a report, with empty lines between the tables."""
     judged = report.sizes[ALL]
     sizes = (count(report.notes, "note"), count(report.passages, "passage"), f"{judged} judged queries")
     yield f"{report.vault}: {', '.join(sizes)}"

@@ -1,4 +1,4 @@
-"""Running all queries with every variant, and computing the metrics of the results."""
+"""Runs all queries with every variant, and computes the metrics of the results."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ OnQuery = Callable[[str, int, int], None]
 """Progress callback: variant, queries done, queries in total."""
 _INVALID = "refused"
 CLUSTERS = 10
-"""Clusters of the link graph that a report has, the largest first."""
+"""Maximum number of link graph clusters in a report, largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
     """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
 
-    ``partial`` names the lanes that were left out. ``strongest`` is the best confidence, in [0, 1], of the
-    notes that decide whether anything is found, whatever the threshold; None if the query is never refused.
+    ``partial`` names the searches that were left out. ``strongest`` is the best confidence, in [0, 1], among
+    the notes that decide whether anything is found, for any threshold; None if the query is never refused.
     """
 
     paths: tuple[str, ...]
@@ -68,8 +68,8 @@ class Outcome:
     ``metrics`` maps category (``all`` among them) and metric to the mean over queries; ``per_query`` maps
     metric and query id to the value; ``differences`` maps metric to the first variant minus this one.
     ``confidence`` is the mean confidence of the top result by category, 0 for no results; ``empty_share`` the
-    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the lanes that
-    were missing for some queries.
+    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the searches
+    that were missing for some queries.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Outcome:
 
 
 class Cluster(NamedTuple):
-    """A cluster of linked notes: its words, its number of notes, and the queries whose best notes it has.
+    """A cluster of linked notes: its words, its number of notes, and the queries whose best notes are in it.
 
     ``quality`` is the mean nDCG@10 of those queries with the first variant; None without any.
     """
@@ -114,22 +114,22 @@ class Report:
     queries: Sequence[JudgedQuery]
     missing: Sequence[str] = ()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings in which each variant differs from the first one, the mode included."""
+    """Settings in which each variant differs from the first one, including the mode."""
     refusals: Sequence[Refusal] = ()
-    """The curve of refusals of the first variant."""
+    """The refusal curve of the first variant."""
     model: str = ""
-    """The model of the notes, and the one of questions in other languages if there is one."""
+    """The model of the notes, and the model of questions in other languages, if any."""
     links: int = 0
     clusters: Sequence[Cluster] = ()
-    """The largest clusters of the link graph first."""
+    """The clusters of the link graph, largest first."""
     copied: int = 0
-    """Vectors of the index that came from the one of the daemon."""
+    """Number of vectors copied from the daemon's index."""
     computed: int = 0
-    """Vectors of the index that were computed for it."""
+    """Number of vectors computed for this index."""
 
 
 def cache_directory(root: Path, base: Path | None = None) -> Path:
-    """Return the folder for the index of the vault at ``root``: in ``base``, else in vaultseek's data."""
+    """Return the folder for the index of the vault at ``root``: in ``base``, or in vaultseek's data."""
     real = Path(os.path.realpath(root))
     if base is None:
         return paths.evaluation_directory(real)
@@ -149,8 +149,8 @@ async def evaluate(
     """Run every query with every variant; the first variant is the one compared with the others.
 
     ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
-    ``foreign`` are queries that the vault has no answer to, for the curve of refusals, as are judged queries
-    without a right note; None leaves the curve out. Raises UsageError if the vault has no notes.
+    ``foreign`` are queries without an answer in the vault, for the refusal curve, like judged queries without
+    a right note; None leaves the curve out. Raises UsageError if the vault has no notes.
     """
     if not vault.ledger.counts().notes:
         raise UsageError(f"{vault.name} has no notes; use another --vault")
@@ -220,7 +220,7 @@ async def _refusals(
     variant: Variant,
     foreign: Sequence[str] | None,
 ) -> list[Refusal]:
-    """Return the curve of refusals; of nothing for a variant that refuses nothing."""
+    """Return the refusal curve; empty for a variant that never refuses."""
     if foreign is None or variant.grep or variant.mode != "hybrid":
         return []
     searcher, outage = Searcher(vault), _Outage()
@@ -299,16 +299,16 @@ async def _run(
 
 
 async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace | None, float]:
-    """Return a search and its milliseconds; it is repeated while a worker that failed comes back.
+    """Return a search and its milliseconds, repeating it while a failed worker recovers.
 
-    None if no lane answers.
+    Returns None if no kind of search answers.
     """
     while True:
         start = time.perf_counter()
         trace: Trace | None = None
         with contextlib.suppress(Unavailable):
             trace = await searcher.run(request)
-            # Only for the time: users wait for the previews, too.
+            # Only for the time, because users also wait for the previews.
             respond(trace, "", start)
         milliseconds = (time.perf_counter() - start) * 1000
         if not outage.should_retry(trace):
@@ -317,13 +317,13 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
 
 
 class _Outage:
-    """The time since the worker last answered; one that stays away is waited for only once."""
+    """Time since the worker last answered; a worker that stays away is waited for only once."""
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     def should_retry(self, trace: Trace | None) -> bool:
-        """True if the worker's answer is missing and a repeated search may have it."""
+        """True if the worker's answer is missing and repeating the search may help."""
         reasons = () if trace is None else trace.partial.values()
         if trace is not None and not any(
             reason.code in ("worker_unavailable", "loading") for reason in reasons
@@ -382,7 +382,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 class _Grep:
-    """The baseline: notes ranked by the number of query words in their text. It is in memory, folded."""
+    """The baseline: notes ranked by the number of query words in their text, folded and in memory."""
 
     def __init__(self, ledger: Ledger) -> None:
         ids = ledger.notes.ids()
@@ -396,8 +396,8 @@ class _Grep:
     def search(self, text: str, limit: int, allowed: Container[str] | None = None) -> list[str]:
         """Return paths by the number of distinct query words that occur, best first.
 
-        Stop words count only if there are no other words. Ties are broken by the number of occurrences, then
-        by path. ``allowed`` restricts the notes.
+        Stop words count only if there are no others. Ties are broken by the number of occurrences, then by
+        path. ``allowed`` restricts the notes.
         """
         words = {fold(word) for word in text.split()}
         words = words - STOP_WORDS or words

@@ -63,7 +63,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
 
 
 def overrides(variant: Variant, first: Variant) -> dict[str, Any]:
-    """Return the settings in which ``variant`` differs from ``first``, by dotted key; none for grep."""
+    """Return the settings in which ``variant`` differs from ``first``, by dotted key; empty for grep."""
     if variant.grep:
         return {}
     base, own = (dict(_flat(each.settings.model_dump(mode="json"))) for each in (first, variant))
