@@ -191,7 +191,7 @@ def test_the_end_of_the_daemon_ends_the_waiting(daemon):
     daemon.start()
     with Client() as client:
         threading.Timer(0.05, daemon.stop).start()
-        with pytest.raises(Unavailable, match="went away"):
+        with pytest.raises(Unavailable, match="disconnected"):
             list(client.notifications())
 
 
@@ -270,7 +270,7 @@ def test_a_request_that_ends_the_daemon_is_repeated_once_only(listening):
 
 def test_shutdown_is_never_repeated(listening):
     playing = play(listening, GREETING, b"")
-    with Client() as client, pytest.raises(Unavailable, match="went away"):
+    with Client() as client, pytest.raises(Unavailable, match="disconnected"):
         client.shutdown()
     playing.join(10)
     listening.setblocking(False)
@@ -302,7 +302,7 @@ def test_too_many_clients_is_reported(daemon):
 
 def test_a_daemon_that_hangs_up_at_once_is_reported(listening):
     playing = play(listening)
-    with pytest.raises(Unavailable, match="went away"):
+    with pytest.raises(Unavailable, match="disconnected"):
         Client()
     playing.join(10)
 

@@ -154,10 +154,13 @@ BAD = {
     "value for a table": ("search = 5", "search: expected a table, found 5"),
     "text for a list": (
         "[index]\nexclude = '*.md'",
-        'index.exclude: expected a list of texts, found "*.md"',
+        'index.exclude: expected a list of strings, found "*.md"',
     ),
-    "number in a list": ("[index]\nexclude = ['a', 1]", "index.exclude[1]: expected a text, found 1"),
-    "date": ("[model]\nname = 2020-01-01", "model.name: expected a text that is not empty, found 2020-01-01"),
+    "number in a list": ("[index]\nexclude = ['a', 1]", "index.exclude[1]: expected a string, found 1"),
+    "date": (
+        "[model]\nname = 2020-01-01",
+        "model.name: expected a string that is not empty, found 2020-01-01",
+    ),
     "two problems": ("[search]\nlimit = 0\nrrf_k = 0", "found 0 (1 more problem)"),
     "tier": (
         "[search.recency]\ntiers = [{days = 0, factor = 1}]",
@@ -276,7 +279,7 @@ BAD_VARIABLES = {
     "unknown key": ("SEARCH__LIMT", "5", "search.limt: unknown key, expected search.limit?"),
     "unknown section": ("SERCH__LIMIT", "5", "unknown section, expected one of vaults, index"),
     "not true or false": ("DAEMON__AUTOSTART", "perhaps", 'expected true or false, found "perhaps"'),
-    "not JSON": ("INDEX__EXCLUDE", "a,b", 'index.exclude: expected a list of texts, found "a,b"'),
+    "not JSON": ("INDEX__EXCLUDE", "a,b", 'index.exclude: expected a list of strings, found "a,b"'),
     "not a table": ("MODEL", "bundled", 'model: expected a table, found "bundled"'),
     "vaults, not JSON": ("VAULTS", "~/Notes", 'found "~/Notes"'),
     "vaults, a file": (

@@ -249,9 +249,9 @@ def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
 def _kind(annotation: Any) -> str:
     inner = section_of(annotation)
     if is_table(annotation):
-        return "a table of texts" if get_args(annotation)[1] is str else "a table"
+        return "a table of strings" if get_args(annotation)[1] is str else "a table"
     if is_list(annotation):
-        items = f"{{{', '.join(inner.model_fields)}}} tables" if inner else "texts"
+        items = f"{{{', '.join(inner.model_fields)}}} tables" if inner else "strings"
         return f"a list of {items}"
     if inner:
         return "a table"
@@ -261,7 +261,7 @@ def _kind(annotation: Any) -> str:
     if get_origin(annotation) is Literal:
         return "one of " + ", ".join(f'"{option}"' for option in options)
     names = {bool: "true or false", int: "a whole number", float: "a number", Path: "a path"}
-    return names.get(annotation, "a text")
+    return names.get(annotation, "a string")
 
 
 def _number(value: float | None) -> str:

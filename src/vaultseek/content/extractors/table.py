@@ -14,7 +14,7 @@ Read = Callable[..., Note]
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """How files of a kind are read.
+    """The function, limits and version for reading a kind of file.
 
     Raise ``version`` whenever the same file gives a different text. A ``kept`` text is not extracted again
     when the index is rebuilt.

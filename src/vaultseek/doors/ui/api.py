@@ -199,7 +199,7 @@ class API:
 def _text(body: Any, name: str) -> str:
     value = body.get(name)
     if not isinstance(value, str):
-        raise UsageError(f"{name} must be a text")
+        raise UsageError(f"{name} must be a string")
     return value
 
 

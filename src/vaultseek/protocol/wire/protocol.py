@@ -175,11 +175,11 @@ def client_name(params: JSON) -> str:
 def client_zone(params: JSON) -> tzinfo | None:
     """Return the zone in the parameters of ``initialize``; None if it is missing or unknown.
 
-    Raises UsageError if it is not a text.
+    Raises UsageError if it is not a string.
     """
     value = params.get("time_zone")
     if value is not None and not isinstance(value, str):
-        raise UsageError("'time_zone' must be a text such as Europe/Berlin")
+        raise UsageError("'time_zone' must be a string such as Europe/Berlin")
     return zone_named(value)
 
 

@@ -58,7 +58,7 @@ def test_check_names_saved_searches_that_do_not_work(run: Run, file: Path) -> No
 def test_a_variable_with_a_single_underscore_is_named(run: Run) -> None:
     done = run("config", "check", VAULTSEEK_SEARCH_LIMIT="2", VAULTSEEK_SEARCH_RECENCY_ENABLED="true")
     assert done.returncode == 2
-    assert "VAULTSEEK_SEARCH_LIMIT: no setting; did you mean VAULTSEEK_SEARCH__LIMIT?" in done.stderr
+    assert "VAULTSEEK_SEARCH_LIMIT: not a setting; did you mean VAULTSEEK_SEARCH__LIMIT?" in done.stderr
     assert "did you mean VAULTSEEK_SEARCH__RECENCY__ENABLED?" in done.stderr
     assert run("config", "show", VAULTSEEK_SEARCH_LIMIT="2").returncode == 0, "it did no harm before"
 
@@ -182,7 +182,7 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
         ('[index]\nbackend = "postgres"\n', "line 1: index.uri: missing: "),
         ('[index]\nbackend = "milvus"\n', "as Milvus support is removed"),
         ('[index]\nuri = "junk"\n', "line 2: index.uri: expected postgresql://HOST/DATABASE"),
-        ('[model]\nclass = "nonsense"\n', "is no class"),
+        ('[model]\nclass = "nonsense"\n', "is not a class"),
     ):
         file.write_text(text)
         assert said in run("config", "check").stderr

@@ -324,7 +324,7 @@ def table(
     from vaultseek.doors.addresses import is_table_file
 
     if summary and format_ == "csv":
-        raise UsageError("CSV has no place for --summary; use --format md or json")
+        raise UsageError("--summary does not work with CSV; use --format md or json")
     text = " ".join(unescaped(word) for word in source)
     params: JSON = {"limit": limit}
     if is_table_file(text):
