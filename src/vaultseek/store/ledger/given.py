@@ -66,7 +66,7 @@ class GivenTable:
         """Delete everything; return the number of answers."""
         with self._database.transaction():
             deleted = self._database.run("DELETE FROM given").rowcount
-        self._database.empty_log()
+        self._database.shrink()
         return deleted
 
     def forget_deleted(self) -> None:
