@@ -79,9 +79,9 @@ class SearchSettings(Section):
     limit: int = Field(default=limits.SHOWN_RESULTS, ge=1, le=limits.RESULTS)
     """Maximum number of results, one per note."""
     mode: Mode = "hybrid"
-    """How to search: by words and meaning, by words only or by meaning only."""
+    """Search by words and meaning, by words only or by meaning only."""
     fusion: Literal["rrf", "linear"] = "rrf"
-    """How the lanes are combined: reciprocal rank fusion, or a weighted sum of normalised scores."""
+    """Combination of the lanes: reciprocal rank fusion, or a weighted sum of normalised scores."""
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
     """The constant k of RRF; a smaller one favours the top of each lane."""
     rrf_ranks: Literal["score", "integer"] = "score"
@@ -102,7 +102,7 @@ class SearchSettings(Section):
     adaptive: bool = True
     """Choose the weights for each query by the profile, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """How the weights are chosen: by what the words match, by the query's length, or fixed."""
+    """Choice of the weights: by what the words match, by the query's length, or fixed."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)

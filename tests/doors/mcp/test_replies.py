@@ -334,8 +334,8 @@ def test_no_note_can_forge_a_line_of_ours(text):
 def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted():
     listing = {
         **search(result(line=3)),
-        "interpreted": {"rank_text": "", "notes": ["[n:>x] was taken as text"]},
-        "remarks": [{"code": "query", "text": "[n:>x] was taken as text"}],
+        "interpreted": {"rank_text": "", "notes": ["[n:>x] was treated as text"]},
+        "remarks": [{"code": "query", "text": "[n:>x] was treated as text"}],
     }
     reply = results({**listing, "total": 41}, LARGE)
     assert "score" not in reply.structured["results"][0]

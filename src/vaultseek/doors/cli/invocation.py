@@ -32,7 +32,7 @@ class Invocation:
         self.color = True
         self.autostart = True
         self.pager: bool | None = None
-        """Whether to use a pager; None pages output longer than the screen."""
+        """Use of a pager; None pages output longer than the screen."""
         self.json = False
         """Print JSON instead of text."""
         self.paths = False

@@ -1131,9 +1131,9 @@ class WorkerStatus(Answer):
     doing: NotRequired[str]
     """Current work, in words."""
     computing: NotRequired[str | None]
-    """How vectors are computed, in words."""
+    """Description of how vectors are computed."""
     sends: NotRequired[str | None]
-    """Which text is sent to which server, in words."""
+    """Description of the text that is sent to each server."""
 
 
 class DaemonStatus(Answer):
@@ -1259,7 +1259,7 @@ class EngineNumber(Answer):
     """A count in the ledger and in the engine."""
 
     of: str
-    """What is counted: notes, passages, or vectors or second vectors of either."""
+    """Unit of the counts: notes, passages, or vectors or second vectors of either."""
     ledger: int
     engine: int | None
     """None if the engine currently does not answer."""

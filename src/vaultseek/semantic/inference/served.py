@@ -141,7 +141,7 @@ class ServedEncoder:
 
     @property
     def computing(self) -> str:
-        """How vectors are computed, in words."""
+        """Description of how vectors are computed."""
         return self._server.where
 
     @property

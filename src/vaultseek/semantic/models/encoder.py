@@ -25,7 +25,7 @@ class Encoder(Protocol):
 
     @property
     def computing(self) -> str:
-        """How vectors are computed, in words."""
+        """Description of how vectors are computed."""
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None

@@ -125,7 +125,7 @@ class BulkEncoder:
 
     @property
     def computing(self) -> str:
-        """How vectors are computed, in words."""
+        """Description of how vectors are computed."""
         measurement = None if self._has_failed else self._measurement
         if self._has_failed:
             bulk = "in bulk the same, because bfloat16 failed"

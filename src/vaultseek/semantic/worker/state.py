@@ -60,7 +60,7 @@ class WorkerSettings:
     reranker: Service | None = None
     """The reranker of a server, which `SERVER` names; None if the settings have none."""
     vector_index: VectorIndexKind = "auto"
-    """Whether Chroma is asked for the nearest vectors: of many, never, or always."""
+    """Use of Chroma for the nearest vectors: of many, never, or always."""
     idle_seconds: float | None = None
     """Seconds without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND
@@ -106,7 +106,7 @@ class SemanticAnswer:
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
     """Unit vectors of the best notes, by note; notes without a vector are missing."""
     reading: float = 1.0
-    """How well the model reads the query, in [0, 1]."""
+    """Degree to which the model reads the query, in [0, 1]."""
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
     model: str = ""

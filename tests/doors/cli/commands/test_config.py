@@ -153,11 +153,9 @@ token_variable = "MY_TOKEN"
 [model]
 class = "package.Class"
 options = {{api_key = "sk-never"}}
-key_file = "{key}"
 [reranker]
-class = "package.Class"
-key_variable = "MY_KEY"
-options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
+url = "http://localhost:1/v1"
+key_file = "{key}"
 """
     )
     checked = run("config", "check", "--json")
@@ -169,9 +167,8 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
         (4, "index.token_file"),
         (5, "index.certificate"),
         (6, "index.token_variable"),
-        (9, "model.options.api_key"),
-        (10, "model.key_file"),
-        (14, "reranker.options.default_headers.Authorization"),
+        (8, "model.class"),
+        (12, "reranker.key_file"),
     ]
     messages = run("config", "check").stderr
     assert "index.uri: expected postgresql://HOST/DATABASE" in messages
@@ -182,7 +179,7 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
         ('[index]\nbackend = "postgres"\n', "line 1: index.uri: missing: "),
         ('[index]\nbackend = "milvus"\n', "as Milvus support is removed"),
         ('[index]\nuri = "junk"\n', "line 2: index.uri: expected postgresql://HOST/DATABASE"),
-        ('[model]\nclass = "nonsense"\n', "is not a class"),
+        ('[model]\nclass = "nonsense"\n', "no longer a setting; write url"),
     ):
         file.write_text(text)
         assert said in run("config", "check").stderr
@@ -190,6 +187,6 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
     key.chmod(0o600)
     file.write_text(
         f'[index]\nbackend = "postgres"\nuri = "postgresql://m.example/notes"\ntoken_file = "{token}"\n'
-        f'[model]\nclass = "package.Class"\noptions = {{model = "m", max_tokens = 5}}\nkey_file = "{key}"\n'
+        f'[model]\nurl = "http://localhost:1/v1"\nname = "m"\nkey_file = "{key}"\n'
     )
     assert "no problems" in run("config", "check").stdout
