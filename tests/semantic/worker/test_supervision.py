@@ -113,7 +113,7 @@ async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> Non
         """,
         embed_seconds=1.0,
     )
-    with pytest.raises(WorkerUnavailable, match="hung at: embedding 1 passage"):
+    with pytest.raises(WorkerUnavailable, match="hung while embedding 1 passage"):
         await worker.embed(["hang"])
     assert (await worker.embed(["fine"])).shape == (1, 2)
 
