@@ -150,6 +150,30 @@ def test_a_long_block_is_cut_at_the_passages_of_the_index(packed: Open):
             assert "pump_" not in passage["text"].splitlines()[-1] or not passage["cut"]
 
 
+@pytest.mark.parametrize(
+    ("opening", "head", "row"),
+    [
+        ("Part | Price", "| Part | **Price** |\n| --- | --- |\n", "| cog {0} | {0}7 francs for [[Reto]] |\n"),
+        ("Hot pump", "> [!warning] Hot pump\n", "> Rule {0} is that cog {0} stays off.\n"),
+        ("The pump needs:", "The pump needs:\n\n", "- cog {0}, which is the cog of step {0}\n"),
+    ],
+)
+def test_a_part_of_a_long_block_has_the_line_that_opens_it(packed: Open, opening: str, head: str, row: str):
+    rows = "".join(row.format(number) for number in range(100, 220))
+    pack = packed({"Pump.md": f"# Pump\n\nIt fails.\n\n{head}{rows}\nThe end of the pump."})
+    for budget in (300, 600):
+        answer = pack("cog 187", budget)
+        (first, *_) = (each for each in answer["passages"] if "187" in each["text"])
+        assert first["opening"] == opening
+        assert first["start_line"] > 20
+        lines = [line.strip() for line in answer["text"].splitlines()]
+        assert f"{opening}\n[…]\n{first['text'].splitlines()[0].strip()}" in "\n".join(lines)
+        assert answer["tokens"] <= budget
+    (whole,) = pack("cog 187", 3000)["passages"]
+    assert whole["opening"] is None
+    assert whole["text"].count(opening) == 1
+
+
 def test_a_passage_that_ends_with_an_abbreviation_is_cut(packed: Open):
     pack = packed({"Pump.md": f"# Pump\n\n{FILLER * 4} The seal is by Dr. Keller and Prof."})
     (passage,) = pack("seal Keller Prof", 200)["passages"]

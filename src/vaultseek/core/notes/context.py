@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, less_certain
+from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, Span, less_certain
 from vaultseek.base.text import fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
 from vaultseek.content.markdown.blocks import read_blocks
@@ -36,6 +36,9 @@ WEAK = 2
 """Passages that are shown where no note matches well."""
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
 """Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
+EARLIER = 50
+"""Passages above one in which the beginning of its block is looked for."""
+COLONS = (":", "\N{FULLWIDTH COLON}")
 FOCUS_CHARS = 80
 """Width in characters of the window used to find a passage's best line."""
 NAMED = 5
@@ -45,6 +48,7 @@ REMARK_TOKENS = 125
 
 _WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
+_CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
 ABBREVIATION_CHARS = 12
 """Characters before a sentence border that are checked for an abbreviation."""
 _ABBREVIATION = re.compile(
@@ -73,6 +77,12 @@ class Evidence:
     """Offset of the best matching place in the text."""
     currency: Currency | None = None
     is_cut: bool = False
+    earlier: Sequence[int] = ()
+    """Numbers of the passages before it in the note."""
+    opening: str = ""
+    """The first line of the block that it begins inside of, such as the head of a table."""
+    continued: int = 0
+    """Characters at its beginning that belong to this block."""
 
     @property
     def place(self) -> str:
@@ -91,7 +101,8 @@ class Evidence:
         about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
         if self.currency is not None:
             about += f" | {_plain(self.currency.text)}"
-        lines = (f"  {line}".rstrip() for line in self.chunk.text.strip("\n").split("\n"))
+        text = f"{self.opening}\n[…]\n{self.chunk.text}" if self.opening else self.chunk.text
+        lines = (f"  {line}".rstrip() for line in text.strip("\n").split("\n"))
         return remove_hidden("\n".join([" ".join(about.split()), *lines]))
 
     @property
@@ -111,6 +122,7 @@ class Evidence:
             "modified": iso_time(self.row.modified),
             "created": self.row.created.text,
             "currency": None if self.currency is None else self.currency.as_json(),
+            "opening": self.opening or None,
             "text": self.chunk.text,
             "cut": self.is_cut,
         }
@@ -134,6 +146,7 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
         own = _shingles(candidate.chunk.text)
         if own and len(own & shingles) >= DOUBLE * len(own):
             continue
+        candidate = _with_opening(candidate, ledger)
         fitting = candidate if candidate.tokens <= room else _cut(candidate, room, at_any_rate=not chosen)
         if fitting is None or fitting.is_cut:
             left_out.append(candidate)
@@ -179,9 +192,10 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
                 break
         currency = trace.currencies.get(row.path)
         for number, use in uses.items():
-            chunk = chunks[number]
+            chunk, position = chunks[number], outlines[row.id].index(number)
+            earlier = outlines[row.id][max(0, position - EARLIER) : position]
             shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
-            yield Evidence(row, chunk, outlines[row.id].index(number), use, shown.offset, currency=currency)
+            yield Evidence(row, chunk, position, use, shown.offset, currency, earlier=earlier)
 
 
 def _is_one_section(first: Chunk, second: Chunk) -> bool:
@@ -198,13 +212,60 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
+def _with_opening(evidence: Evidence, ledger: Ledger) -> Evidence:
+    """Return evidence that begins inside a table, a callout or a list with the line that opens it."""
+    chunk = evidence.chunk
+    opening, continued = "", 0
+    # The passage before tells whether it does, which most do not; the block may begin far above that.
+    for count in (1, EARLIER):
+        numbers = evidence.earlier[-count:]
+        known = ledger.chunks.by_number(numbers)
+        above = [known[each] for each in numbers if each in known and _is_one_section(known[each], chunk)]
+        found = _opened(above, chunk) if above else None
+        if found is None:
+            return evidence
+        opening, continued = found
+    return replace(evidence, opening=opening, continued=continued)
+
+
+def _opened(above: Sequence[Chunk], chunk: Chunk) -> tuple[str, int] | None:
+    """Return the line that opens the block which ``chunk`` begins inside of, and where this block ends.
+
+    The line is empty for a block that does not need it, such as code, and one that may be cut ends at once.
+    None if no block goes on.
+    """
+    first = above[0].start_line
+    shown, source = ([""] * (chunk.end_line - first + 1) for _ in range(2))
+    for each in (*above, chunk):
+        row = each.start_line - first
+        for lines, text in ((shown, each.text), (source, each.source)):
+            for number, line in enumerate(text.split("\n"), row):
+                lines[number] += line
+    here = chunk.start_line - first + 1
+    for span in read_blocks(source).spans:
+        if span.kind != "list_item" and span.start_line < here <= span.end_line:
+            rows = min(span.end_line - here + 1, chunk.text.count("\n") + 1)
+            end = len("\n".join(chunk.text.split("\n")[:rows]))
+            return (_first_line(span, shown, source), end) if span.kind in WHOLE else ("", 0)
+    return None
+
+
+def _first_line(span: Span, shown: Sequence[str], source: Sequence[str]) -> str:
+    """Return the line that readers need at each part of a block: a head, a title or an introduction."""
+    at = span.start_line - 1
+    if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[at])):
+        return shown[at]
+    above = next((line for line in reversed(shown[max(0, at - 2) : at]) if line.strip()), "")
+    return above if span.kind == "list" and above.rstrip().endswith(COLONS) else ""
+
+
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
     """Return the sentences and blocks around the best match, as many as fit; None if that is too little.
 
     The first evidence is cut ``at_any_rate``, within a sentence if necessary.
     """
     text = evidence.chunk.text
-    ends, whole = _borders(evidence.chunk)
+    ends, whole = _borders(evidence)
     spans = [*zip([0, *ends], ends, strict=False)]
     first = last = next(at for at, (_, end) in enumerate(spans) if end > evidence.focus or end == len(text))
     fitting = None
@@ -220,23 +281,23 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
     return fitting
 
 
-def _borders(chunk: Chunk) -> tuple[list[int], set[int]]:
+def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
     """Return where a text may be cut, and which of these borders end a block that is not cut.
 
     The sentence that introduces such a block belongs to it.
     """
-    text = chunk.text
+    text = evidence.chunk.text
     found = {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))}
     sentences = {
         end for end in found if not _ABBREVIATION.search(text, max(0, end - ABBREVIATION_CHARS), end)
     }
     borders = sorted(sentences | {len(text)})
     whole: set[int] = set()
-    for start, end in _whole_blocks(chunk):
+    for start, end in _whole_blocks(evidence):
         last = borders[bisect_left(borders, end)]
         above = text[:start].rstrip()
-        is_introduced = above.endswith((":", "\N{FULLWIDTH COLON}")) or (start - len(above) == 1 and above)
-        if is_introduced:
+        is_introduced = above.endswith(COLONS) or (start - len(above) == 1 and above)
+        if is_introduced and start >= evidence.continued:
             at = bisect_left(borders, len(above)) - 1
             start = borders[at] if at >= 0 else 0
         borders = [each for each in borders if not start < each < last]
@@ -244,16 +305,19 @@ def _borders(chunk: Chunk) -> tuple[list[int], set[int]]:
     return borders, whole
 
 
-def _whole_blocks(chunk: Chunk) -> Iterator[tuple[int, int]]:
+def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the blocks of a passage that are not cut."""
+    chunk = evidence.chunk
     source = chunk.source.split("\n")
     starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
-    if chunk.code and chunk.code[0][0] == 0:
-        # The passage may begin inside a code block: its last line would open another.
-        start, end = chunk.code[0]
-        yield start, end
-        rows = bisect_left(starts, end)
+    if evidence.continued:
+        # What is left of a block reads as another one: the end of code would begin code.
+        rows = bisect_left(starts, evidence.continued)
         source[:rows] = [""] * rows
+        if evidence.opening:
+            yield from zip(starts[:rows], (start - 1 for start in starts[1:]), strict=False)
+        else:
+            yield 0, evidence.continued
     for span in read_blocks(source).spans:
         if span.kind in WHOLE:
             yield starts[span.start_line - 1], starts[span.end_line] - 1
@@ -284,8 +348,9 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
     while len(lines) > 1 and (len(lines) - 1 in headings or not lines[-1].strip()):
         lines.pop()
     text = "\n".join(lines).rstrip()
+    opening = evidence.opening if start < evidence.continued else ""
     part = replace(chunk, text=text, code=(), edits=(), start_line=first, end_line=first + text.count("\n"))
-    return replace(evidence, chunk=part, is_cut=True)
+    return replace(evidence, chunk=part, is_cut=True, opening=opening)
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:

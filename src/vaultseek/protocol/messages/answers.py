@@ -357,6 +357,8 @@ class EvidencePassage(Lines):
     created: str
     currency: Currency | None
     """None if the note is current."""
+    opening: str | None
+    """The line above ``text`` that opens the table, callout or list in which it begins, such as a head."""
     text: str
     cut: bool
 
