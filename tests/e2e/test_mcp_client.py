@@ -61,6 +61,20 @@ async def test_every_answer_says_that_notes_are_untrusted(daemon, vault, form):
                     assert words in block.text
 
 
+@pytest.mark.shared_daemon
+async def test_the_compact_mode_searches_and_reads(daemon, vault):
+    root = daemon.indexed(vault(NOTES))
+    async with agent(daemon, "--vault", str(root), "--compact", cwd=root) as client:
+        assert len((await client.list_tools()).tools) == 3
+        for tool, arguments in (
+            ("search", {"query": "link:Tea"}),
+            ("context", {"query": "which switch"}),
+            ("read_note", {"note": "Bilge"}),
+        ):
+            answer = await client.call_tool(tool, arguments)
+            assert "Pump.md" in answer.content[0].text, tool
+
+
 ASKED = {
     "search": {"query": "E-4107"},
     "context": {"query": "E-4107"},

@@ -48,7 +48,9 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
 
 
 @asynccontextmanager
-async def client(ask, vault: str | None = None, *, structured: bool = False, reports=None):
+async def client(
+    ask, vault: str | None = None, *, structured: bool = False, compact: bool = False, reports=None
+):
     """Yield an agent; ``reports`` gets what the daemon is told that it was given."""
 
     async def answer(method, params):
@@ -58,7 +60,8 @@ async def client(ask, vault: str | None = None, *, structured: bool = False, rep
             reports.append(params)
         return {"vault": params["vault"], "kept": True}
 
-    async with Client(server(answer, Place(vault, "/home/ana/notes"), structured=structured)) as client:
+    place = Place(vault, "/home/ana/notes")
+    async with Client(server(answer, place, structured=structured, compact=compact)) as client:
         yield client
 
 
@@ -412,6 +415,24 @@ async def test_the_page_names_every_tool_and_says_what_the_definitions_take():
         ]
         assert {*named, "vault", "max_tokens"} == tool.input_schema["properties"].keys()
     assert f"| the list of {len(tools)} tools | {taken:,} |" in PAGE
+
+
+async def test_the_compact_mode_has_three_tools_below_500_tokens():
+    async with client(nothing) as agent:
+        all_tools = {tool.name: tool for tool in (await agent.list_tools()).tools}
+    async with client(nothing, compact=True) as agent:
+        tools = (await agent.list_tools()).tools
+        instructions = agent.instructions
+        refused = await agent.call_tool("list_tags", {})
+    assert [tool.name for tool in tools] == ["search", "context", "read_note"]
+    assert all(tool == all_tools[tool.name] for tool in tools)
+    assert refused.is_error
+    assert WARNING in instructions
+    for name in all_tools.keys() - {tool.name for tool in tools}:
+        assert name not in instructions + definitions(tools), name
+    taken = counter()(definitions(tools))
+    assert taken < 500
+    assert f"| the list of 3 tools, with `--compact` | {taken:,} |" in PAGE
 
 
 def test_addresses_of_resources_are_encoded():

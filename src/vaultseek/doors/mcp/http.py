@@ -32,6 +32,7 @@ def serve_http(
     announce: Callable[[str, Path], None],
     *,
     structured: bool = False,
+    compact: bool = False,
 ) -> None:
     """Serve on ``port`` until a signal ends the process; 0 lets the system choose a port.
 
@@ -42,11 +43,8 @@ def serve_http(
     token = read_token(file)
     with listen_on(port) as listening:
         number: int = listening.getsockname()[1]
-        app = http_app(
-            server(on_demand(start, "vaultseek.mcp", agent=True).call, place, structured=structured),
-            token,
-            number,
-        )
+        ask = on_demand(start, "vaultseek.mcp", agent=True).call
+        app = http_app(server(ask, place, structured=structured, compact=compact), token, number)
         running = http_server(app)
         announce(f"http://{HOST}:{number}{PATH}", file)
         with suppress(KeyboardInterrupt):

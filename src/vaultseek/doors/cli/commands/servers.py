@@ -26,8 +26,9 @@ DEFAULT_PORT = 7467
 @click.option(
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
+@click.option("--compact", is_flag=True, help="Offer three tools, for models that choose badly among eleven.")
 @daemon_options
-def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> None:
+def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, compact: bool) -> None:
     """Let an AI agent search and read notes.
 
     Uses the Model Context Protocol. The agent's host starts this command and talks to it over standard input
@@ -60,11 +61,11 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
                 f'Clients send the header "Authorization: Bearer TOKEN", with the token in {token_file}'
             )
 
-        serve_http(start, place, number, announce, structured=structured)
+        serve_http(start, place, number, announce, structured=structured, compact=compact)
     else:
         from vaultseek.doors.mcp.server import serve
 
-        serve(start, place, structured=structured)
+        serve(start, place, structured=structured, compact=compact)
 
 
 @click.command()
