@@ -50,7 +50,7 @@ class Listing(ToolAnswer):
 
 
 class Tables(Listing):
-    """Rows of tables; ``tables`` has the columns, groups and problems of each, rows name theirs by number."""
+    """Rows of tables; ``tables`` has each table's columns, groups and problems, a row its table's number."""
 
     tables: list[dict[str, Any]]
     rows: list[dict[str, Any]]

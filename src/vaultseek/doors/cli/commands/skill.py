@@ -17,7 +17,11 @@ AGENTS = (
 
 
 @click.command()
-@click.option("--install", is_flag=True, help="Write the file where the agents on this computer look for it.")
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Write the file to the folders where agents on this computer look for skills.",
+)
 @click.option("--yes", is_flag=True, help="With --install, write without asking.")
 @shared_options
 def skill(install: bool, yes: bool) -> int:

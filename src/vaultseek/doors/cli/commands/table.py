@@ -35,7 +35,7 @@ _GAP = "  "
 
 
 def printed(answer: JSON, form: str, terminal: Terminal) -> str:
-    """Return the tables of an answer in a format."""
+    """Return the answer's tables as CSV, Markdown or text, as ``form`` says."""
     tables: list[JSON] = answer["tables"]
     if form == "csv":
         return "\r\n".join(map(_csv, tables))
