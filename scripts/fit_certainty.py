@@ -23,6 +23,7 @@ from bench_quality import DATED, arguments_for_sets, foreign_questions, is_held_
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from vaultseek.base.model import less_certain
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
 from vaultseek.core.search import selection as certainty
@@ -121,7 +122,7 @@ def table(title: str, pairs: Sequence[tuple[Answer, NDArray[np.float64]]]) -> It
         cells = [str(inside.sum()), _mean(says[inside]), _mean(right[inside])]
         cells += [str((inside & first).sum()), _mean(right[inside & first])]
         yield f"| {low:g} to {high:g} | {' | '.join(cells)} |"
-    shown = [len(values) - certainty.less_certain(values.tolist()) for _, values in judged]
+    shown = [len(values) - less_certain(values.tolist()) for _, values in judged]
     folded = sum(int(answer.right[count:].sum()) for (answer, _), count in zip(judged, shown, strict=True))
     lost = sum(
         answer.right.any() and not answer.right[:count].any()

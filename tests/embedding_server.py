@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -44,6 +45,7 @@ class EmbeddingServer:
         self.requests: list[int] = []
         """The number of texts in each request."""
         self.keys: set[str] = set()
+        self.connections: list[socket.socket] = []
         handler = type("Handler", (_Handler,), {"owner": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.port = int(self._http.server_address[1])
@@ -51,9 +53,12 @@ class EmbeddingServer:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """Stop listening; clients are refused from then on."""
+        """Stop listening and end all connections; clients are refused from then on."""
         self._http.shutdown()
         self._http.server_close()
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self, path: str, body: Any) -> tuple[int, Any]:
         """Return status and answer of a request."""
@@ -101,6 +106,10 @@ def _words(text: str) -> set[str]:
 class _Handler(BaseHTTPRequestHandler):
     owner: EmbeddingServer
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.owner.connections.append(self.connection)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

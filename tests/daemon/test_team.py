@@ -79,7 +79,7 @@ def test_a_minute_of_requests_may_come_at_once_and_grows_back_steadily():
     with (
         quotas.request(grant),
         quotas.request(grant),
-        pytest.raises(Busy, match="at work"),
+        pytest.raises(Busy, match="are running"),
         quotas.request(grant),
     ):
         pass

@@ -176,7 +176,7 @@ async def test_who_waits_for_an_index_goes_on_when_its_ledger_is_replaced(regist
 async def test_who_waits_for_an_index_is_told_when_the_vault_is_closed(registry, monkeypatch):
     waiting = await waiting_for_vectors(registry, monkeypatch)
     await registry.open_configured(Settings())
-    with pytest.raises(Unavailable, match="kept was closed meanwhile"):
+    with pytest.raises(Unavailable, match="kept has been closed"):
         await asyncio.wait_for(waiting, 30)
 
 

@@ -57,7 +57,7 @@ def test_a_fresh_home_has_no_problems_and_stays_unchanged(doctor, tmp_path):
     assert code == 0
     assert {check for check, finding in findings.items() if finding["status"] != "ok"} == {"model"}
     assert "stand-in" in findings["model"]["message"]
-    assert findings["daemon"]["message"].startswith("none is running")
+    assert findings["daemon"]["message"].startswith("not running")
     assert "64 numbers a vector; by hashing words" in findings["worker"]["message"]
     assert not (tmp_path / "data").exists()
     assert not (tmp_path / "config").exists()
@@ -97,7 +97,7 @@ def lose_a_passage(store: Path) -> None:
     ("spoil", "status", "message"),
     [
         (damage, "broken", "the vector index has to be rebuilt: the journal has another header"),
-        (lose_a_passage, "broken", "the vector store holds 1 passage, 2 were put into it"),
+        (lose_a_passage, "broken", "the vector store holds 1 passage, 2 expected"),
         (shutil.rmtree, "warning", "no vector store at "),
     ],
 )

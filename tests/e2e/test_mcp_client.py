@@ -210,7 +210,7 @@ async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, 
             answer = await client.call_tool("read_note", {"note": address, "max_tokens": 1_000})
             text = answer.content[0].text
             rows += re.findall(r"^\d+\| (.*)$", text, re.M)
-            more = re.search(r'go on with "(.*?)"', text)
+            more = re.search(r'continue with "(.*?)"', text)
             address = more and more[1]
         assert rows == LONG
 

@@ -22,7 +22,7 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
     eventually(lambda: state(daemon)["state"] == "vault_missing", "noticed that it is gone")
     assert daemon.json("search", "granite", "--vault", "vault")["results"], "the index still answers"
     root.mkdir()  # an empty mount point
-    eventually(lambda: "gone at once" in state(daemon)["reason"], "an empty folder is not believed")
+    eventually(lambda: "disappeared at once" in state(daemon)["reason"], "an empty folder is not believed")
     assert state(daemon)["notes"] == 40
     root.rmdir()
     (tmp_path / "away").rename(root)

@@ -105,7 +105,7 @@ def asked(client: Client, method: str, params: dict[str, Any]) -> str:
     """Return the answer as text in small letters, without the query that it repeats."""
     of_vault = {} if method in OF_ALL else {"vault": "wiki"}
     answer = client.call(method, {**params, **of_vault})
-    for key in ("query", "interpreted", "explain"):
+    for key in ("query", "interpreted", "remarks", "explain"):
         if isinstance(answer, dict):
             answer.pop(key, None)
     return json.dumps(answer).lower()

@@ -123,7 +123,7 @@ def _negations(words: Sequence[str]) -> Iterator[str]:
     for place, word in enumerate(folded):
         excluded = next((after for after in folded[place + 1 :] if after not in _ARTICLES), "")
         if word in excluding and excluded:
-            yield f"{word} was taken as a word; write -{excluded} to exclude {excluded}"
+            yield f"{word} was treated as a word; write -{excluded} to exclude {excluded}"
 
 
 def plain_query(text: str) -> Query:

@@ -202,7 +202,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
     if answer["results"]:
         return page(answer, terminal, now=time.time())
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
-    reason = missing or "no note is near in meaning or linked with it"
+    reason = missing or "no note is similar in meaning or linked with it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 
