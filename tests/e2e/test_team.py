@@ -148,7 +148,7 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         with pytest.raises(Forbidden):
             anna.search("float", vault="other")
         for hidden in ("other", "unheard-of", str(Path(boss.vaults()["vaults"][0]["path"]))):
-            with pytest.raises(Forbidden, match="only: wiki"):
+            with pytest.raises(Forbidden, match="only to: wiki"):
                 anna.search_all("float", vaults=["wiki", hidden])
 
         # What is written later, and what moves out of the folder.
