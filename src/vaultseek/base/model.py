@@ -19,8 +19,6 @@ LinkKind = Literal["wikilink", "embed", "markdown"]
 EngineKind = Literal["embedded", "postgres"]
 VectorIndexKind = Literal["auto", "exact", "chroma"]
 CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
-STAGES = frozenset({"rerank", "expansion"})
-"""Stages of a search that are not kinds of search; ``partial`` may also name them."""
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]

@@ -1,6 +1,6 @@
 // The results as a list.
 
-import { age, byId, counted, el, marked, number, percent, placeName } from "/dom.js";
+import { age, byId, counted, el, marked, percent, placeName } from "/dom.js";
 import { bar } from "/why.js";
 
 /** Show an answer; ``page`` has the names of vaults, what a click does, how many results show, and which is selected. */
