@@ -265,6 +265,23 @@ def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
     return taken
 
 
+class _Shown(NamedTuple):
+    """What an edit shows: its range in the text of the body, and the source that it replaces."""
+
+    start: int
+    end: int
+    source: str
+
+
+def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
+    """Yield what the edits of ``line`` show; the line begins at ``start`` in the text of the body."""
+    column = 0
+    for edit in edits:
+        start += edit.start - column
+        yield _Shown(start, start + len(edit.text), line[edit.start : edit.end])
+        start, column = start + len(edit.text), edit.end
+
+
 @dataclass(frozen=True, slots=True)
 class Body:
     """The displayed text of the body in one string, with line offsets and the edits of each line."""
@@ -275,6 +292,8 @@ class Body:
     lines: Sequence[str]
     """The lines as written."""
     edits: Mapping[int, Sequence[Edit]]
+    shown: Sequence[_Shown]
+    """The edits of all lines, in order."""
 
     @classmethod
     def of(cls, part: NotePart) -> Body:
@@ -284,7 +303,12 @@ class Body:
             for number, line in enumerate(part.lines, part.body_line)
         ]
         starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        return cls("\n".join(lines), starts, part.body_line, part.lines, edits)
+        shown = [
+            each
+            for row, line in enumerate(part.lines, part.body_line)
+            for each in _shown(starts[row - part.body_line], line, edits.get(row, ()))
+        ]
+        return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the ranges extended by hidden lines between them, such as comments.
@@ -309,20 +333,15 @@ class Body:
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
         """Yield the edits that restore the source of a range; the next range begins at ``after``."""
-        for row in range(self._row(start), self._row(end) + 1):
-            low, column = self.starts[row], 0
-            for edit in self.edits.get(self.first_line + row, ()):
-                low += edit.start - column
-                high, column = low + len(edit.text), edit.end
-                if (
-                    start <= high
-                    and low <= end
-                    and (low < end or end < after)
-                    and (high > start or low == high)
-                ):
-                    source = self.lines[row][edit.start : edit.end] if low >= start else ""
-                    yield Edit(max(low, start) - start, min(high, end) - start, source)
-                low = high
+        first = bisect_left(self.shown, start, key=lambda each: each.end)
+        for index in range(first, len(self.shown)):
+            shown = self.shown[index]
+            if shown.start > end:
+                break
+            within = shown.start < end or end < after
+            if within and (shown.end > start or shown.start == shown.end):
+                source = shown.source if shown.start >= start else ""
+                yield Edit(max(shown.start, start) - start, min(shown.end, end) - start, source)
 
     def _row(self, offset: int) -> int:
         return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
