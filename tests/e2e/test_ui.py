@@ -336,8 +336,8 @@ def test_folders_complete_and_every_vault_is_asked(reader):
 
 
 def test_a_new_query_begins_with_its_best_result(reader):
-    reader.type("float switch alarm")
-    reader.first("Pump")
+    reader.page.locator("#query").fill("float switch alarm")
+    reader.sees("#results li:first-child mark:text('alarm')")
     reader.press("ArrowDown", "ArrowDown")
     reader.expect(reader.page.locator("#results li").nth(1)).to_have_attribute("aria-selected", "true")
     reader.page.locator("#query").fill("pump")
