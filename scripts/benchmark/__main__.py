@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import benchmark.rows_before
 import benchmark.rows_client
 import benchmark.rows_editor
 import benchmark.rows_embed
@@ -41,7 +42,9 @@ def main() -> int:
     # So that daemons and folders are removed when the run is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     run = Run(options)
-    with Bench(options.data, quick=options.quick, full=options.full, say=_say) as bench:
+    with Bench(
+        options.data, quick=options.quick, full=options.full, before=options.before, say=_say
+    ) as bench:
         run.measure(bench, _chosen(options))
         lost = run.guard(bench, options) if options.quick else {}
     page.show(run.figures, run.machine)
@@ -131,6 +134,7 @@ def _options() -> argparse.Namespace:
         help="167,000 notes to index and 1,000,000 passages to grow: one to two hours",
     )
     add("--data", type=Path, metavar="DIR", help="real notes: vaults/silverbullet, scale/tldr, ...")
+    add("--before", metavar="COMMIT", default="HEAD", help="the commit that the row `before` runs beside")
     add("--json", type=Path, metavar="FILE", help="write the figures to this file")
     add(
         "--write-docs",

@@ -25,7 +25,7 @@ ORDER = (
     ("hybrid-large", "keyword-large", "typing", "editor", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),
-    ("indexing", "index-wait", "qmd", "parse", "links", "vectors", "install"),
+    ("indexing", "index-wait", "qmd", "parse", "links", "vectors", "before", "install"),
 )
 """The names in the order in which they run, so that vaults are shared."""
 

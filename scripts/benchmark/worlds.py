@@ -115,7 +115,8 @@ class World:
 class Bench:
     """The run: its options and what rows share. Everything is removed when the ``with`` ends.
 
-    ``quick``: small vaults and few queries. ``full``: the sizes that take an hour.
+    ``quick``: small vaults and few queries. ``full``: the sizes that take an hour. ``before``: another commit
+    of the repository, to compare with.
     """
 
     def __init__(
@@ -124,11 +125,13 @@ class Bench:
         *,
         quick: bool = False,
         full: bool = False,
+        before: str = "HEAD",
         say: Callable[[str], None] = print,
     ) -> None:
         self.data = data
         self.quick = quick
         self.full = full
+        self.before = before
         self.say = say
         self.queries = 40 if quick else QUERIES
         self.seconds = 10.0 if quick else TURNS_SECONDS
