@@ -303,7 +303,7 @@ def test_a_repeated_word_counts_more_but_not_as_often(vault: Make) -> None:
 
 def test_a_word_with_nothing_near_it_is_found_nowhere(vault: Make) -> None:
     (term,) = vault("some text").search("zzzzzz", 5).terms
-    assert (term.fuzzy, term.df, term.terms) == (False, 0, ("zzzzzz", "=zzzzzz"))
+    assert (term.fuzzy, term.df, term.terms) == (False, 0, ("zzzzzz",))
 
 
 @pytest.mark.fault("H3")

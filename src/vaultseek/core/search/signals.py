@@ -204,7 +204,9 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     if not called.named:
         named = notes.having(leading) & (shares == 1.0)
     name = query.parsed.query.rank_text
-    are_files = np.array([is_file_name(row.path, name) for row in notes.notes], np.bool_) & named
+    are_files = np.zeros(len(notes), np.bool_)
+    for place in np.flatnonzero(named).tolist():
+        are_files[place] = is_file_name(notes.notes[place].path, name)
     candidates = set(notes.ids.tolist())
     begun = [id for id in called.begun if id in candidates]
     places = {id: 1 - place / len(begun) for place, id in enumerate(begun)}

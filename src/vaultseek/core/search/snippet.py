@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import accumulate
 from weakref import WeakKeyDictionary
 
 from vaultseek.base.model import Chunk
@@ -115,10 +116,15 @@ def preview(
     there. ``heading_lines`` are the numbers of the lines that are headings. A cut shows as an ellipsis and
     falls between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
-    shown, matches = _best_layer(passage, matcher, language, names, heading_lines, shared)
-    text = shown.text
+    lines = passage.text.split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    found = [] if matcher is None else sorted(matcher.matches(passage.text, language))
+    found = _without_lone_digits(found, passage.text)
+    layers = _layers(passage, lines, names, heading_lines, shared)
+    shown = _one_line(passage, lines, begins, _best_layer(layers, lines, begins, found), heading_lines)
+    text, matches = shown.text, shown.placed(found)
     place = shown.place(matches, _densest(matches, _room(width)))
-    hidden = None if matches or matcher is None else _hidden_match(passage, matcher, language)
+    hidden = None if matches or matcher is None else _hidden_match(passage, matcher, found)
     if hidden is not None:
         place = passage.text.rfind("\n", 0, hidden) + 1
     start, end = 0, len(text)
@@ -142,17 +148,30 @@ class _Shown:
     text: str
     starts: Sequence[int]
     offsets: Sequence[int]
+    lengths: Sequence[int]
     lines: Sequence[int]
     """Where the line of each run begins in the passage."""
     are_headings: Sequence[bool]
 
     def run(self, position: int) -> int:
-        return max(bisect_right(self.starts, position) - 1, 0)
+        return bisect_right(self.starts, position, 1) - 1 if self.starts else 0
 
     def offset(self, position: int) -> int:
         """Return the place in the passage of a character of the line."""
         run = self.run(position)
         return self.offsets[run] + position - self.starts[run]
+
+    def placed(self, matches: Iterable[_Match]) -> list[_Match]:
+        """Return those of the passage's matches that begin in the line, with their places in it."""
+        placed: list[_Match] = []
+        for low, high, word in matches:
+            run = bisect_right(self.offsets, low) - 1
+            if run >= 0 and low < self.offsets[run] + self.lengths[run]:
+                last = bisect_right(self.offsets, high - 1) - 1
+                end = min(high - self.offsets[last], self.lengths[last])
+                start = self.starts[run] + low - self.offsets[run]
+                placed.append((start, self.starts[last] + end, word))
+        return placed
 
     def place(self, matches: Sequence[_Match], dense: _Range) -> int:
         """Return where the line with most of the words begins in the passage; a heading only if no other has
@@ -160,8 +179,7 @@ class _Shown:
         words: defaultdict[int, set[int]] = defaultdict(set)
         is_dense: dict[int, bool] = {}
         for low, _, word in matches:
-            run = self.run(low)
-            line = self.lines[run]
+            line = self.lines[self.run(low)]
             words[line].add(word)
             is_dense[line] = is_dense.get(line, False) or dense[0] <= low < dense[1]
         if not words:
@@ -193,35 +211,14 @@ class _Shown:
         return start, _snapped_end(self.text, end, start)
 
 
-def _best_layer(
+def _layers(
     passage: Chunk,
-    matcher: Matcher | None,
-    language: str | None,
+    lines: Sequence[str],
     names: Collection[str],
     heading_lines: Collection[int],
     shared: Set[str],
-) -> tuple[_Shown, list[_Match]]:
-    """Return what to show of a passage, with its matches: prose, or more than that if more words match."""
-    best: tuple[_Shown, list[_Match]] | None = None
-    most = -1
-    for shown in _layers(passage, names, heading_lines, shared):
-        matches: list[_Match] = []
-        if matcher is not None:
-            matches = _without_lone_digits(sorted(matcher.matches(shown.text, language)), shown.text)
-        words = len({word for _, _, word in matches})
-        if best is None or words > most or not best[0].text:
-            best, most = (shown, matches), words
-        if matcher is None and shown.text:
-            break
-    assert best is not None
-    return best
-
-
-def _layers(
-    passage: Chunk, names: Collection[str], heading_lines: Collection[int], shared: Set[str]
-) -> Iterator[_Shown]:
-    """Yield what may be shown: the prose of the passage, then its code too, then everything."""
-    lines = passage.text.split("\n")
+) -> Iterator[Sequence[int]]:
+    """Yield the rows that may be shown: the prose of the passage, then its code too, then everything."""
     below = 0
     while below < len(lines) and (
         not lines[below].strip()
@@ -235,25 +232,40 @@ def _layers(
     }
     rows = range(below, len(lines))
     own = [row for row in rows if not (is_boilerplate(lines[row], shared) or _BARE.fullmatch(lines[row]))]
-    prose = [row for row in own if row not in code]
-    last: Sequence[int] | None = None
-    for layer in (prose, own, list(rows)):
-        if layer != last:
-            yield _one_line(passage, lines, layer, heading_lines)
-        last = layer
+    yield [row for row in own if row not in code]
+    yield own
+    yield rows
+
+
+def _best_layer(
+    layers: Iterable[Sequence[int]], lines: Sequence[str], begins: Sequence[int], matches: Sequence[_Match]
+) -> Sequence[int]:
+    """Return the rows to show: the first layer with text, or a later one in which more words match."""
+    words = defaultdict[int, set[int]](set)
+    for low, _, word in matches:
+        words[bisect_right(begins, low) - 1].add(word)
+    best: Sequence[int] = ()
+    most = -1
+    for rows in layers:
+        many = len(set().union(*(words[row] for row in words.keys() & rows))) if words else 0
+        if many > most or not any(lines[row].strip() for row in best):
+            best, most = rows, many
+    return best
 
 
 def _one_line(
-    passage: Chunk, lines: Sequence[str], rows: Iterable[int], heading_lines: Collection[int]
+    passage: Chunk,
+    lines: Sequence[str],
+    begins: Sequence[int],
+    rows: Iterable[int],
+    heading_lines: Collection[int],
 ) -> _Shown:
     """Return these rows on one line, with a dash between a heading and its text."""
-    begins = [0]
-    for line in lines:
-        begins.append(begins[-1] + len(line) + 1)
     parts: list[str] = []
     starts: list[int] = []
     offsets: list[int] = []
     line_starts: list[int] = []
+    lengths: list[int] = []
     are_headings: list[bool] = []
     length = 0
     for row in rows:
@@ -266,10 +278,11 @@ def _one_line(
             parts.append(run[0])
             starts.append(length)
             offsets.append(begins[row] + run.start())
+            lengths.append(len(run[0]))
             line_starts.append(begins[row])
             are_headings.append(is_heading)
             length += len(run[0])
-    return _Shown(blank_controls("".join(parts)), starts, offsets, line_starts, are_headings)
+    return _Shown(blank_controls("".join(parts)), starts, offsets, lengths, line_starts, are_headings)
 
 
 _RUN = re.compile(r"\S+(?: \S+)*")
@@ -277,14 +290,13 @@ _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """A line that shows nothing but tags, or an address."""
 
 
-def _hidden_match(passage: Chunk, matcher: Matcher, language: str | None) -> int | None:
+def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -> int | None:
     """Return the place in the passage that matches although it is not shown; of a match in its source alone,
     where its line begins."""
     if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
         lines = passage.text.split("\n")
         return sum(len(line) + 1 for line in lines[:row])
-    first = min(matcher.matches(passage.text, language), default=None)
-    return None if first is None else first[0]
+    return matches[0][0] if matches else None
 
 
 def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:

@@ -127,6 +127,11 @@ class ShardTerms(TermIndex):
             known.update(read)
             self._used |= read
 
+    def present(self, terms: Collection[str]) -> set[str]:
+        """Return those of the terms that the index has."""
+        self.prepare(terms)
+        return {term for term in terms if len(self._used[term].notes)}
+
     def scores(self, terms: tuple[str, ...]) -> TermScores:
         """Return the scores of the notes that contain any of the terms."""
         self.prepare(terms)

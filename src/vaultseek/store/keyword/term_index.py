@@ -39,6 +39,16 @@ class TermIndex:
     def prepare(self, terms: Collection[str]) -> None:
         """Read the data that ``scores`` needs for these terms at once, where that saves time."""
 
+    def present(self, terms: Collection[str]) -> set[str]:
+        """Return those of the terms that the index has."""
+        texts = [term.encode() for term in terms]
+        heads = first_bytes(texts)
+        return {
+            view.segment.tables.vocabulary[number].decode()
+            for view in self.snapshot.views
+            for number in view.segment.terms(texts, heads)
+        }
+
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
         """Return an index with the places of terms in these notes, the notes that it contains, and their
         numbers in it."""
