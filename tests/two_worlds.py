@@ -43,14 +43,19 @@ SEEN: Mapping[str, str] = {
     "Alarm.md": "# Alarm\nIt rings when the [[Pump]] fails: the float switch. #tools\n- [ ] test it\n",
     "House/Boiler.md": "---\naliases: [Kettle]\nowner: Bo\n---\n# Boiler\nDescale it, see [[Pump]]. #house\n",
     "House/Ledger.md": "# Ledger\nWhat the boiler cost. ![[plan.png]]\n",
+    "House/Old stove.md": "---\nsuperseded_by: '[[Boiler]]'\n---\n# Old stove\nIt needed wood.\n",
+    "House/Stove.md": "---\nsuperseded_by: '[[Heat pump]]'\n---\n# Stove\nLike the [[Old stove]].\n",
     "House/plan.png": "picture",
     "Books.base": "views:\n  - type: table\n    name: all\n",
+    "House/Lease.md": "---\nvalid_until: 2020-01-01\n---\n# Lease\nOf the house, with the [[Stove]].\n",
     "Journals.md": "# Journals\nNot of the folder Journal, but [[Boiler]] of the pump.\n",
 }
 HIDDEN: Mapping[str, str] = {
     "Journal/Diary.md": "---\nowner: Zelda\nmood: low\n---\n"
     "# Diary\nThe float switch xylophone #secret [[Pump]] [[Boiler]]\n",
     "Journal/Pump.md": "# Pump\nThe pump again, a flaot. [[Pump]] [[Alarm]]\n",
+    "Journal/Heat pump.md": "---\nsupersedes: '[[Boiler]]'\nsuperseded_by: '[[Old stove]]'\n---\n# Heat\n",
+    "Journal/Contract.md": "---\nvalid_until: 2020-01-01\n---\n# Contract\n[[Stove]] and [[Old stove]].\n",
     "Journal/plan.png": "picture",
     "Journal/Moods.base": "views:\n  - type: table\n    name: moods\n",
     "House/Ledger of debts.md": "# Ledger of debts\nThe boiler, xylophone. #private/money [[Ledger]]\n",

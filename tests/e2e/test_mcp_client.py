@@ -18,6 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
+from vaultseek.base import paths
 from worlds import write_files
 
 NOTES = {
@@ -73,6 +74,30 @@ async def test_the_compact_mode_searches_and_reads(daemon, vault):
         ):
             answer = await client.call_tool(tool, arguments)
             assert "Pump.md" in answer.content[0].text, tool
+
+
+async def test_every_tool_answers_while_notes_are_hidden_as_if_they_were_not_there(daemon, vault):
+    """An outdated note that is hidden is not listed, counted or named, and what it links to is as current."""
+    outdated = {
+        "Lease.md": "---\nvalid_until: 2020-01-01\n---\n# Lease\n",
+        "Journal/Rent.md": "---\nvalid_until: 2020-01-01\n---\n# Rent\n",
+        "Journal/Letter.md": "---\nsupersedes: '[[Tea]]'\n---\n# Letter\n",
+        "Journal/Pump.md": "---\nsuperseded_by: '[[Lease]]'\n---\n# Pump\nThe [[Lease]] and [[Garden]].\n",
+    }
+    root = daemon.indexed(vault(NOTES | outdated))
+    shown = {"stale": True}
+    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+        all_stale = (await client.call_tool("graph", shown)).content[0].text
+        assert {name for name in ("Lease", "Rent", "Tea") if name in all_stale} == {"Lease", "Rent", "Tea"}
+        paths.config_file().parent.mkdir(parents=True, exist_ok=True)
+        paths.config_file().write_text("[agents]\nhide = ['Journal/']\n")
+        stale = (await client.call_tool("graph", shown)).content[0].text
+        assert "Lease" in stale
+        assert not [name for name in ("Journal", "Rent", "Letter", "Tea") if name in stale]
+        for tool, arguments in ASKED.items():
+            answer = await client.call_tool(tool, arguments)
+            assert not answer.is_error, (tool, answer.content)
+            assert "Journal" not in answer.content[0].text
 
 
 ASKED = {

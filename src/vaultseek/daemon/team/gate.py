@@ -27,7 +27,9 @@ ALLOWED = frozenset((
     "index/status", "$/schema",
 ))  # fmt: skip
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
-FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/table", "agents/given"}
+FOR_AGENTS = ALLOWED | {
+    "graph/overview", "graph/path", "graph/suggest", "vault/table", "vault/stale", "agents/given",
+}  # fmt: skip
 """Methods for the user's agents while notes are hidden from them."""
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
 """Methods that are never for agents: what they were given is the user's to see and to forget."""

@@ -2,7 +2,7 @@
 
 SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
 that every statement in the program sees only rows of these notes. Tables unknown here appear empty. A link to
-a note outside resolves as if the notes outside did not exist.
+or a succession by a note outside resolves as if the notes outside did not exist.
 """
 
 import sqlite3
@@ -53,12 +53,13 @@ _OF_PATH = (
 _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
 )
-LINKS_OUTSIDE = (
+LINKS_OUTSIDE = " UNION ALL ".join(
     "SELECT DISTINCT t.note, t.ordinal, n.path, t.target FROM temp.scope AS s"
     " CROSS JOIN main.notes AS n ON n.path >= s.low AND n.path < s.high"
-    " CROSS JOIN main.links AS t ON t.note = n.id"
+    f" CROSS JOIN main.{table} AS t ON t.note = n.id"
     f" WHERE t.resolved IS NOT NULL AND {_OF_PATH.format(column='n.path')}"
     f" AND NOT {_OF_PATH.format(column='t.resolved')}"
+    for table in ("links", "successions")
 )
 
 
@@ -103,7 +104,7 @@ class ScopedDatabase(Database):
         self.scope = scope
 
     def links_outside(self) -> list[LinkTarget]:
-        """Return the links from visible notes to other notes."""
+        """Return the links and successions from visible notes to other notes."""
         return list(self.all(LINKS_OUTSIDE))
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
