@@ -109,6 +109,22 @@ def test_l2_a_step_that_takes_long_is_ended_and_the_next_match_is_found():
 
 
 @pytest.mark.fault("K1", "L2")
+def test_l2_a_short_pattern_that_takes_long_is_matched_by_another_process():
+    began = time.process_time()
+    with pytest.raises(TimeoutError):
+        list(compiled("(a|(?=c)a|aa)+$").matches("a" * 60 + "!", 0.3))
+    assert time.process_time() - began < 0.2
+
+
+@pytest.mark.fault("K1", "L2")
+def test_l2_matches_found_before_a_slow_one_are_given_once(monkeypatch):
+    text = "ab " * 3 + "a" * 24 + "!"
+    expected = list(regex.compile("ab|(a|aa)+$").finditer(text))
+    monkeypatch.setattr(matching, "HERE_SECONDS", 0.001)
+    assert [match[0] for match in compiled("ab|(a|aa)+$").matches(text, SECONDS)] == [m[0] for m in expected]
+
+
+@pytest.mark.fault("K1", "L2")
 def test_l2_a_pattern_that_takes_long_to_compile_is_refused(monkeypatch):
     def late(*arguments):
         raise TimeoutError

@@ -141,11 +141,11 @@ words."""
 QUERY_DEPTH = 32
 """Maximum nesting of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
-"""Seconds for matching one text against a regular expression of a query."""
+"""Processor seconds for matching one text against a regular expression of a query."""
 MATCHING_SECONDS = 1.5
-"""Seconds for all matching of regular expressions in one request."""
+"""Processor seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Seconds for reading the notes of a vault and matching them; a request's deadline may be shorter."""
+"""Processor seconds for reading the notes of a vault and matching them; a deadline may end it sooner."""
 KEYWORD_TERMS = 64
 """Terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
@@ -171,7 +171,7 @@ FORMULA_DEPTH = 60
 FORMULA_VALUE_CHARS = 500_000
 """Maximum characters and elements of a value created by a formula."""
 FORMULA_PATTERN_SECONDS = 0.1
-"""Seconds for one regular expression of a formula on one text."""
+"""Processor seconds for one regular expression of a formula on one text."""
 TABLE_SECONDS = 20.0
 """Seconds for one table."""
 TABLE_VALUES_CHARS = 64 * MIB

@@ -3,14 +3,18 @@
 Matching has a time limit, but the module ``regex`` checks the clock only every 256 steps. One step may read
 the whole text and compare each character with the whole pattern; and the first search for a run of n
 characters builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough
-for this to matter, another process matches and is ended when the time is over.
+for this to matter, or this process has not finished soon, another process of low priority matches and is
+ended when the time is over. All time is processor time, so that the answer does not depend on other work.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from vaultseek.base.limits import PATTERN_COMPILE_SECONDS
 from vaultseek.base.patterns import (
@@ -29,6 +33,8 @@ milliseconds."""
 STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length matched in this process; 256 steps of that size take at
 most about a second, during which other threads run."""
+HERE_SECONDS = 0.02
+"""Processor time, of all threads of this process together, after which another process matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +77,38 @@ class BoundedPattern:
 
         Raises TimeoutError if that takes more than ``seconds`` of processor time.
         """
-        if self._compiled is None or len(self._source) * len(text) > STEP_COMPARISONS:
-            yield from self._matched_elsewhere(text, seconds, at_most)
-        else:
+        found = 0
+        if self._compiled is not None and len(self._source) * len(text) <= STEP_COMPARISONS:
             names = self._compiled.groupindex
-            for spans in spans_in(text, self._compiled, seconds, at_most):
-                yield Match(text, spans, names)
+            try:
+                for spans in spans_in(text, self._compiled, min(seconds, HERE_SECONDS), at_most):
+                    yield Match(text, spans, names)
+                    found += 1
+                return
+            except TimeoutError:
+                pass
+        yield from islice(self._matched_elsewhere(text, seconds, at_most), found, None)
 
     def _matched_elsewhere(self, text: str, seconds: float, at_most: int | None) -> Iterator[Match]:
         from vaultseek.base import pattern_process  # imported here, because most patterns and texts are short
 
-        matches, names = pattern_process.matches(self._source, self._flags, text, seconds, at_most)
-        return (Match(text, spans, names) for spans in matches)
+        answer = pattern_process.matches(self._source, self._flags, text, seconds, at_most)
+        _elsewhere.seconds += answer.seconds
+        if answer.spans is None:
+            raise TimeoutError
+        return (Match(text, spans, answer.names) for spans in answer.spans)
+
+
+class _Elsewhere(threading.local):
+    seconds = 0.0
+
+
+_elsewhere = _Elsewhere()
+
+
+def processor_seconds() -> float:
+    """Return the processor time taken by this thread, and by other processes that match for it."""
+    return time.thread_time() + _elsewhere.seconds
 
 
 @lru_cache(maxsize=CACHED)

@@ -12,6 +12,7 @@ import sys
 import time
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from vaultseek.base.child_process import (
@@ -36,28 +37,37 @@ OVERRUN = 2
 """Factor over its time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
 
 
-def matches(
-    pattern: str, flags: str, text: str, seconds: float, at_most: int | None
-) -> tuple[Sequence[Spans], Mapping[str, int]]:
-    """Return the spans of the matches, and the numbers of named groups.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer of a process: the spans of the matches, None if it ran out of time or memory.
 
-    Raises BadPattern and TimeoutError.
+    ``seconds`` is the processor time it took, ``names`` the numbers of named groups.
     """
+
+    seconds: float
+    spans: Sequence[Spans] | None = None
+    names: Mapping[str, int] = field(default_factory=dict)
+
+
+def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | None) -> Answer:
+    """Match a text in another process. Raises BadPattern."""
     job = {"pattern": pattern, "flags": flags, "seconds": seconds, "at_most": at_most}
     data = text.encode("utf-8", "surrogatepass")
     try:
         process = _idle_processes().get(timeout=WAIT_SECONDS)
     except queue.Empty:
-        raise TimeoutError from None
+        return Answer(0.0)
     try:
         answer, spans = process.ask(job, data)
+    except TimeoutError:
+        return Answer(seconds * OVERRUN)
     finally:
         _idle_processes().put(process)
     if "error" in answer:
         raise (PatternTooLarge if answer["is_too_large"] else BadPattern)(answer["error"])
     if "names" not in answer:
-        raise TimeoutError
-    return _unpacked(spans, answer["groups"]), answer["names"]
+        return Answer(answer["seconds"])
+    return Answer(answer["seconds"], _unpacked(spans, answer["groups"]), answer["names"])
 
 
 @cache
@@ -114,7 +124,7 @@ def main() -> None:
 
 
 def _answer(job: JSON, data: bytes) -> tuple[JSON, bytes]:
-    text = data.decode("utf-8", "surrogatepass")
+    text, began = data.decode("utf-8", "surrogatepass"), time.process_time()
     try:
         signal.setitimer(signal.ITIMER_PROF, PATTERN_COMPILE_SECONDS)
         compiled = _compiled(job["pattern"], job["flags"])
@@ -123,9 +133,11 @@ def _answer(job: JSON, data: bytes) -> tuple[JSON, bytes]:
     except BadPattern as error:
         return {"error": str(error), "is_too_large": isinstance(error, PatternTooLarge)}, b""
     except (TimeoutError, MemoryError):
-        return {}, b""
+        return {"seconds": time.process_time() - began}, b""
+    seconds = time.process_time() - began
     flat = array("i", (place for spans in matches for span in spans for place in span))
-    return {"names": dict(compiled.groupindex), "groups": len(matches[0]) if matches else 1}, flat.tobytes()
+    groups = len(matches[0]) if matches else 1
+    return {"seconds": seconds, "names": dict(compiled.groupindex), "groups": groups}, flat.tobytes()
 
 
 _compiled = lru_cache(maxsize=CACHED)(regex_of)

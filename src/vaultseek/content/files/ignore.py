@@ -2,13 +2,12 @@
 
 import fnmatch
 import re
-import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultseek.base.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
-from vaultseek.base.matching import BoundedPattern, compiled
+from vaultseek.base.matching import BoundedPattern, compiled, processor_seconds
 from vaultseek.base.patterns import BadPattern
 from vaultseek.base.text import fold_case, printable
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
@@ -182,13 +181,13 @@ class _Expressions:
     def _matches(self, pattern: str, path: str) -> bool:
         if pattern in self.problems:
             return False
-        began = time.thread_time()
+        began = processor_seconds()
         try:
             return self._patterns[pattern].first(path, EXCLUDED_RULE_SECONDS) is not None
         except TimeoutError:
             return False
         finally:
-            self._spend(pattern, time.thread_time() - began)
+            self._spend(pattern, processor_seconds() - began)
 
     def _spend(self, pattern: str, seconds: float) -> None:
         if seconds > _USUAL_SECONDS:

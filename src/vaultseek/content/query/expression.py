@@ -1,36 +1,45 @@
 """Regular expressions of queries, matched with a timeout, because some would run forever."""
 
+import contextlib
+import math
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
-from vaultseek.base.limits import EXPRESSION_SECONDS, MATCHING_SECONDS
-from vaultseek.base.matching import compiled
+from vaultseek.base.limits import EXPRESSION_SECONDS, EXPRESSIONS_SECONDS, MATCHING_SECONDS
+from vaultseek.base.matching import compiled, processor_seconds
 from vaultseek.base.text import printable
 from vaultseek.errors import BadQuery
 
+T = TypeVar("T")
 FLAGS = "im"
 """Flags of all expressions: case is ignored, and ``^`` and ``$`` match at lines."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the expressions of one request: ``matching`` seconds in total, none after ``end``."""
+    """Time for the expressions of one request, none of it after the monotonic time ``end``.
 
-    end: float
+    ``matching`` and ``total``, which includes reading notes, are seconds of processor time: a query that is
+    refused is refused however busy the machine is.
+    """
+
+    end: float = math.inf
     matching: float = MATCHING_SECONDS
+    total: float = EXPRESSIONS_SECONDS
 
-    def left(self, now: float) -> float:
-        """Return the seconds left at the monotonic time ``now``."""
-        return min(self.matching, self.end - now)
+    def left(self) -> float:
+        """Return the seconds left."""
+        return min(self.matching, self.total, self.end - time.monotonic())
 
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Charge the time of ``find`` and ``find_all`` in this thread to the budget."""
+    """Charge the time of ``find`` and ``in_time`` in this thread to the budget."""
     token = _budget.set(budget)
     try:
         yield
@@ -38,10 +47,15 @@ def within(budget: Budget) -> Iterator[None]:
         _budget.reset(token)
 
 
-def is_spent() -> bool:
-    """Return whether there is a budget and it is used up."""
-    budget = _budget.get()
-    return budget is not None and budget.left(time.monotonic()) <= 0
+def in_time(items: Iterable[T], pattern: str) -> Iterator[T]:
+    """Yield ``items`` to match, and raise BadQuery when reading and matching them takes too long."""
+    budget, last = _present_budget(), processor_seconds()
+    for item in items:
+        now = processor_seconds()
+        budget.total, last = budget.total - (now - last), now
+        if budget.left() <= 0:
+            raise too_slow(pattern)
+        yield item
 
 
 def find(pattern: str, text: str) -> tuple[int, int] | None:
@@ -49,29 +63,28 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
 
     Raises BadQuery if it takes too long.
     """
-    budget = _budget.get()
-    timeout, began = EXPRESSION_SECONDS, time.monotonic()
-    if budget is not None and (timeout := min(timeout, budget.left(began))) <= 0:
+    budget, began = _present_budget(), processor_seconds()
+    if (seconds := min(EXPRESSION_SECONDS, budget.left())) <= 0:
         raise too_slow(pattern)
     try:
-        match = compiled(pattern, FLAGS).first(text, timeout)
+        match = compiled(pattern, FLAGS).first(text, seconds)
     except TimeoutError:
         raise too_slow(pattern) from None
     finally:
-        if budget is not None:
-            budget.matching -= time.monotonic() - began
+        budget.matching -= processor_seconds() - began
     return match.spans[0] if match else None
 
 
 def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of the matches in a short ``text``; stop after ``EXPRESSION_SECONDS``."""
-    try:
-        budget, timeout = _budget.get(), EXPRESSION_SECONDS
-        if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
-            return
-        yield from (match.spans[0] for match in compiled(pattern, FLAGS).matches(text, timeout))
-    except TimeoutError:
-        return
+    seconds = min(EXPRESSION_SECONDS, _present_budget().end - time.monotonic())
+    if seconds > 0:
+        with contextlib.suppress(TimeoutError):
+            yield from (match.spans[0] for match in compiled(pattern, FLAGS).matches(text, seconds))
+
+
+def _present_budget() -> Budget:
+    return _budget.get() or Budget()
 
 
 def too_slow(pattern: str) -> BadQuery:

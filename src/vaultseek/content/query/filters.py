@@ -473,6 +473,16 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     return tuple(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches))
 
 
+def expressions_of(condition: Filter | None) -> Iterator[str]:
+    """Yield every regular expression of a condition, also of names, properties and exclusions."""
+    for leaf in leaves(condition):
+        match leaf:
+            case Within(test=test) | HasTask(test=test):
+                yield from expressions_of(test)
+            case Matches(pattern) | NameMatches(pattern=pattern) | PropertyMatches(pattern=pattern):
+                yield pattern
+
+
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
     """Return the words and phrases that a matching note contains, as written, without excluding ones."""
     return tuple(

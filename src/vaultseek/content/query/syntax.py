@@ -47,6 +47,11 @@ def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree
     return Tree(root, tuple(dict.fromkeys(parser.notes)), tuple(parser.doubtful), parser.reads_time)
 
 
+def may_have_expressions(text: str) -> bool:
+    """True if parsing ``text`` may compile regular expressions, which can take long."""
+    return _TWO_SLASHES.search(text) is not None
+
+
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
@@ -55,6 +60,7 @@ _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
+_TWO_SLASHES = re.compile(r"/[^/]+/")
 # A regular expression in brackets may contain brackets itself.
 _BRACKETED = re.compile(
     r'\[((?:"(?:\\"|[^"])*+"|\[\[[^\[\]]*\]\]|(?<=[:\s(])/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[\]])+/(?=[\s)\]])|[^\]])*+)(\]?)'

@@ -23,6 +23,7 @@ from vaultseek.base.threads import Threads
 from vaultseek.base.when import present
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
+from vaultseek.content.query.syntax import may_have_expressions
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.currency import currency_of, placed
 from vaultseek.core.search.lanes import Evidence, score_lanes
@@ -55,11 +56,15 @@ T = TypeVar("T")
 FILTER_THREADS = 3
 """Searches with a filter that run at the same time: some filters read the text of every note, and must not
 hold up the others."""
+EXPRESSION_THREADS = 2
+"""Searches with a regular expression that run at the same time: they take longest, and nobody else waits for
+them."""
 
 _thread = Threads(1, thread_name_prefix="search")
 """The thread of searches without a filter, a few milliseconds each. Python computes in one thread at a time,
 and several that take turns answer a third fewer searches a second than one that takes one after the other."""
 _filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
+_expression_threads = Threads(EXPRESSION_THREADS, thread_name_prefix="expression")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,13 @@ class _Selected:
     selection: Selection
     results: Sequence[Candidate]
     index_state: JSON
+
+
+async def parse(request: SearchRequest) -> ParsedRequest:
+    """Parse a request, in a thread if it may have regular expressions. Raises as `parse_request`."""
+    if request.plain or not may_have_expressions(request.query):
+        return parse_request(request)
+    return await asyncio.get_running_loop().run_in_executor(_expression_threads, parse_request, request)
 
 
 class Searcher:
@@ -102,22 +114,22 @@ class Searcher:
     async def _search(self, request: SearchRequest | ParsedRequest, conclude: Callable[[Trace], T]) -> T:
         """Climb the ladder, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
-        parsed = request if isinstance(request, ParsedRequest) else parse_request(request)
+        parsed = request if isinstance(request, ParsedRequest) else await parse(request)
         if parsed.query.doubtful:
-            parsed = await _in_thread(parsed, self._read_pasted, parsed)
+            parsed = await in_search_thread(parsed, self._read_pasted, parsed)
         if parsed.is_listing:
-            return await _in_thread(parsed, lambda: conclude(self._list(parsed, clock)))
+            return await in_search_thread(parsed, lambda: conclude(self._list(parsed, clock)))
         reranked = parsed.request.settings.rerank_enabled
         if not (wants_semantic(parsed) or reranked):
-            return await _in_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
+            return await in_search_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
         filtered, evidence = await self._gather(parsed, clock)
         if not reranked:
-            return await _in_thread(
+            return await in_search_thread(
                 parsed, lambda: conclude(self._trace(self._rank(filtered, evidence, clock), None, clock))
             )
-        selected = await _in_thread(parsed, self._rank, filtered, evidence, clock)
+        selected = await in_search_thread(parsed, self._rank, filtered, evidence, clock)
         reranking = await self._rerank(selected, clock)
-        return await _in_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
+        return await in_search_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has such a property, or no file the extension.
@@ -178,11 +190,11 @@ class Searcher:
         """Ask both lanes at the same time, and score what they answer."""
         filtered = None
         if parsed.query.filter is not None:
-            filtered = await _in_thread(parsed, self._filter, parsed, clock)
+            filtered = await in_search_thread(parsed, self._filter, parsed, clock)
         ids = _ids(filtered)
         semantic, keyword = await asyncio.gather(
             ask_semantic(parsed, ids, self._vault),
-            _in_thread(parsed, ask_keyword, parsed, ids, self._vault),
+            in_search_thread(parsed, ask_keyword, parsed, ids, self._vault),
         )
         return filtered, self._score(parsed, filtered, keyword, semantic, clock)
 
@@ -273,12 +285,16 @@ class Searcher:
         )
 
 
-async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
+async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
+    """Run a step of a search in a thread for searches of its kind, within the time for its expressions."""
+
     def work() -> T:
         with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
             return step(*arguments)
 
     threads = _thread if parsed.query.filter is None else _filter_threads
+    if parsed.expressions is not None:
+        threads = _expression_threads
     return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 

@@ -16,7 +16,7 @@ from vaultseek.base.when import present
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
-from vaultseek.content.query.filters import Contains, all_of, patterns_of
+from vaultseek.content.query.filters import Contains, all_of, expressions_of
 from vaultseek.content.query.grammar import Query, parse_query, plain_query
 from vaultseek.content.query.profile import Profile, profile_query
 from vaultseek.content.query.times import SpokenTime, find_time
@@ -138,12 +138,9 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
 
 
 def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None:
-    if not patterns_of(query.filter):
+    if not any(expressions_of(query.filter)):
         return None
-    seconds = limits.EXPRESSIONS_SECONDS
-    if deadline is not None:
-        seconds = min(seconds, deadline * _OF_DEADLINE)
-    return Budget(time.monotonic() + seconds)
+    return Budget() if deadline is None else Budget(time.monotonic() + deadline * _OF_DEADLINE)
 
 
 _OF_DEADLINE = 0.8

@@ -10,7 +10,8 @@ from vaultseek.base.model import JSON
 from vaultseek.base.when import iso_time
 from vaultseek.content.query.words import words_of
 from vaultseek.core.indexing.open_vault import OpenVault
-from vaultseek.core.search.request import parse_with_fields, with_saved_searches
+from vaultseek.core.search.pipeline import parse
+from vaultseek.core.search.request import SearchRequest, with_saved_searches
 from vaultseek.daemon.methods.access import Find, Handlers, about_vault, find_note, whole
 from vaultseek.errors import IndexDamaged, NotFound, Unavailable
 from vaultseek.protocol.messages.params import ForgetParams, ListParams, OpenedParams
@@ -41,7 +42,7 @@ class HistoryMethods:
         if not (self._settings().search.learn and query and vault.ledger.keeps_opens):
             return about_vault(vault, {"kept": False})
         row = await find_note(call.note, follower)
-        text = self._words(query)
+        text = await self._words(query)
         meaning = await _meaning(text, vault)
         opened = Open(query, row.path, call.position, time.time(), context.client.name)
         await vault.in_writer(vault.ledger.opens.add, words_of(text), opened, meaning)
@@ -64,7 +65,7 @@ class HistoryMethods:
         forgotten = 0
         if call.what is None:
             forgotten = await vault.in_writer(forget)
-        elif words := words_of(self._words(call.what)):
+        elif words := words_of(await self._words(call.what)):
             forgotten = await vault.in_writer(forget, words)
         if call.what and not forgotten:
             path = call.what
@@ -73,9 +74,11 @@ class HistoryMethods:
             forgotten = await vault.in_writer(forget, "", path)
         return about_vault(vault, {"forgotten": forgotten})
 
-    def _words(self, query: str) -> str:
+    async def _words(self, query: str) -> str:
         """Return the words by which a query ranks."""
-        return parse_with_fields(with_saved_searches(query, self._settings().searches), {}).rank_text
+        settings = self._settings()
+        request = SearchRequest(with_saved_searches(query, settings.searches), settings.search)
+        return (await parse(request)).query.rank_text
 
 
 async def _meaning(text: str, vault: OpenVault) -> Meaning | None:

@@ -15,11 +15,10 @@ from vaultseek.core.notes.lookup import unknown_names
 from vaultseek.core.notes.read import with_property_places
 from vaultseek.core.notes.stale import stale
 from vaultseek.core.notes.why import why
-from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.pipeline import Searcher, parse
 from vaultseek.core.search.request import (
     ParsedRequest,
     SearchRequest,
-    parse_request,
     unknown_searches,
     with_saved_searches,
 )
@@ -56,7 +55,8 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
-"""Maximum concurrent searches; as many again with a filter, which may take long."""
+"""Maximum concurrent searches by words only, with a filter, and with a regular expression, which may take
+long."""
 PREFIX_NAMES = 64
 """Maximum number of names with the typed prefix that are considered."""
 
@@ -68,7 +68,9 @@ class SearchMethods:
         self._find = find
         self._several = several
         self._settings = settings
-        self._turns, self._filter_turns = Turns(CONCURRENT_SEARCHES), Turns(CONCURRENT_SEARCHES)
+        self._turns, self._filter_turns, self._expression_turns = (
+            Turns(CONCURRENT_SEARCHES) for _ in range(3)
+        )
 
     def handlers(self) -> Handlers:
         """Return the handlers."""
@@ -90,12 +92,12 @@ class SearchMethods:
     async def search(self, call: SearchParams, context: RequestContext) -> JSON:
         """Answer a query."""
         follower = await self._find(call)
-        return await self._answer(call, self._parsed(call), follower, context)
+        return await self._answer(call, await self._parsed(call), follower, context)
 
     async def search_all(self, call: AllVaultsParams, context: RequestContext) -> JSON:
         """Answer a query from the notes of several vaults."""
         vaults = await self._several(call)
-        parsed = self._parsed(call)
+        parsed = await self._parsed(call)
         # The vaults are searched concurrently as one request, unless each is waited for first.
         async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
@@ -128,9 +130,9 @@ class SearchMethods:
             raise Unavailable(f"it cannot be opened: {vault}")
         return await self._answer(call, parsed, vault, context)
 
-    def _parsed(self, call: SearchOptions) -> ParsedRequest:
+    async def _parsed(self, call: SearchOptions) -> ParsedRequest:
         request = self._request(call, explain=call.explain, brief=call.brief)
-        return parse_request(replace(request, passages=call.passages))
+        return await parse(replace(request, passages=call.passages))
 
     async def _answer(
         self, call: SearchOptions, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext
@@ -172,6 +174,8 @@ class SearchMethods:
 
     def _turn(self, parsed: ParsedRequest) -> AbstractAsyncContextManager[None]:
         turns = self._turns if parsed.query.filter is None else self._filter_turns
+        if parsed.expressions is not None:
+            turns = self._expression_turns
         return turns.turn()
 
     async def context(self, call: ContextParams, context: RequestContext) -> JSON:
@@ -179,7 +183,7 @@ class SearchMethods:
         follower = await self._find(call)
         await follower.wait_if_new()
         request = replace(self._request(call), limit=call.limit or CONTEXT_NOTES)
-        parsed = parse_request(request)
+        parsed = await parse(request)
         async with self._turn(parsed):
             parsed = parsed.with_deadline(context.remaining())
             trace = await Searcher(follower.vault).run(parsed)

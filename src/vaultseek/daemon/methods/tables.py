@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
-from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
+from vaultseek.core.search.pipeline import Searcher, in_search_thread, parse
+from vaultseek.core.search.request import SearchRequest, unknown_searches, with_saved_searches
 from vaultseek.core.search.response import head
 from vaultseek.core.tables.place import base_path, has_base
 from vaultseek.daemon.methods.access import (
@@ -92,7 +92,7 @@ class TableMethods:
         from vaultseek.core.tables.run import table_of_notes
 
         vault, settings = follower.vault, self._settings()
-        parsed = parse_request(
+        parsed = await parse(
             SearchRequest(
                 with_saved_searches(query, settings.searches),
                 settings.search,
@@ -104,7 +104,7 @@ class TableMethods:
         )
         remarks = unknown_searches(query, settings.searches)
         if parsed.is_listing:
-            filtered = await _in_thread(filter_notes, parsed.query.filter, vault.ledger)
+            filtered = await in_search_thread(parsed, filter_notes, parsed.query.filter, vault.ledger)
             ids = [] if filtered is None else filtered.ids.tolist()
             remarks += parsed.query.notes
         else:

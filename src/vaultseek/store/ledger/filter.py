@@ -7,25 +7,24 @@ the condition's own ``matches`` decides.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from vaultseek.base.currency import Rules, Stated
-from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
+from vaultseek.base.limits import SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
 from vaultseek.base.when import When, bounds
 from vaultseek.base.zone import zone
 from vaultseek.content.query.compare import is_named
-from vaultseek.content.query.expression import is_spent, literal_of, too_slow
+from vaultseek.content.query.expression import in_time, literal_of
 from vaultseek.content.query.facts import Scope, pieces
 from vaultseek.content.query.filters import (
     And,
@@ -45,15 +44,14 @@ from vaultseek.content.query.filters import (
     Tag,
     Within,
     conjuncts,
+    expressions_of,
     needs_text,
-    patterns_of,
 )
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.prefilter import prefilter
 
 Ids = set[int]
-_Row = TypeVar("_Row")
 
 CACHED_FILTERS = 16
 """Number of filters whose results are kept until the next commit: a filter stays the same while words are
@@ -206,7 +204,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
     rows: Iterable[Any] = _select_containing(ledger, sql, column, *texts)
     if isinstance(part, NameMatches | PropertyMatches):
-        rows = _in_time(rows, part.pattern)
+        rows = in_time(rows, part.pattern)
     read = READ[column]
 
     def has_fact(value: str) -> bool:
@@ -234,18 +232,9 @@ def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids |
     if candidates is not None:
         remaining = remaining & candidates
     notes = _facts(sorted(remaining), ledger)
-    if patterns := patterns_of(part):
-        notes = _in_time(notes, patterns[0])
+    if (pattern := next(expressions_of(part), None)) is not None:
+        notes = in_time(notes, pattern)
     return {number for number, facts in notes if part.matches(facts)}
-
-
-def _in_time(notes: Iterable[_Row], pattern: str) -> Iterator[_Row]:
-    """Yield the notes, and raise BadQuery when matching takes too long."""
-    deadline = time.monotonic() + EXPRESSIONS_SECONDS
-    for note in notes:
-        if time.monotonic() > deadline or is_spent():
-            raise too_slow(pattern)
-        yield note
 
 
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
