@@ -1,6 +1,8 @@
 """Changes to a vault while a daemon follows it."""
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -192,3 +194,27 @@ def test_invariant_10_a_deleted_note_is_gone_at_once_and_from_the_disk_after_com
         client.compact(vault=str(followed.root))
     held = [path for path in followed.index.rglob("*") if path.is_file()]
     assert [path for path in held if b"xylophanequartzite" in path.read_bytes()] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only inotify keeps a folder that is in use")
+@pytest.mark.fault("L3")
+def test_l3_a_watcher_that_dies_is_replaced_and_the_log_says_so_in_one_line(daemon, vault):
+    root = daemon.indexed(vault({"Pump.md": "# Pump\n"}))
+
+    def finds(word: str, path: str) -> None:
+        (root / path).parent.mkdir(exist_ok=True)
+        (root / path).write_text(f"# {word}\n")
+        eventually(lambda: daemon.paths(word, "--vault", str(root)) == [path], f"{word} is found")
+
+    finds("first", "a/First.md")
+    process = os.open(root / "a", os.O_RDONLY)  # as one that stands in the folder
+    shutil.rmtree(root / "a")
+    finds("second", "a/Second.md")
+    shutil.rmtree(root / "a")
+    eventually(lambda: not daemon.paths("second", "--vault", str(root)), "it is gone")
+    os.close(process)
+    eventually(lambda: "watched again" in daemon.log(), "the thread has ended")
+    finds("third", "Third.md")
+    assert "Traceback" not in daemon.log()
+    (line,) = [line for line in daemon.log().splitlines() if "KeyError" in line]
+    assert "WARNING" in line

@@ -20,6 +20,7 @@ from vaultseek.base import limits, paths
 from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 from vaultseek.base.threads import Threads
+from vaultseek.content.files.watch import is_watching
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
@@ -321,5 +322,10 @@ def _start_log() -> None:
 
 
 def _log_thread_failure(failure: threading.ExceptHookArgs) -> None:
-    if failure.exc_type is not SystemExit:
+    if failure.exc_type is SystemExit:
+        return
+    if is_watching(failure.thread):
+        why = f"{failure.exc_type.__name__}: {failure.exc_value}"
+        log.warning("watching for changes ended (%s); the folders are compared and watched again", why)
+    else:
         log.error("%s failed", failure.thread, exc_info=failure.exc_value)

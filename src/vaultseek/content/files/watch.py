@@ -146,6 +146,13 @@ class EventHandler:
             self._on_path(event.dest_path)
 
 
+def is_watching(thread: threading.Thread | None) -> bool:
+    """True for a thread of watchdog; if one ends, its `Watcher` is no longer alive and is started again."""
+    from watchdog.utils import BaseThread
+
+    return isinstance(thread, BaseThread)
+
+
 def _threads(observer: Any) -> Iterator[threading.Thread]:
     """Yield all threads of an observer; if any of them is missing, no event arrives."""
     for part in (observer, *observer.emitters):
