@@ -1,5 +1,6 @@
 """Removing vaultseek under a running daemon."""
 
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -14,6 +15,10 @@ def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
     assert shown.returncode == 0, shown.stderr
     assert "to remove: the daemon, which is stopped first\n" in shown.stdout
     assert daemon.pid() == pid
+    unanswered = daemon.run("uninstall", stdin=subprocess.DEVNULL)
+    assert unanswered.returncode == 2
+    assert unanswered.stdout.endswith("Remove this? [y/N]: \n")
+    assert unanswered.stderr == "vaultseek: no answer came; run it in a terminal and type y, or add --yes\n"
     done = daemon.run("uninstall", "--yes")
     assert done.returncode == 0, done.stderr
     assert f"not touched: the notes in {root}\n" in done.stdout

@@ -11,7 +11,7 @@ from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import MODES, VAULT, Option, is_excluded_word
 from vaultseek.doors.cli.completion_values import BY_METAVAR, Items, complete_note
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -104,6 +104,17 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
         help="Show the output with $PAGER. By default only if it is longer than the screen.",
     )
     return config(no_color(pager(command)))
+
+
+def is_confirmed(question: str) -> bool:
+    """Ask a question on the terminal. Raises UsageError if there is nobody to answer."""
+    try:
+        return click.confirm(question)
+    except click.Abort as end:
+        if isinstance(end.__context__, KeyboardInterrupt):
+            raise
+        print()  # the question has the line to itself
+        raise UsageError("no answer came; run it in a terminal and type y, or add --yes") from None
 
 
 def local_options(command: Command) -> Command:

@@ -13,6 +13,7 @@ from platformdirs.macos import MacOS
 from vaultseek.base import paths
 from vaultseek.doors.cli.commands import vaultseek
 from vaultseek.doors.cli.service_files import MARK
+from vaultseek.errors import UsageError
 from vaultseek.settings.model import VaultSettings
 from vaultseek.settings.watch import RegisteredVaults, write_registry
 from worlds import write_files
@@ -112,8 +113,12 @@ def test_what_vaultseek_keeps_is_shown_then_removed_and_nothing_else(home: Path)
 
 def test_an_unanswered_question_removes_nothing(home: Path) -> None:
     before = contents(home)
-    assert uninstall().exit_code != 0
+    with pytest.raises(UsageError, match="no answer came; run it in a terminal and type y, or add --yes"):
+        raise uninstall().exception
     assert contents(home) == before
+    refused = uninstall(answer="n\n").output.splitlines()
+    assert refused[-2].endswith("nothing was removed")
+    assert refused[-1].startswith("to remove the program, run `")
 
 
 def test_a_service_or_skill_that_others_wrote_stays(home: Path) -> None:

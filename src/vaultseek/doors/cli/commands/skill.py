@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from vaultseek.doors.cli.exit_codes import SUCCESS
-from vaultseek.doors.cli.options import shared_options
+from vaultseek.doors.cli.options import is_confirmed, shared_options
 from vaultseek.errors import UsageError
 
 AGENTS = (
@@ -43,7 +43,7 @@ def skill(install: bool, yes: bool) -> int:
         return SUCCESS
     for place in places:
         print(f"{'replace' if place.exists() else 'write'} {place} ({len(text.encode()):,} bytes)")
-    if not yes and not click.confirm("Write this?"):
+    if not yes and not is_confirmed("Write this?"):
         return SUCCESS
     for place in places:
         if place.is_symlink():

@@ -16,7 +16,7 @@ from vaultseek.doors.cli.commands.skill import installed_skills
 from vaultseek.doors.cli.connect import daemon_pid, stop_daemon
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import local_options
+from vaultseek.doors.cli.options import is_confirmed, local_options
 from vaultseek.doors.cli.terminal import clean, size
 from vaultseek.errors import ConfigError, Unavailable
 
@@ -53,14 +53,14 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
         print(clean(f"not touched: the copy of the notes at {settings.index.uri}; delete it there"))
     if not (removed or runs):
         print("there is nothing to remove in your folders")
-    elif yes or click.confirm("Remove this?"):
+    elif yes or is_confirmed("Remove this?"):
         remove_service()
         stop_daemon()
         for place in removed:
             _remove(place)
         print("removed")
     else:
-        return SUCCESS
+        print("nothing was removed")
     print(clean(f"to remove the program, run `{uninstall_command()}`"))
     return SUCCESS
 
