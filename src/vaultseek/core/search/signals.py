@@ -120,7 +120,7 @@ def anchor_shares(anchors: Sequence[str], notes: Table) -> Floats:
 
 def _date(row: NoteRow, settings: SearchSettings) -> float:
     recency = settings.recency
-    date = property_when(row.properties, recency.properties)
+    date = property_when(row.properties, recency.properties) if row.properties else None
     if date is None and recency.date == "filename":
         date = file_name_when(row.path)
     if date is None and recency.date == "created":
@@ -282,7 +282,10 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
         return shares, misnamed
     finished = not (query.parsed.is_unfinished or query.retrieval.continued)
     for place, row in enumerate(notes.notes):
-        named = max((asked.match(name, row.language) for name in row.names), key=lambda each: each.share)
+        names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
+        if not names:
+            continue  # as for most notes: to analyse a name takes ten times as long
+        named = max((asked.match(name, row.language) for name in names), key=lambda each: each.share)
         if named.share:
             shares[place] = named.share
         elif named.other and finished:
@@ -349,8 +352,6 @@ class QueryWords:
 
     def match(self, name: str, language: str) -> _Named:
         """Compare a name in this language with the query."""
-        if self.initials.isdisjoint(_initials(name)):
-            return _Named()  # as for most names: to analyse one takes ten times as long
         matched: set[int] = set()
         same: set[int] = set()
         rest = name
