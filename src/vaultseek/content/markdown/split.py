@@ -266,7 +266,7 @@ def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
 
 
 class _Shown(NamedTuple):
-    """What an edit shows: its range in the text of the body, and the source that it replaces."""
+    """The displayed text of an edit: its range in the text of the body, and the source that it replaces."""
 
     start: int
     end: int
@@ -274,7 +274,7 @@ class _Shown(NamedTuple):
 
 
 def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
-    """Yield what the edits of ``line`` show; the line begins at ``start`` in the text of the body."""
+    """Yield the displayed text of each edit; ``line`` begins at ``start`` in the text of the body."""
     column = 0
     for edit in edits:
         start += edit.start - column

@@ -1,7 +1,7 @@
 """The currency of results: which are superseded, by which notes, and which are past their date.
 
-What a note says of itself was read when it was indexed. A search looks up the successors of its results
-alone, and follows chains of them to their end.
+A note's statements about itself are read when it is indexed. A search looks up only the successors of its
+results, and follows chains of successors to their end.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.successions import Successor
 
 CHAIN = 20
-"""Maximum number of successors from a note to its last one."""
+"""Maximum length of a chain of successors."""
 NAMED = 3
-"""Maximum number of successors that a remark names."""
+"""Maximum successors that a remark names."""
 
 Successors = Mapping[str, Sequence[Successor]]
-"""The successors of notes by path, each note's own first."""
+"""The successors of notes by path, direct ones first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """The reason why a note is not current: its last successors, or the status or the date that it states.
+    """The reason why a note is not current: its last successors, or its stated status or date.
 
-    ``missing`` are successors that no note is. ``is_circular`` if its successors lead back to it. ``struck``
-    is the state of a passage that is struck out in a note that is current, ``successor`` that of a note that
+    ``missing`` are successors that do not exist. ``is_circular``: its successors lead back to it. ``struck``
+    is the state of a passage struck out in a current note, ``successor`` the state of a note that
     ``replaces`` other results.
     """
 
@@ -75,7 +75,7 @@ STRUCK = Currency("struck", reason="this passage is struck out")
 
 
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return by path the currency of those of these notes that are not current on an ISO day."""
+    """Return, by path, the currency of these notes on an ISO day; current notes are left out."""
     successors = _read_successors(rows, ledger)
     last = {row.path: last_successors(row.path, successors) for row in rows if row.path in successors}
     paths = {path for each, _ in last.values() for path in each}
@@ -99,10 +99,10 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
 
 
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
-    """Return the notes at the end of all chains from a note, and whether they only lead back to it.
+    """Return the last notes of all chains from a note, and whether they only lead back to it.
 
-    Where a chain runs into a circle, its end is the last note before it closes. A note all of whose chains
-    lead back to it has those that it names for successors.
+    If a chain runs into a circle, its last note is the one before the circle closes. If all chains of a note
+    lead back to it, its successors are those that it names.
     """
     last: list[str] = []
     seen = {path}
@@ -127,9 +127,9 @@ def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]
 def in_succession(
     results: Sequence[Candidate], successors: Mapping[str, Sequence[NoteRow]], asked: Collection[str]
 ) -> list[Candidate]:
-    """Return the results with each superseded note below its successors, which stand directly before it.
+    """Return the results with each superseded note below its successors, which directly precede it.
 
-    A note that is ``asked`` for by its name stays above them. Successors that no lane found come in.
+    A note that was ``asked`` for by name stays above them. Successors that no lane found are added.
     """
     known = {each.note: each for each in results}
     ordered: dict[str, Candidate] = {}
@@ -147,7 +147,7 @@ def in_succession(
 
 
 def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[Successor]]:
-    """Return the successors of these notes, of their successors, and so on."""
+    """Return the successors of these notes, their successors, and so on."""
     successors: dict[str, list[Successor]] = {}
     paths = {row.id: row.path for row in rows}
     for _ in range(CHAIN):
@@ -177,14 +177,15 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class Placed(NamedTuple):
-    """The results, successors before what they replace, and the currency of those that are not current."""
+    """The results, successors before the notes they replace, and the currency of those that are not
+    current."""
 
     results: Sequence[Candidate]
     currencies: Mapping[str, Currency]
 
 
 def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
-    """Put successors before the notes that they replace, and cut the results at the limit."""
+    """Move successors before the notes that they replace, and cut the results at the limit."""
     ledger, limit = query.vault.ledger, query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()
     shown = [each.about for each in results[:limit]]

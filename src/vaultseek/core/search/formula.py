@@ -1,34 +1,35 @@
-"""The ranking formula: its arithmetic on single numbers, with every constant beside what it weighs.
+"""The ranking formula: arithmetic on single numbers, with each constant next to what it weighs.
 
 In the order in which a search uses it:
 
-1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, and a bonus for
-   words of the query near each other (:func:`keyword_score`), on a scale that says how far it is beyond
-   chance (:func:`keyword_scale`). By meaning: the cosine of the best passage or of the note's own vector
+1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, with a bonus for
+   query words near each other (:func:`keyword_score`), on a scale that measures the distance from chance
+   (:func:`keyword_scale`). By meaning: the cosine of the best passage or of the note's own vector
    (:func:`semantic_score`).
-2. **Trust.** Words count in full if the best note has rare ones and most of the query
-   (:func:`certainty`), or if few notes have all of it (:func:`certainty_of_few`), however long the notes are.
-   Meaning counts in full if the model reads the query's language and its best note stands out more than by
-   chance (:func:`semantic_trust`). The weights themselves come from the kind of query
+2. **Trust.** Words count in full if the best note has rare ones and most of the query (:func:`certainty`), or
+   if few notes have the whole query (:func:`certainty_of_few`), however long the notes are. Meaning counts in
+   full if the model reads the query's language and its best note stands out more than by chance
+   (:func:`semantic_trust`). The weights themselves depend on the kind of query
    (``content/query/profile.py``).
-3. **Fusion.** ``weight / (k + rank)`` of each lane (weighted reciprocal rank fusion: Cormack, Clarke and
-   Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
-   joined by a p-norm between sum and maximum (:func:`agreement`; Lee, *Combining multiple evidence*, SIGIR
-   1995, compares both ends), or a weighted mean of min-max normalised scores (:func:`normalized`).
+3. **Fusion.** Each lane gives ``weight / (k + rank)`` (weighted reciprocal rank fusion: Cormack, Clarke and
+   Büttcher, SIGIR 2009). The rank preserves the distance between two scores (:func:`interpolated_rank`). A
+   p-norm between sum and maximum joins the lanes (:func:`agreement`; Lee, *Combining multiple evidence*,
+   SIGIR 1995, compares both ends). The alternative is a weighted mean of min-max normalised scores
+   (:func:`normalized`).
 4. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
-   :func:`link_evidence`) and stay below the leaders of the direct lanes. A note that has most of the query's
-   words together with a better one that it is linked with comes up to it (:func:`joined_score`).
+   :func:`link_evidence`) and stay below the leaders of the direct lanes. A note rises to a better note that
+   it is linked with if the two together have most of the query's words (:func:`joined_score`).
 5. **Recency, anchors and names** multiply: recency a part of the score (:func:`recency_factor`), the others
    all of it (:func:`anchor_factor`, :func:`name_factor`). Notes whose title, alias or file name is the query
    come first.
-6. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
-   (:func:`confidence`).
+6. **Confidence**, separate from the score: the probability that a note answers the query, regardless of the
+   other notes (:func:`confidence`).
 
-The lanes' own arithmetic is theirs: BM25F in ``store/keyword/bm25f.py``, with the weights of query terms in
-``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` beside it. What may be set
-(weights, ``k``, recency, anchors) comes from ``settings/search.py``. ``docs/ranking.md`` says
-what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
-values."""
+The lanes' own arithmetic is elsewhere: BM25F in ``store/keyword/bm25f.py``, the weights of query terms in
+``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` next to it. Settings (weights,
+``k``, recency, anchors) are in ``settings/search.py``. ``docs/ranking.md`` explains what each part
+contributes and how the constants were chosen; ``scripts/bench_constants.py`` measures other values.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -45,94 +46,96 @@ Floats = NDArray[np.floating[Any]]
 Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
-"""Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
+"""Number of best notes of a lane that determine its scale; their scores are known even if another lane
+proposes them."""
 ROUNDING = 1e-6
-"""Deviation of cosines, which are float32, below which they are equal."""
+"""Standard deviation of cosines, which are float32, below which they count as equal."""
 KEYWORD_PASSAGE_SHARE = 0.35
-"""Share of the best passage in a keyword score: a long note may answer in one section."""
+"""Share of the best passage in a keyword score: a single section of a long note may be the answer."""
 PROXIMITY_WEIGHT = 0.2
-"""Weight of two query words near each other, beside what each counts by itself."""
+"""Weight of two query words near each other, relative to the weight of each word."""
 SEMANTIC_PASSAGE_SHARE = 0.4
-"""Share of the best passage in a semantic score; the note's own vector has the rest."""
+"""Share of the best passage in a semantic score; the rest is the note's own vector."""
 SEMANTIC_SOFTNESS = 2.0
-"""Deviations of the passages' cosines between passage and note above which hardly more than the better of
-both counts."""
+"""Difference between passage and note, in standard deviations of the passages' cosines, above which little
+more than the better of the two counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""Deviations by meaning that weigh as much as a score by word that singles out one note."""
+"""Standard deviations by meaning that weigh as much as a keyword score that singles out one note."""
 MOST_TRUST = 1.25
-"""Weight of words that are certain beyond any chance, as many words of a long question are."""
+"""Weight of words that are far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
 """Share of the query's words, by idf, that counts as the whole query."""
 CHANCE_NORM = 0.5
-"""Distance of the p of the norm from 1, the sum, where words may match by chance."""
+"""Distance of the norm's p from 1, the sum, if words may match by chance."""
 READING_EXPONENT = 3
-"""Above 1, since what a model reads in part it understands less than in part."""
+"""Above 1, because a model that reads a part of a query understands a smaller part of it."""
 LEAST_MEANING = 0.05
-"""Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
-order where no word matches."""
+"""Trust in the meaning of a query that the model cannot read at all; above zero, so that results have an
+order if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
-"""Ranks between two scores that are a standard deviation apart."""
+"""Ranks between two scores that are one standard deviation apart."""
 LEADING_NOTES = 10
-"""Best notes of each lane that are ranked whatever the limit is, and whose neighbours may be."""
+"""Number of best notes of each lane that are always ranked, whatever the limit, and whose neighbours may be
+added."""
 RANKED_NOTES = 60
-"""Best notes of all lanes together that are ranked at least, whatever the limit, so that the order does not
-depend on it."""
+"""Minimum number of best notes of all lanes together that are ranked, so that the order does not depend on
+the limit."""
 GRAPH_GAIN = 0.8
-"""Most that a note found directly gains by links, as a share of the best score."""
+"""Maximum gain by links of a note found directly, as a share of the best score."""
 GRAPH_CEILING = 0.45
-"""Share of the best score that a note found by links alone does not exceed."""
+"""Maximum score of a note found only by links, as a share of the best score."""
 GRAPH_BELOW_LEADER = 0.99
-"""Share of a direct lane's leader that no neighbour by link exceeds."""
+"""Maximum score of a neighbour by link, as a share of the leader of a direct lane."""
 JOINED_GAIN = 1.0
-"""Most that a note gains, as a share of its score, by the link with a better one if the two have all words of
-the query together."""
+"""Maximum gain, as a share of its score, of a note linked with a better one, if the two together have all
+words of the query."""
 CONTEXT_SHARE = 0.6
-"""Share of the words around a link in the evidence for a neighbour; its own title and headings have the
-rest."""
+"""Share of the words around a link in the evidence for a neighbour; the rest is the neighbour's own title and
+headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Least share of the query that counts as found at a link with the first note, whose neighbours are of
-interest even if the query has no word of theirs."""
+"""Minimum share of the query that counts as found at a link with the first note, whose neighbours matter even
+if they have no word of the query."""
 BELOW_OWN_WORDS = 0.99
-"""Share of the score of the last note with the query's own word that no note with another word with the same
-stem for a name exceeds."""
+"""Maximum score of a note whose name is another word with the same stem, as a share of the lowest score of a
+note that has the query's own word."""
 EXACT_NAME_STEP = 0.05
-"""Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
+"""Lead of a note whose name is the query, as a share of the best score; it doubles for a note whose name
 begins with a query that is being typed."""
 
 PINNED_GAIN = 2.0
-"""Gain of a note that is pinned to the query, as a share of the best score: more than any other."""
+"""Gain of a note that is pinned to the query, as a share of the best score; larger than any other gain."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
-"""Most that a note gains by having been opened from the same query before, and from one like it, as a share
-of the best score: the latter is about what lies between two notes that are a deviation apart in the better
-lane."""
+"""Maximum gain of a note that was opened from the same query before, and from a similar query, as a share of
+the best score. The latter is roughly the difference between two notes that are one standard deviation apart
+in the better lane."""
 
 RECENCY_SHARE = 0.25
-"""Share of a score that a note's age multiplies: with all of it, a tenth would be worth several places, since
-the scores of the best notes lie close."""
+"""Share of a score that is multiplied by the factor for a note's age. The best scores are close, so that a
+tenth of the whole score would be several places."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
 """Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
-development sets with questions of other sets as those without an answer. That of meaning is the bundled
-model's; others have their own (``semantic/models/calibration.py``)."""
+development sets with questions of other sets as questions without an answer. The curve for meaning is the
+bundled model's; other models have their own (``semantic/models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
-"""Least confidence of a note whose title, alias or file name is the query."""
+"""Minimum confidence of a note whose title, alias or file name is the query."""
 MISNAMED_CONFIDENCE = 0.3
-"""Maximum confidence of a note whose name is another word with the same stem as the query."""
+"""Maximum confidence of a note whose name is another word with the query's stem."""
 PREFIX_NAME_CONFIDENCE = 0.5
-"""Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
+"""Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
-"""Confidence by meaning alone, or share of the query's words by idf, that one of the best notes has, lest
-the answer be called weak: one common word of several is not enough."""
+"""Minimum confidence by meaning alone, or minimum share of the query's words by idf, of one of the best
+notes; otherwise the answer is weak. One common word of several is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Meaning of a lane's scores for one query: standard deviation and minimum of its best scores.
+    """Interpretation of a lane's scores for one query: standard deviation and minimum of its best scores.
 
-    ``minimum`` is the score assumed for a note that is not among them.
+    ``minimum`` is the assumed score of a note that is not among them.
     """
 
     deviation: float
@@ -140,7 +143,7 @@ class Scale:
 
 
 def scale_of(scores: Sequence[float] | Floats) -> Scale:
-    """Return the scale of finite scores; of none, one on which all scores are equal."""
+    """Return the scale of finite scores; without any, a scale on which all scores are equal."""
     values = np.asarray(scores, np.float64)
     if not len(values):
         return Scale(0.0, 0.0)
@@ -152,7 +155,7 @@ def scale_of(scores: Sequence[float] | Floats) -> Scale:
 
 
 def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
-    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus, each a number or
+    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus; each a number or
     an array over notes."""
     whole: Number = (1 - KEYWORD_PASSAGE_SHARE) * note + KEYWORD_PASSAGE_SHARE * passage
     combined: Number = whole + PROXIMITY_WEIGHT * proximity
@@ -160,10 +163,10 @@ def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
 
 
 def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
-    """Combine the cosines of the best passages and of the notes' own vectors: a soft maximum, since a note
-    answers if one of both means the query.
+    """Combine the cosines of the best passages and of the notes' own vectors by a soft maximum, since one of
+    the two is enough for an answer.
 
-    ``deviation`` is that of the passages' cosines; a positive number.
+    ``deviation``: the standard deviation of the passages' cosines, positive.
     """
     unit = SEMANTIC_SOFTNESS * deviation
     by_passage = math.log(SEMANTIC_PASSAGE_SHARE) + passages / unit
@@ -173,11 +176,11 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 
 
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
-    """Return the scale of the best scores by word, falling, of ``population`` notes.
+    """Return the scale of the best keyword scores, descending, of ``population`` notes.
 
     Its unit does not depend on the other scores: a word that a few notes have by chance puts them far above
-    those without it. A score that singles out one note by chance is worth as many deviations as meaning gives
-    its best note. If few notes have the whole query, the best score is worth that much however low it is:
+    the rest. A score that singles out one note by chance is worth as many standard deviations as the best
+    note by meaning. If few notes have the whole query, the best score is worth that much, however low it is;
     ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
@@ -188,20 +191,21 @@ def keyword_scale(scores: Sequence[float] | Floats, population: float, few: floa
 
 
 def keyword_trust(certainty: float) -> float:
-    """Return how far to trust the keyword lane, in [0, 1.25]."""
+    """Return the trust in the keyword lane, in [0, 1.25]."""
     return min(MOST_TRUST, certainty)
 
 
 def agreement_norm(rarity: float) -> float:
-    """Return p for :func:`agreement`: 1 with words that chance does not give, above it with fewer.
+    """Return p for :func:`agreement`: 1 for words beyond chance, more for others.
 
-    A note that means the query and has a word of it by chance is hardly better than one that means it.
+    A note that means the query and has a word of it by chance is hardly better than a note that means the
+    query.
     """
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
 def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
-    """Return the p-norm of what the lanes give each note, as a share of the sum, in (0, 1]; 1 for 0."""
+    """Return the p-norm of each note's gains by lane, as a share of their sum, in (0, 1]; 1 for 0."""
     if norm == 1.0 or not gains:
         return 1.0
     total: Floats = sum(gains[1:], gains[0])
@@ -211,10 +215,10 @@ def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
 
 
 def chance_population(population: int, notes: int) -> float:
-    """Return the population by which to judge words of a language that only ``notes`` of it are in.
+    """Return the population for words in a language of which there are only ``notes`` notes.
 
-    A rare word says first that a note is in that language. Only ``ln(1 + notes)`` of what singles out one
-    note, ``ln(population)``, is left to tell these notes apart.
+    A rare word mainly shows that a note is in that language. Only ``ln(1 + notes)`` of ``ln(population)``,
+    which singles out one note, distinguishes these notes.
     """
     everything = max(population, 2)
     share = math.log(1 + notes) / math.log(everything)
@@ -222,24 +226,25 @@ def chance_population(population: int, notes: int) -> float:
 
 
 def rarity(idf: float, population: float) -> float:
-    """Return how rare words are whose ``idf`` adds up to this: 1 singles out one note in so many by chance.
+    """Return the rarity of words with this sum of ``idf``: 1 singles out one note by chance.
 
-    A word's idf is the logarithm of how rare it is, so it takes an idf of ``ln(population)``. How often the
-    note has the words, and how long it is, does not matter.
+    A word's idf is the logarithm of its rarity, so this takes an idf of ``ln(population)``. The number of
+    occurrences and the length of the note do not matter.
     """
     return idf / math.log(max(population, 2))
 
 
 def certainty(rarity: float, share: float) -> float:
-    """Return how certain a note is whose words are this rare and this ``share`` of the query, by idf.
+    """Return the certainty of a note with words of this rarity and this ``share`` of the query, by idf.
 
-    A rare word of a query is chance if the note has no other word of it.
+    A rare word of a query is chance if the note has none of the query's other words.
     """
     return rarity * share
 
 
 def certainty_of_few(notes: int, population: float) -> float:
-    """Return how certain the ``notes`` are that have the whole query, in [0, 1.25]: the more, the fewer."""
+    """Return the certainty of the ``notes`` that have the whole query, in [0, 1.25]; the fewer notes, the
+    higher."""
     if not notes:
         return 0.0
     everything = max(population, 2)
@@ -247,7 +252,7 @@ def certainty_of_few(notes: int, population: float) -> float:
 
 
 def interpolated_rank(scores: Floats, best: float, scale: Scale) -> Floats:
-    """Return a rank from 1 for the best that keeps the distance between scores."""
+    """Return a rank, 1 for the best, that preserves the distance between scores."""
     if scale.deviation <= 0:
         return np.ones(len(scores))
     behind = best / scale.deviation - scores / scale.deviation
@@ -261,19 +266,21 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 
 
 def semantic_trust(reading: float, distinction: float) -> float:
-    """Return how far to trust the semantic lane, in [0, 1], of a query that its model reads that well.
+    """Return the trust in the semantic lane, in [0, 1], for a query of which its model reads this share.
 
-    ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. What the model does not read has
-    a vector, too, but one that says little about the meaning. For ``distinction`` see :func:`distinction`.
+    ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. Text that the model cannot read
+    has a vector, too, but the vector says little about its meaning. For ``distinction`` see
+    :func:`distinction`.
     """
     return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
 
 
 def distinction(scores: Floats) -> float:
-    """Return how far the best of these scores stands out, in [0, 1]: 1 if more than the best of as many that
-    are spread by chance.
+    """Return how far the best of these scores stands out, in [0, 1]; 1 if farther than the best of as many
+    random scores.
 
-    The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` deviations above their mean.
+    The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` standard deviations above
+    their mean.
     """
     deviation = float(scores.std()) if len(scores) > 2 else 0.0
     if deviation <= ROUNDING:
@@ -282,7 +289,7 @@ def distinction(scores: Floats) -> float:
 
 
 def normalized(scores: Floats, best: float, minimum: float) -> Floats:
-    """Return the min-max normalised scores, 1 where all scores are equal."""
+    """Return the min-max normalised scores; 1 if all scores are equal."""
     width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
     if width <= 0:
         return np.ones(len(scores))
@@ -291,13 +298,13 @@ def normalized(scores: Floats, best: float, minimum: float) -> Floats:
 
 
 def link_contributions(weight: float, evidence: Floats, best: float, direct: NDArray[np.bool_]) -> Floats:
-    """Return what links give notes: more to those found ``direct``, less to those found by links alone."""
+    """Return the gains of notes by links; notes found directly (``direct``) have a larger limit."""
     contributions: Floats = weight * evidence * np.where(direct, GRAPH_GAIN, GRAPH_CEILING) * best
     return contributions
 
 
 def link_bound(best: float, leaders: Floats, highest: float) -> float:
-    """Return the factor for notes found by links alone, ``highest`` being the best score among them.
+    """Return the factor for notes found only by links; ``highest`` is the best score among them.
 
     ``best`` is the best score of a direct hit; ``leaders`` are the scores of the direct lanes' first notes.
     """
@@ -306,9 +313,9 @@ def link_bound(best: float, leaders: Floats, highest: float) -> float:
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Return the scores of notes that a link joins to a ``better`` one: higher, but below that one.
+    """Return the scores of notes that are linked with a ``better`` one: higher, but below the better one.
 
-    ``share`` is the strength of the link times the share of the query's words that the two have together.
+    ``share``: the strength of the link times the share of the query's words that the two have together.
     """
     raised = np.minimum(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better)
     joined: Floats = np.maximum(score, raised)
@@ -316,38 +323,38 @@ def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
 
 
 def shown_score(values: Floats, best: float) -> Floats:
-    """Return scores as shares of the best one; 1 where all are 0."""
+    """Return scores as shares of the best one; 1 if all are 0."""
     return np.minimum(values / best, 1.0) if best > 0 else np.ones(len(values))
 
 
 def exact_name_score(score: Number, best: float) -> Number:
-    """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
+    """Return the scores of notes whose name is the query: above the ``best`` score, in their own order."""
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
 
 def prefix_name_score(order: Floats, best: float) -> Floats:
-    """Return the scores of notes with a name that begins with the query: above all others, in their ``order``
-    from 1, the first, to 0."""
+    """Return the scores of notes whose name begins with the query: above all others, in their ``order`` from
+    1, the first, to 0."""
     return best * (1 + EXACT_NAME_STEP * (1 + order))
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
-    """Return how much of a seed's ``score`` reaches a neighbour; hubs on either side damp it."""
+    """Return how much of a seed's ``score`` reaches a neighbour; many links of either note reduce it."""
     return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
 
 
 def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
-    """Combine a link's strength with the query's words around it and in the neighbour's own names.
+    """Combine a link's strength with the query words around it and in the neighbour's own names.
 
-    ``of_first``: the link joins the neighbour to the first note of all.
+    ``of_first``: the link joins the neighbour to the first note.
     """
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
 
 
 def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floats:
-    """Return what the factor of the first tier (days, factor) that an age fits adds to 1; 0 for older,
-    unknown (NaN) and future ones."""
+    """Return what the first tier (days, factor) that contains an age adds to a factor of 1; 0 for ages that
+    are older, unknown (NaN) or in the future."""
     gains = np.zeros(len(age_days))
     for days, factor in reversed([*tiers]):
         gains[(age_days <= days) & (age_days >= -1.0)] = factor - 1.0
@@ -355,9 +362,10 @@ def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floa
 
 
 def name_share(of_query: float, of_name: float) -> float:
-    """Return how far a name is the query, by the matched words' share of the query and of the name.
+    """Return how much of a name is the query, by the matched words' share of the query and of the name.
 
-    A name with all words of the query and others says more than one with half of the words and no others.
+    A name with all words of the query and others counts more than a name with half of the words and no
+    others.
     """
     return of_query**2 * math.sqrt(of_name)
 
@@ -368,12 +376,12 @@ def confidence(
     meaning_curve: tuple[float, float] = MEANING_CURVE,
     reading: float = 1.0,
 ) -> Floats:
-    """Return the probabilities in [0, 1] that notes answer the query; NaN where a lane does not know a note.
+    """Return the probabilities in [0, 1] that notes answer the query; a lane has NaN for an unknown note.
 
-    A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
-    each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
-    That of meaning counts as far as the model reads the query, in [0, 1]: letters typed at random have a
-    vector, too, and some passage is always nearest to it.
+    A passage of the same meaning (its cosine) is enough, and so are most of the query's words by idf (their
+    coverage). Each gives a probability by a logistic curve, and the result is 1 minus the product of both
+    error probabilities. The one by meaning counts only as far as the model reads the query, in [0, 1]: random
+    letters have a vector, too, and some passage is always nearest to it.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
         1 - _logistic(WORDS_CURVE, coverages)
@@ -387,7 +395,7 @@ def is_near(
     meaning_curve: tuple[float, float] = MEANING_CURVE,
     reading: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """Return which notes mean something like the query, or have many of its words; values as for
+    """Return which notes are near in meaning or have many of the query's words; arguments as for
     :func:`confidence`."""
     by_meaning = reading * _logistic(meaning_curve, cosines) >= NEAR_MEANING
     near: NDArray[np.bool_] = by_meaning | (np.nan_to_num(coverages) >= NEAR_COVERAGE)

@@ -1,12 +1,13 @@
-"""Score notes by what each lane answered, weigh the lanes, and lay out what they give as one table.
+"""Score notes by the answer of each lane, weigh the lanes, and arrange their contributions in one table.
 
-Scores of different lanes cannot be compared, and neither can those of one lane for two queries. How many
-standard deviations a score lies above the other good ones can: a lane that has the answer puts it far in
-front of its hundredth note, and one that has none has a hundred that are as good as each other.
+Scores of different lanes cannot be compared, nor can scores of one lane for two queries. What can be compared
+is the number of standard deviations between a score and the other good scores. A lane that has the answer
+puts it far in front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
 
-With ``rrf`` a note gets what a lane gives it beyond what it gives to a note that it does not know: a lane
-without an answer has all notes close together and decides little. With ``linear`` a lane that does not know a
-note gives it 0. The arithmetic is in ``formula.py``."""
+With ``rrf`` a note gets the difference between its own contribution and that of a note unknown to the lane.
+So a lane without an answer, whose notes are all close together, decides little. With ``linear`` an unknown
+note gets 0. The arithmetic is in ``formula.py``.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ from vaultseek.store.keyword.segment import Bools, Ints
 from vaultseek.store.ledger import NoteRow
 
 Paths = Callable[[Sequence[int]], Mapping[int, str]]
-"""Function that returns the paths of notes by their ids."""
+"""Function from note ids to paths."""
 _NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 
@@ -44,7 +45,7 @@ _NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 class Fusion:
     """Options of the fusion. Each lane proposes its first ``depth`` notes.
 
-    ``norm`` is the p of :func:`formula.agreement`, 1 for the sum.
+    ``norm``: the p of :func:`formula.agreement`; 1 is the sum.
     """
 
     method: Literal["rrf", "linear"] = "rrf"
@@ -55,11 +56,12 @@ class Fusion:
 
 
 class Part(NamedTuple):
-    """The part of one lane in each candidate's score: 1-based rank, rank that entered the formula, result.
+    """The contribution of one lane to each candidate's score: 1-based rank, rank that entered the formula,
+    result.
 
-    ``rank`` is 0 for a note that the lane knows and did not propose; of one that it does not know, ``known``
-    is false and all else 0. ``gain`` is what counts: the contribution less what the lane gives to a note that
-    it does not know, and less what the other lane gives already (:func:`formula.agreement`).
+    ``rank`` is 0 for a note that the lane knows but did not propose. For an unknown note ``known`` is false
+    and everything else 0. ``gain`` is what counts: the contribution, minus that of an unknown note, minus
+    what the other lane already gives (:func:`formula.agreement`).
     """
 
     known: Bools
@@ -73,7 +75,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """The notes of a lane by id, best first, their scores, the scale of these, and the lane's weight."""
+    """A lane: its notes by id, best first, their scores, the scale of the scores, and the lane's weight."""
 
     name: str
     notes: Ints = field(default_factory=lambda: _NO_NOTES)
@@ -82,9 +84,9 @@ class Lane:
     weight: float = 0.0
 
     def part(self, ids: Ints, fusion: Fusion, total: float, by_link: Ints = _NO_NOTES) -> Part:
-        """Return what the lane gives to the notes ``ids``, of which it does not propose those found by link.
+        """Return the lane's contribution to the notes ``ids``; it does not propose those found by link.
 
-        ``total`` is the weight of all lanes.
+        ``total``: the weight of all lanes.
         """
         places = places_of(ids, self.notes)
         known = places >= 0
@@ -111,7 +113,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLanes:
-    """All lanes, scored; ``norm`` is the fusion's."""
+    """All scored lanes and the ``norm`` of the fusion."""
 
     lanes: Sequence[Lane] = ()
     norm: float = 1.0
@@ -120,23 +122,24 @@ class ScoredLanes:
         return iter(self.lanes)
 
     def named(self, name: str) -> Lane:
-        """Return the lane of this name."""
+        """Return the lane with this name."""
         return next((lane for lane in self.lanes if lane.name == name), Lane(name))
 
     def first(self, count: int) -> Ints:
-        """Return the ids of the ``count`` best notes of each lane, each once."""
+        """Return the ids of the ``count`` best notes of each lane, without duplicates."""
         ids = np.concatenate([_NO_NOTES, *(lane.notes[:count] for lane in self.lanes)])
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
     def parts(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
-        """Return what each lane gives to the notes, with gains that add up to their p-norm."""
+        """Return each lane's contribution to the notes; the gains add up to their p-norm."""
         total = sum(lane.weight for lane in self.lanes) or 1.0
         parts = {lane.name: lane.part(ids, fusion, total, by_link) for lane in self.lanes}
         shares = formula.agreement([part.gain for part in parts.values()], fusion.norm)
         return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
 
     def best(self, count: int, fusion: Fusion) -> Ints:
-        """Return the ids of the ``count`` notes that gain most by all lanes, without links and factors."""
+        """Return the ids of the ``count`` notes with the largest gains by all lanes, before links and
+        factors."""
         ids = self.first(fusion.depth)
         if len(ids) <= count:
             return ids
@@ -146,9 +149,9 @@ class ScoredLanes:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The request, what the lanes answered, and what that is worth, when the ranking begins.
+    """The request, the lanes' answers and their scores, as the ranking begins.
 
-    ``allowed`` are the notes that its filter leaves, None for all.
+    ``allowed``: ids of the notes that pass the filter; None for all.
     """
 
     parsed: ParsedRequest
@@ -169,33 +172,34 @@ class Evidence:
 
     @cached_property
     def fusion(self) -> Fusion:
-        """The fusion that the settings ask for."""
+        """The fusion selected by the settings."""
         settings = self.settings
         return Fusion(settings.fusion, settings.rrf_ranks, settings.rrf_k, self.lanes.norm, self.parsed.depth)
 
     @cached_property
     def word_weights(self) -> dict[str, float]:
-        """The query's words, folded, by how rare they are; all alike without a keyword answer."""
+        """The query's words, folded, weighted by rarity; all equal without a keyword answer."""
         if self.keyword is None:
             words = map(fold, self.parsed.query.rank_text.split())
             return {word: 1.0 for word in words if word not in STOP_WORDS}
         return {fold(term.word): term.weight * term.idf for term in self.keyword.terms if term.df}
 
     def table(self, ids: Ints, by_link: Ints = _NO_NOTES) -> Table:
-        """Return the table of these candidates, and of those found by link, as far as the notes exist."""
+        """Return the table of these candidates and of those found by link; ids of deleted notes are left
+        out."""
         rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
         return Table.of(rows, self.lanes, self.fusion, self.keyword, by_link)
 
 
 @dataclass(eq=False)
 class Table:
-    """The candidates of a search: a row for each note, and columns of what is known of them.
+    """The candidates of a search: a row for each note, and columns of numbers.
 
-    ``parts`` are what each lane gives, and ``gain`` is the sum of it. ``score`` begins as that; ``figures``
-    are what the signals multiplied it by or added to it, by the name that the answer has for them, and
-    ``facts`` what they look at. ``words`` says of each word of the query, as the index has it, which notes
-    have it. ``via`` has the note whose link says most for another, and ``links`` the strengths of all links
-    with leaders, by the ids of both.
+    ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
+    ``figures`` are what the signals multiplied it by or added to it, under their names in the answer;
+    ``facts`` are the signals' inputs. ``words`` maps each word of the query, as indexed, to the notes that
+    have it. ``via`` maps a note to the note with the strongest link to it, and ``links`` has the strengths of
+    all links with leaders, by the ids of both.
     """
 
     ids: Ints
@@ -218,7 +222,7 @@ class Table:
         keyword: KeywordAnswer | None = None,
         by_link: Ints = _NO_NOTES,
     ) -> Table:
-        """Return the table of the notes ``rows``, with what the lanes give them."""
+        """Return the table of the notes ``rows`` with the lanes' contributions."""
         ids = np.fromiter(rows, np.int64, len(rows))
         parts = lanes.parts(ids, fusion, by_link)
         gain = sum((part.gain for part in parts.values()), np.zeros(len(ids)))
@@ -227,12 +231,12 @@ class Table:
 
     @classmethod
     def listing(cls, rows: Sequence[NoteRow]) -> Table:
-        """Return the table of notes that are equally good."""
+        """Return a table of equally good notes."""
         ids = np.array([row.id for row in rows], np.int64)
         return cls(ids, rows, {}, np.zeros(len(ids)), np.ones(len(ids)))
 
     def part_of(self, rows: Ints) -> Table:
-        """Return the table of these rows, as it was before any signal."""
+        """Return the table of these rows, before any signal."""
         return Table(
             self.ids[rows],
             [self.notes[row] for row in rows.tolist()],
@@ -247,11 +251,11 @@ class Table:
         return len(self.ids)
 
     def fact(self, name: str) -> Floats:
-        """Return a column of facts, 0 for every note if nothing is known."""
+        """Return a column of facts; 0 for every note if the column is missing."""
         return self.facts.get(name, np.zeros(len(self)))
 
     def take_facts(self, others: Table) -> None:
-        """Take what is known of the notes of another table; of the rest nothing is."""
+        """Copy the facts of another table; other notes have none."""
         places = places_of(self.ids, others.ids)
         for name, column in others.facts.items():
             self.facts[name] = np.where(places >= 0, column[places], 0)
@@ -268,10 +272,10 @@ def score_lanes(
     paths: Paths | None = None,
     languages: Mapping[str, int] | None = None,
 ) -> ScoredLanes:
-    """Score what was retrieved. ``population`` counts the notes that could have matched.
+    """Score the retrieved notes. ``population``: number of notes that could have matched.
 
-    Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
-    ``languages`` has the number of notes by language.
+    Notes with equal scores are in the order of their ``paths``, since ids depend on the time of indexing.
+    ``languages``: number of notes by language.
     """
     chance = _chance_population(parsed, population, languages or {})
     words = word_evidence(retrieval.keyword, chance)
@@ -283,8 +287,8 @@ def score_lanes(
 
 
 def _chance_population(parsed: ParsedRequest, population: int, languages: Mapping[str, int]) -> float:
-    """Return the population by which words are judged: larger in a language that few notes are in, where
-    every word is rare."""
+    """Return the population for judging words: larger in a language with few notes, where every word is
+    rare."""
     if len(languages) < 2:
         return population
     language = detect_language(parsed.query.rank_text)
@@ -296,11 +300,11 @@ def _chance_population(parsed: ParsedRequest, population: int, languages: Mappin
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """The distance of an answer's words from chance, 1 for words that single out one note.
+    """The distance of an answer's words from chance; 1 for words that single out one note.
 
     ``rarity`` and ``certainty`` of the best note, see :func:`formula.rarity` and :func:`formula.certainty`;
-    ``of_few`` is the :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without
-    a keyword answer.
+    ``of_few`` is :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a
+    keyword answer.
     """
 
     rarity: float = 0.0
@@ -309,10 +313,10 @@ class WordEvidence:
 
 
 def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
-    """Return what the words of an answer are worth among ``population`` notes.
+    """Return the evidence of an answer's words among ``population`` notes.
 
-    A word that no note has is as rare as can be, unless it is a stop word or a part of a date or identifier
-    that some note has, which say nothing by themselves.
+    A word that no note has is as rare as possible. Exceptions are stop words and parts of a date or
+    identifier that some note has; they mean nothing by themselves.
     """
     if answer is None or not len(answer):
         return WordEvidence()
@@ -337,7 +341,7 @@ def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEviden
 def keyword_lane(
     answer: KeywordAnswer | None, population: int, paths: Paths | None = None, of_few: float = 0.0
 ) -> Lane:
-    """Score notes by word. ``population`` counts the notes that could have matched; ``of_few`` as in
+    """Score notes by word. ``population``: number of notes that could have matched; ``of_few`` as in
     :class:`WordEvidence`."""
     if answer is None:
         return Lane("keyword")
@@ -350,7 +354,7 @@ def keyword_lane(
 def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> Lane:
     """Score notes by meaning, from the cosines of their best passages and of the notes themselves.
 
-    What one of both indexes did not return counts there as its lowest.
+    If one of the two indexes did not return a note, its lowest cosine counts there.
     """
     if answer is None:
         return Lane("semantic")
@@ -369,7 +373,7 @@ def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> 
 def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
 ) -> dict[str, float]:
-    """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
+    """Return each lane's weight by name: as configured, or by the kind of query and the trust in the lane.
 
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
     """
@@ -390,8 +394,8 @@ def lane_weights(
 
 
 def _is_fragment(retrieval: Retrieval) -> bool:
-    """True if no note has a word of the query, but some have words like them, and nothing is near to what the
-    query means: the letters of a word that is not complete have a vector, too."""
+    """True if no note has a word of the query, some have similar words, and none is near in meaning: an
+    unfinished word has a vector, too."""
     keyword, semantic = retrieval.keyword, retrieval.unexpanded
     if keyword is None or semantic is None or not len(keyword):
         return False
@@ -403,7 +407,7 @@ def _is_fragment(retrieval: Retrieval) -> bool:
 
 
 def _is_trust_measured(settings: SearchSettings) -> bool:
-    """True unless a setting says how much each lane counts."""
+    """True unless a setting fixes the weights of the lanes."""
     is_open = settings.adaptive and not settings.has_explicit_weights and settings.profile == "auto"
     return is_open and settings.fusion == "rrf"
 
@@ -413,7 +417,7 @@ def _trust_in_meaning(reading: float, meaning: Lane) -> float:
 
 
 def _fusion_norm(parsed: ParsedRequest, words: WordEvidence) -> float:
-    """Return the norm of the fusion; 1 where the user chose weights or plain ranks."""
+    """Return the norm of the fusion; 1 if the user chose weights or plain ranks."""
     settings = parsed.request.settings
     if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
         return 1.0
@@ -421,7 +425,8 @@ def _fusion_norm(parsed: ParsedRequest, words: WordEvidence) -> float:
 
 
 def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:
-    """Return the notes and their scores, best first; equals in the order of their paths, or of their ids."""
+    """Return the notes and their scores, best first; equal scores in the order of their paths, or of their
+    ids."""
     order = np.lexsort((notes, -scores))
     if paths is not None:
         _order_equals(order, notes, scores[order], paths)
@@ -429,7 +434,7 @@ def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple
 
 
 def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
-    """Put notes of equal scores into the order of their paths; ``scores`` are in the order given."""
+    """Sort notes with equal scores by path; ``scores`` are in the given order."""
     equal = np.flatnonzero(scores[1:] == scores[:-1])
     if not len(equal):
         return
@@ -441,7 +446,7 @@ def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> Non
 
 
 def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
-    """Return each note once, with the best of its scores."""
+    """Return each note once, with its best score."""
     order = np.lexsort((-scores, notes))
     ids, firsts = np.unique(notes[order], return_index=True)
     return ids, scores[order][firsts].astype(np.float64)

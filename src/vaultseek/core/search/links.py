@@ -1,8 +1,8 @@
-"""Links: the neighbours of the best notes, the evidence that each answers the query, and what links bound.
+"""Links: the neighbours of the best notes, the evidence that each answers the query, and the limits of links.
 
-A neighbour that gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links. The
-others stay below ``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their
-factors are, so that no neighbour displaces a strong direct hit.
+A neighbour that also gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links.
+Other neighbours stay below ``GRAPH_CEILING`` of the best score and below the leader of every direct lane,
+whatever their factors are, so that no neighbour displaces a strong direct hit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,20 +28,20 @@ from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.ledger import Ledger, NoteRow
 
 SEEDS = 8
-"""Best notes of the direct lanes whose neighbours are looked at."""
+"""Number of best notes of the direct lanes whose neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""A hub with more neighbours than this says nothing about any of them."""
+"""Maximum neighbours of a note whose links count as evidence."""
 ENDING_CHARS = 2
-"""Letters at the end of a word that may differ."""
+"""Number of letters at the end of a word that may differ."""
 BEGINNING_CHARS = 4
-"""Letters of a word that may not."""
+"""Minimum number of letters of a word that must be equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The evidence for neighbours, in [0, 1], and the leader whose link with each says most, by note id.
+    """The evidence for neighbours, in [0, 1], and the leader with the strongest link to each, by note id.
 
-    ``strengths``: of the link with each leader, by the ids of neighbour and leader.
+    ``strengths``: strength of the link with each leader, by the ids of neighbour and leader.
     """
 
     evidence: Mapping[int, float] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class Neighbours:
 
 
 def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float], notes: Table) -> Table:
-    """Return the table with the neighbours of the ``leaders`` (scores by id, best first), and what their
-    links give to all candidates."""
+    """Return the table with the neighbours of the ``leaders`` (scores by id, best first), and the
+    contribution of links to all candidates."""
     found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
     linked = np.fromiter(found.evidence, np.int64, len(found.evidence))
     table = query.table(notes.ids, np.setdiff1d(linked, notes.ids))
@@ -61,7 +61,7 @@ def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float],
 
 
 def add_links(notes: Table, found: Neighbours, weight: float) -> None:
-    """Add what links give to the candidates."""
+    """Add the contribution of links to the candidates."""
     evidence = np.array([found.evidence.get(id, -1.0) for id in notes.ids.tolist()])
     known = evidence >= 0
     keys = [(-score, row.path) for score, row in zip(evidence.tolist(), notes.notes, strict=True)]
@@ -81,7 +81,7 @@ def add_links(notes: Table, found: Neighbours, weight: float) -> None:
 
 
 class Ceiling(Signal):
-    """The bound that keeps notes found by links alone below the leaders of the lanes, in their order."""
+    """The limit that keeps notes found only by links below the leaders of the lanes, in their own order."""
 
     figure = "bound"
     sentence = "notes that links alone lead to stay below the best"
@@ -99,7 +99,7 @@ class Ceiling(Signal):
 
 
 class Joined(Signal):
-    """A link with a better note, if the two have many of the query's words together."""
+    """A link with a better note, if the two together have many of the query's words."""
 
     figure = "joined"
     sentence = "with a better note that it is linked with it has many of the words"
@@ -144,10 +144,10 @@ def neighbour_evidence(
 ) -> Neighbours:
     """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by id, best first).
 
-    ``words`` are the query's, with the weight of each. A neighbour counts by the score of the note it is
-    joined to, damped by the number of links of both; by the query's words around the link, whichever of both
-    it stands in; and by those in its own title, aliases and headings. Of several links, the strongest counts,
-    and the one with most words around it. A neighbour without evidence is left out.
+    ``words`` are the query's, with their weights. A neighbour counts by the score of the linked note, reduced
+    by the number of links of both; by the query's words around the link, in either note; and by the query's
+    words in its own title, aliases and headings. Of several links, the strongest counts, and the one with
+    most words around it. A neighbour without evidence is left out.
     """
     strengths = _strengths(leaders, graph, allowed)
     share = ShareOfWords(words)
@@ -169,7 +169,7 @@ def neighbour_evidence(
 
 
 class ShareOfWords:
-    """The share of a query's words, by weight, that a text has; endings do not matter."""
+    """The share of a query's words, by weight, that a text has, regardless of endings."""
 
     def __init__(self, words: Mapping[str, float]) -> None:
         self._beginnings = [
@@ -178,7 +178,7 @@ class ShareOfWords:
         self._total = sum(words.values())
 
     def of(self, text: str) -> float:
-        """Return the share, from 0 to 1, for a folded text."""
+        """Return the share, in [0, 1], for a folded text."""
         if self._total <= 0 or not text:
             return 0.0
         found = 0.0
@@ -191,7 +191,7 @@ class ShareOfWords:
 def _strengths(
     seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None
 ) -> dict[int, dict[int, float]]:
-    """Return the strengths of each neighbour's links to seeds, by the seed."""
+    """Return the strengths of each neighbour's links to seeds, by seed."""
     strengths: dict[int, dict[int, float]] = {}
     for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
         for id, degree in neighbours.items():
@@ -206,7 +206,7 @@ def _words_around(
     rows: Mapping[int, NoteRow],
     ledger: Ledger,
 ) -> dict[int, dict[int, float]]:
-    """Return the largest share of the query's words around a link, if any, by neighbour and seed."""
+    """Return the largest share of the query's words around a link, by neighbour and seed."""
     ids = {rows[id].path: id for id in strengths if id in rows}
     seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
     around: dict[int, dict[int, float]] = {}

@@ -1,9 +1,9 @@
-"""Judge how each candidate matches the query by itself, whatever the others are like.
+"""Judge each candidate by itself, regardless of the other candidates.
 
-A note matches exactly if it has an identifier or a date that the query is, is near to it in meaning, has many
-of its words, or is called by it. Where none of the best does, the answer says that its notes are only the
-closest. The index knows every spelling of an identifier by its normal form
-(``content/query/normal_forms.py``), so nothing is read here.
+A note matches exactly if it has an identifier or a date of the query, is near in meaning, has many of the
+query's words, or has the query as its name. If none of the best notes does, the answer says that its notes
+are only the closest. The index has every spelling of an identifier under its normal form
+(``content/query/normal_forms.py``), so no text is read here.
 """
 
 import re
@@ -28,19 +28,19 @@ from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import NoteRow
 
 JUDGED_NOTES = 10
-"""Best notes that decide whether anything was found."""
+"""Number of best notes that decide whether anything was found."""
 _OF_WHOLE = ("word", "whole")
-"""Kinds of terms that stand for a word or an identifier itself, not for a part of one."""
+"""Kinds of terms that represent a whole word or identifier."""
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Columns of how the candidates match: ``confidence`` in [0, 1], and whether they are ``exact``.
+    """Columns for all candidates: ``confidence`` in [0, 1], and whether the match is ``exact``.
 
-    Only ``eligible`` notes may be results: if the query consists of identifiers, those that have one, or,
-    where none does, those that have one like it. ``has_identifier`` says which of both; None for other
-    queries. ``missing`` are the identifiers that no note has.
+    Only ``eligible`` notes may be results. If the query consists of identifiers, these are the notes that
+    have one, or, without any, notes with a similar one. ``has_identifier`` tells the two cases apart; it is
+    None for other queries. ``missing`` are the identifiers that no note has.
     """
 
     confidence: Floats
@@ -51,7 +51,7 @@ class Matches:
 
     @classmethod
     def listing(cls, count: int) -> "Matches":
-        """Return those of a query of filters alone, which all notes match."""
+        """Return the columns for a query of filters alone, which all notes match."""
         everything = np.ones(count, np.bool_)
         return cls(np.ones(count), everything, everything)
 
@@ -87,7 +87,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> tuple[Floats, Bools]:
-    """Return the confidence of notes, each by itself, and which of them are near to the query."""
+    """Return the confidence of each note, and whether it is near to the query."""
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
@@ -110,8 +110,8 @@ def nearness(
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """The notes with one of the query's identifiers, those with one ``like`` it, and the identifiers that
-    no note has, if some note has another."""
+    """The notes with one of the query's identifiers, the notes with a similar one, and the identifiers that
+    no note has although some note has another."""
 
     whole: Bools
     like: Bools
@@ -119,10 +119,10 @@ class Identified:
 
 
 def notes_with_identifier(query: Evidence, notes: Table) -> Identified | None:
-    """Return which of the notes have one of the query's identifiers, or one like it.
+    """Return which notes have one of the query's identifiers, or a similar one.
 
-    None if the query has other words, too, or was not searched by word. A missing identifier was looked up by
-    those that begin as it does, such as ``E-4107`` for ``E-4199``.
+    None if the query has other words or was not searched by word. For a missing identifier, the search used
+    identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:
@@ -155,7 +155,7 @@ def _having_all(words: Collection[str], notes: Table) -> Bools:
 
 
 def missing_beside_words(query: Evidence) -> tuple[str, ...]:
-    """Return the identifiers with a digit, beside other words of a finished query, that no note has."""
+    """Return the identifiers with a digit, next to other words of a finished query, that no note has."""
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
         return ()
@@ -166,7 +166,7 @@ def missing_beside_words(query: Evidence) -> tuple[str, ...]:
 
 
 def _is_code(identifier: str) -> bool:
-    """True for an identifier with a number that is no year, and for a long number that is no date."""
+    """True for an identifier whose number is not a year, and for a long number that is not a date."""
     numbers = re.findall("[0-9]+", identifier)
     if not numbers or all(map(_YEAR.fullmatch, numbers)) or dates_of(identifier):
         return False
@@ -174,7 +174,7 @@ def _is_code(identifier: str) -> bool:
 
 
 def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes: Table) -> Bools:
-    """Return the notes in which the keyword index found one of the days or months, ISO."""
+    """Return the notes in which the keyword index found one of the days or months (ISO)."""
     terms = () if keyword is None else keyword.terms
     none = np.zeros(len(notes), np.bool_)
     words = (term.word for term in terms if not term.fuzzy and not set(dates).isdisjoint(term.terms))
@@ -183,7 +183,7 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the words of the query that a note with the whole ``identifier`` has; none if unknown."""
+    """Return the query's words in a note that has the whole ``identifier``; empty if unknown."""
     folded = fold(identifier)
     words = {term.word.rstrip("*"): term.word for term in terms if term.kind in _OF_WHOLE}
     if folded in words:
@@ -202,8 +202,8 @@ def substitutes(
     passages: Mapping[int, Chunk],
     span_finder: SpanFinder,
 ) -> dict[str, list[str]]:
-    """Return, by the word of the query, the words that stand in for it, as the passages of the notes write
-    them; only words that one of the notes has a substitute of."""
+    """Return the substitutes of each query word, as written in the passages of the notes; only for words
+    whose substitute is in one of the notes."""
     found: dict[str, list[str]] = {}
     for term in () if keyword is None else keyword.terms:
         having = [row for row in rows if keyword and term.fuzzy and term.word in keyword.matched(row.id)]

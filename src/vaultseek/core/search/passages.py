@@ -16,15 +16,17 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
 
 PROPERTIES_LEAD = 0.5
-"""Share of the properties' score by word that no passage of the text may reach where they are shown."""
+"""Maximum keyword score of a passage, as a share of the properties' score, if the properties are shown
+instead."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""A passage shorter than this that shows fewer letters is not shown if another can be."""
+"""A passage with fewer characters than the first and fewer letters than the second is shown only if there is
+no other."""
 
 
 def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
-    """Return the best passage of each note, by note id; its first one without any hit.
+    """Return the best passage of each note, by note id; the first one without any match.
 
-    Properties that match the words best by far are a passage, too, with the id ``PROPERTIES``.
+    Properties that match the words best by far are also a passage, with the id ``PROPERTIES``.
     """
     ids = [row.id for row in rows]
     outlines = ledger.chunks.outlines(ids)
@@ -49,7 +51,7 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
 def further_passages(
     shown: Mapping[int, Chunk], number: int, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, list[Chunk]]:
-    """Return up to ``number`` passages of each note that match, best first, besides that which is ``shown``.
+    """Return up to ``number`` matching passages of each note, best first, in addition to the ``shown`` one.
 
     A query of filters alone has none.
     """
@@ -67,7 +69,8 @@ def further_passages(
 
 
 def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
-    """Return the score of each passage of the notes by its number, in the order of the note; 0 for no hit."""
+    """Return the score of each passage of the notes by its number, in the order of the note; 0 without a
+    match."""
     by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(notes)
     totals = _totals(notes, retrieval, by_word)
     return {
@@ -77,7 +80,8 @@ def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -
 
 
 def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
-    """True for the end of a table, an image or a footer of many notes: it has a vector but shows nothing."""
+    """True for the end of a table, an image or a footer of many notes: it has a vector, but is not worth
+    showing."""
     lines = chunk.text.split("\n")
     own = [line for line in lines if not is_boilerplate(line, shared)]
     if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):
@@ -92,7 +96,7 @@ def _with_words(
     ledger: Ledger,
     shared: Set[str],
 ) -> dict[int, Chunk]:
-    """Return the best passage with words of each of these notes; none for a note without any."""
+    """Return the best passage with words of each of these notes; notes without any are left out."""
     chunks = ledger.chunks.by_number([number for outline in outlines.values() for number, _ in outline])
     passages: dict[int, Chunk] = {}
     for note, outline in outlines.items():
@@ -110,16 +114,16 @@ def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
 
 
 def properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
-    """Return the properties of a note, a line each; in the file they stand before its ``first`` passage."""
+    """Return a note's properties, one per line; in the file they precede its ``first`` passage."""
     text = lines_of_text(row.properties)
     end = first.start_line - 1 if first is not None else text.count("\n") + 2
     return Chunk(PROPERTIES, (), 2, max(end, 2), text)
 
 
 def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
-    """Return the first passage of each note with a match of one of the regular expressions, by note id.
+    """Return the first passage of each note that a regular expression matches, by note id.
 
-    If none has one, the properties have.
+    If none does, the properties match.
     """
     if not patterns:
         return {}
@@ -142,7 +146,7 @@ def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: 
 def passages_of_properties(
     conditions: Sequence[PropertyFilter], rows: Sequence[NoteRow], passages: Mapping[int, Chunk]
 ) -> dict[int, Chunk]:
-    """Return the properties of each note that has one of those that the ``conditions`` are about."""
+    """Return the properties of each note that has one named in the ``conditions``."""
     names = {fold(condition.name) for condition in conditions}
     return {
         row.id: properties_passage(row, passages.get(row.id))
@@ -154,8 +158,8 @@ def passages_of_properties(
 def _totals(
     notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
 ) -> dict[int | str, float]:
-    """Return the scores of the notes' passages as shares of each lane's best: by word under the id of the
-    chunk, by meaning under its number."""
+    """Return the scores of the notes' passages as shares of each lane's best: by word under the chunk's id,
+    by meaning under its number."""
     keyword, semantic = retrieval.keyword, retrieval.semantic
     totals: dict[int | str, float] = {}
     if keyword is not None and len(keyword) and (best := float(keyword.columns.passage_scores.max())) > 0:

@@ -1,9 +1,10 @@
-"""The way of a query: parse -> filter -> retrieve -> score -> rank -> select -> rerank -> choose passages.
+"""The steps of a query: parse -> filter -> retrieve -> score -> rank -> select -> rerank -> choose passages.
 
-Each step is a function from values to a value in a module of its own; :meth:`Searcher.run` calls them in
-order and keeps what they return in a :class:`Trace`, from which ``response.py`` makes the answer. Filters are
-decided first, from the ledger, and every lane sees only the notes that are left. Lanes rank notes; the
-passage of each note is chosen afterwards."""
+Each step is a function from values to a value in a module of its own. :meth:`Searcher.run` calls them in
+order and keeps their results in a :class:`Trace`, from which ``response.py`` makes the answer. Filters are
+applied first, from the ledger, and each lane searches only the notes that pass. Lanes rank notes; the passage
+of each note is chosen afterwards.
+"""
 
 from __future__ import annotations
 
@@ -54,24 +55,23 @@ from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
 FILTER_THREADS = 3
-"""Searches with a filter that run at the same time: some filters read the text of every note, and must not
-hold up the others."""
+"""Maximum simultaneous searches with a filter. Some filters read the text of every note and must not delay
+other searches."""
 EXPRESSION_THREADS = 2
-"""Searches with a regular expression that run at the same time: they take longest, and nobody else waits for
-them."""
+"""Maximum simultaneous searches with a regular expression, which take longest; other searches do not wait."""
 
 _thread = Threads(1, thread_name_prefix="search")
-"""The thread of searches without a filter, a few milliseconds each. Python computes in one thread at a time,
-and several that take turns answer a third fewer searches a second than one that takes one after the other."""
+"""The thread of searches without a filter, which take a few milliseconds each. Python runs one thread at a
+time; with several threads, throughput is a third lower."""
 _filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
 _expression_threads = Threads(EXPRESSION_THREADS, thread_name_prefix="expression")
 
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """The values of ranking and selection, and the results with those raised that were opened before.
+    """The results of ranking and selection; notes that were opened before are raised.
 
-    ``evidence`` is what was ranked, after the filter.
+    ``evidence`` is the input of the ranking, after the filter.
     """
 
     filtered: FilterResult | None
@@ -92,8 +92,8 @@ async def parse(request: SearchRequest) -> ParsedRequest:
 class Searcher:
     """Answers searches in one vault.
 
-    The steps run in threads, as many in a row as possible, since a change of threads costs more than many a
-    step: a search by word is one visit to a thread, a hybrid one two, with the semantic worker between them.
+    Successive steps run in one thread, because switching threads takes longer than many a step. A search by
+    word enters a thread once, a hybrid search twice, with the semantic worker in between.
     """
 
     def __init__(self, vault: SearchedVault) -> None:
@@ -105,14 +105,14 @@ class Searcher:
         return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
 
     async def run(self, request: SearchRequest | ParsedRequest) -> Trace:
-        """Search, and return what every step came to.
+        """Search, and return the results of all steps.
 
-        Raises BadQuery for a query that cannot be asked, Unavailable if no lane can answer.
+        Raises BadQuery for an invalid query, Unavailable if no lane can answer.
         """
         return await self._search(request, lambda trace: trace)
 
     async def _search(self, request: SearchRequest | ParsedRequest, conclude: Callable[[Trace], T]) -> T:
-        """Climb the ladder, and ``conclude`` in the thread of the last step."""
+        """Run all steps, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
         parsed = request if isinstance(request, ParsedRequest) else await parse(request)
         if parsed.query.doubtful:
@@ -132,9 +132,9 @@ class Searcher:
         return await in_search_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
-        """Read ``[ERROR]`` and ``.csv`` as words if no note has such a property, or no file the extension.
+        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property and no file that extension.
 
-        Filters alone stay filters: a misspelt one is answered with the name that is like it.
+        A query of filters alone keeps them as filters; a misspelt name gets an answer with a similar name.
         """
         if parsed.is_listing:
             return parsed
@@ -187,7 +187,7 @@ class Searcher:
     async def _gather(
         self, parsed: ParsedRequest, clock: _StageClock
     ) -> tuple[FilterResult | None, Evidence]:
-        """Ask both lanes at the same time, and score what they answer."""
+        """Query both lanes at the same time and score their answers."""
         filtered = None
         if parsed.query.filter is not None:
             filtered = await in_search_thread(parsed, self._filter, parsed, clock)

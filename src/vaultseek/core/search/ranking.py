@@ -1,11 +1,11 @@
-"""Rank the notes: from the lanes' scores to one order.
+"""Rank the notes: from the lanes' scores to a single order.
 
-The ladder inside one step: propose candidates -> add linked neighbours -> apply the signals -> judge.
+The steps: propose candidates -> add linked neighbours -> apply the signals -> judge.
 
-The neighbours are those of the first notes of each lane, as many as every request has, and what the lanes
-know of them counts wherever a lane was cut. As many candidates are ranked at any usual limit. So the order
-does not depend on it. A :class:`Candidate` reads its row of the table, and :attr:`Candidate.recomputed` is
-its score made of the figures.
+The neighbours are those of each lane's first notes, a number that does not depend on the request, and lanes
+also score neighbours beyond their own cut. At any usual limit the number of ranked candidates is the same, so
+the order does not depend on the limit. A :class:`Candidate` reads its row of the table;
+:attr:`Candidate.recomputed` is its score computed from the figures.
 """
 
 from __future__ import annotations
@@ -43,16 +43,15 @@ from vaultseek.store.ledger import Ledger, NoteRow
 SIGNALS: tuple[Signal, ...] = (
     Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Joined(), FirstByName(),
 )  # fmt: skip
-"""Everything that counts beside lanes and links, in this order."""
+"""All signals in addition to lanes and links, in the order of application."""
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)
-"""Signals by which the notes are chosen whose neighbours are looked at."""
+"""Signals that choose the notes whose neighbours are considered."""
 LATEST_OPENS = 100
-"""Opened notes, the latest, that a list of notes has first."""
+"""Number of most recently opened notes that come first in a list of notes."""
 
 
 def rank(query: Evidence) -> Ranking:
-    """Rank the best notes that the lanes propose, every note of that very name, and their neighbours by
-    link."""
+    """Rank the best notes of the lanes, every note with that exact name, and their neighbours by link."""
     called = notes_called(query)
     leading = query.lanes.first(LEADING_NOTES)  # candidates whatever the limit is
     best = query.lanes.best(query.parsed.ranked, query.fusion)
@@ -71,9 +70,9 @@ def rank(query: Evidence) -> Ranking:
 
 
 def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
-    """Rank a query of filters alone: every note that is left, the last modified first.
+    """Rank a query of filters alone: all notes that pass, most recently modified first.
 
-    While a query is typed, a note that was opened is as recent as one that was modified then.
+    While a query is being typed, opening a note counts like modifying it.
     """
     ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
     opened: dict[str, float] = {}
@@ -88,9 +87,9 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The table of all candidates, its rows in their ``order``, best first, and what each one matches.
+    """The table of all candidates, its rows in ``order``, best first, and how each one matches.
 
-    All scores are divided by the ``best``. ``partial`` says why the links are missing.
+    All scores are divided by ``best``. ``partial`` gives the reason if links are missing.
     """
 
     notes: Table
@@ -101,7 +100,7 @@ class Ranking:
 
     @classmethod
     def of(cls, notes: Table) -> Ranking:
-        """Order the notes by their scores; what they match is not judged."""
+        """Order the notes by their scores, without judging their matches."""
         best = float(notes.score.max(initial=0.0))
         order = _best_first(notes, shown_score(notes.score, best))
         return cls(notes, order, best, Matches.listing(len(notes)))
@@ -114,10 +113,10 @@ class Ranking:
 
 
 class Candidate(NamedTuple):
-    """A row of the table in an order of notes. ``score`` is in [0, 1], the best note has 1.
+    """A row of the table at a place in an order of notes. ``score`` is in [0, 1]; the best note has 1.
 
-    ``opened`` is added for having been opened before, ``succession`` for what the note replaces; then all
-    scores are divided by ``best``.
+    ``opened`` is added for earlier opens, ``succession`` for the notes it replaces; then all scores are
+    divided by ``best``.
     """
 
     ranking: Ranking
@@ -129,7 +128,7 @@ class Candidate(NamedTuple):
 
     @classmethod
     def outside(cls, row: NoteRow, other: Candidate) -> Candidate:
-        """Return a note that no lane and no link proposed, as likely an answer as the ``other``."""
+        """Return a note that no lane or link proposed, with the confidence of ``other``."""
         matches = replace(Matches.listing(1), confidence=np.array([other.confidence]))
         return cls(Ranking(Table.listing([row]), np.arange(1), other.best, matches), 0, 0.0, other.best)
 
@@ -150,27 +149,27 @@ class Candidate(NamedTuple):
 
     @property
     def gain(self) -> float:
-        """The sum of what the lanes and the links give the note."""
+        """The sum of the contributions of lanes and links."""
         return math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
 
     @property
     def recency(self) -> float:
-        """The factor of the note's age, of which the score gets a share."""
+        """The factor for the note's age; only a share of it applies to the score."""
         return round(1 + (self.figure("recency") - 1) / RECENCY_SHARE, 6)
 
     def figure(self, name: str, neutral: float = 1.0) -> float:
-        """Return what the signals of this name multiplied the score by, or added to it."""
+        """Return the factor or the sum of the signals with this name."""
         column = self.ranking.notes.figures.get(name)
         return neutral if column is None else float(column[self.row])
 
     @property
     def alone(self) -> float:
-        """The score without what the note gains by the link with a better one."""
+        """The score without the gain by a link with a better note."""
         return self.score / self.figure("joined")
 
     @property
     def recomputed(self) -> float:
-        """The score, made of the other figures."""
+        """The score, computed from the other figures."""
         value = self.gain
         for name, adds in {each.figure: each.adds for each in SIGNALS}.items():
             value = value + self.figure(name, 0.0) if adds else value * self.figure(name)
@@ -178,14 +177,14 @@ class Candidate(NamedTuple):
 
     @property
     def reasons(self) -> Iterator[str]:
-        """The sentences of the signals by which the note gains."""
+        """The sentences of the signals that raise the note."""
         for signal in SIGNALS:
             if self.figure(signal.figure, float(not signal.adds)) > (0.0 if signal.adds else 1.0):
                 yield signal.sentence
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Return the best notes of the direct lanes with their scores, the best of which is 1."""
+    """Return the best notes of the direct lanes with their scores; the best has 1."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:

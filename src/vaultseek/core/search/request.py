@@ -27,13 +27,12 @@ from vaultseek.settings.search import SearchSettings
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
+    """One search. A ``limit`` of None means the settings' limit, or every note for a query of filters alone.
 
-    ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``; the
-    others carry up to ``passages``.
-    ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
-    which a lane is left out. ``typing``: the query is not finished. ``prefix_named`` are the notes, by id,
-    that then come first, since a name of theirs begins with it.
+    ``brief`` results have no passages, like those after the first ``limits.RESULTS``; others have up to
+    ``passages``. ``plain`` treats the whole query as words. ``seconds`` is the deadline after which a lane is
+    left out. ``typing``: the query is unfinished; the notes ``prefix_named``, by id, then come first, because
+    one of their names begins with it.
     """
 
     query: str
@@ -52,21 +51,21 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """A request with its query parsed, its profile, and its limit settled."""
+    """A request with its parsed query, its profile and its effective limit."""
 
     request: SearchRequest
     query: Query
     profile: Profile
     limit: int
     time: SpokenTime | None = None
-    """The time that the query names."""
+    """The time named in the query."""
     expressions: Budget | None = None
     """Time for regular expressions; None if there are none."""
     end: float | None = None
     """Monotonic time of the deadline."""
 
     def with_deadline(self, seconds: float | None) -> ParsedRequest:
-        """Return the request with its deadline, and that of its expressions, counted from now."""
+        """Return the request with a deadline for itself and its expressions, starting now."""
         return replace(
             self,
             request=replace(self.request, seconds=seconds),
@@ -80,13 +79,13 @@ class ParsedRequest:
         return replace(parsed, limit=self.limit, expressions=self.expressions, end=self.end)
 
     def ranked_by(self, text: str) -> ParsedRequest:
-        """Return the request as one by word for ``text``, whatever else its query has."""
+        """Return the request as a keyword search for ``text`` only."""
         request = replace(self.request, mode="keyword")
         return replace(self, request=request, query=replace(self.query, rank_text=text))
 
     @property
     def seconds(self) -> float | None:
-        """Time until the deadline, None without one."""
+        """Time until the deadline; None without one."""
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
     @property
@@ -96,19 +95,19 @@ class ParsedRequest:
 
     @property
     def is_unfinished(self) -> bool:
-        """True if the last word to rank by is still being typed."""
+        """True if the last word for the ranking is still being typed."""
         words = self.query.rank_text.split()
         text = self.request.query
         return self.request.typing and bool(words) and text[-1:].isalnum() and text.endswith(words[-1])
 
     @property
     def depth(self) -> int:
-        """Number of notes to retrieve from each lane, all of which it proposes."""
+        """Number of notes that each lane retrieves and proposes."""
         return max(formula.SCALE_NOTES, 2 * self.limit)
 
     @property
     def ranked(self) -> int:
-        """Number of the proposed notes to rank, those with the highest scores of all lanes together."""
+        """Number of proposed notes to rank: those with the highest scores by all lanes."""
         return max(formula.RANKED_NOTES, self.limit + self.limit // 5)
 
     @property
@@ -118,9 +117,9 @@ class ParsedRequest:
 
 
 def parse_request(request: SearchRequest, words: Collection[str] = ()) -> ParsedRequest:
-    """Parse the query and its fields, its doubtful terms ``words`` as words.
+    """Parse the query and its fields; its doubtful terms ``words`` become words.
 
-    Raises BadQuery for what cannot be searched for.
+    Raises BadQuery for an invalid query.
     """
     query = parse_with_fields(
         request.query, request.fields, plain=request.plain, words=words, rules=request.settings.currency.rules
@@ -144,7 +143,7 @@ def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None
 
 
 _OF_DEADLINE = 0.8
-"""Part of the deadline that expressions may take: the rest is for the answer."""
+"""Share of the deadline available for expressions; the rest is for the answer."""
 
 
 def parse_with_fields(
@@ -155,12 +154,10 @@ def parse_with_fields(
     words: Collection[str] = (),
     rules: Rules | None = None,
 ) -> Query:
-    """Parse ``text`` and add the filters of ``fields``; relative dates count from now.
+    """Parse ``text`` and add the filters of ``fields``; relative dates start from now.
 
-    ``rules`` say which notes are outdated.
-
-    ``plain`` takes the text for words, ``words`` some of its terms. Raises BadQuery for what cannot be
-    searched for.
+    ``rules`` define which notes are outdated. ``plain`` treats all of the text as words, ``words`` some of
+    its terms. Raises BadQuery for an invalid query.
     """
     now = present()
     query = plain_query(text) if plain else parse_query(text, now=now, words=words, rules=rules)
@@ -183,9 +180,9 @@ _NAME = re.compile(r"\s*@([\w-]+)(?=\s|$)")
 
 
 def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
-    """Return ``query`` with the saved searches that it begins with written out.
+    """Return ``query`` with the saved searches at its beginning expanded.
 
-    A name that no search has is a word. What is written out is not looked at again.
+    An unknown name is a word. Expansions are not expanded again.
     """
     saved: list[str] = []
     position = 0
@@ -201,7 +198,7 @@ def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
 
 
 def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the name of each saved search that does not work as it is written, with what is wrong."""
+    """Yield the name and the problem of each saved search that does not work as written."""
     names = {name.casefold() for name in searches}
     for name, text in searches.items():
         if (match := _NAME.match(text)) and match[1].casefold() in names:
@@ -215,7 +212,8 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
-    """Return a remark if ``query`` begins with ``@name`` and there are saved searches, none of that name."""
+    """Return a remark if ``query`` begins with ``@name``, and there are saved searches, but none with this
+    name."""
     match = _NAME.match(query)
     if match is None or not searches:
         return []
@@ -224,7 +222,7 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
 
 
 def _time_of(query: Query) -> SpokenTime | None:
-    """Return the time that a query names outside its phrases, None for none."""
+    """Return the time that a query names outside its phrases; None without one."""
     text = query.rank_text
     if not (query.reads_time and text) or dates_of(text):  # a date alone is looked up as it is
         return None

@@ -24,7 +24,7 @@ class RerankScore:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """The results in their new order, scores by path, and the reason if not all of them were read."""
+    """The results in their new order, scores by path, and the reason if some were not read."""
 
     results: Sequence[Candidate]
     scores: Mapping[str, RerankScore] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Reranking:
 
 
 def wants_reranking(parsed: ParsedRequest, results: Sequence[Candidate]) -> bool:
-    """True if the request asks for it and there is something to reorder."""
+    """True if the request enables reranking and there is something to reorder."""
     settings = parsed.request.settings
     return settings.rerank_enabled and len(results[: settings.rerank_top_n]) > 1
 
@@ -43,7 +43,7 @@ async def rerank(
     results: Sequence[Candidate],
     vault: SearchedVault,
 ) -> Reranking:
-    """Reorder the first ``rerank_top_n`` results; those that are not read in time keep their places."""
+    """Reorder the first ``rerank_top_n`` results; results not read in time keep their places."""
     settings = parsed.request.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
     rows = [candidate.about for candidate in first]
@@ -71,7 +71,7 @@ async def rerank(
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
-    """Return the text read beside the query: names, heading path, and the best passage without markup."""
+    """Return the text to read with the query: names, heading path, and the best passage without markup."""
     title = f"{row.title} ({row.other_name})" if row.other_name else row.title
     if chunk is None:
         return title
@@ -80,9 +80,10 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
 
 
 def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
-    """Sort ``first`` by ``scores``, best first; equals stay as they were, and what has no score in its place.
+    """Sort ``first`` by ``scores``, best first, keeping the order of ties and the places of results without a
+    score.
 
-    The fused scores keep their places, so that they still fall from 1 and go on into the rest.
+    The fused scores stay with their places, so that they still decrease from 1 down to the remaining results.
     """
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     best_first = sorted(scored, key=lambda pair: -pair[1])

@@ -1,4 +1,4 @@
-"""Respond: what a search came to, step by step, as the JSON of an answer, with previews and explanations."""
+"""Respond: the results of all steps of a search as JSON, with previews and explanations."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,23 +23,23 @@ from vaultseek.store.ledger.filter import FilterResult
 NO_TIME = "when:any"
 """Term of a query whose words name no time."""
 WORDS_NAMED = 3
-"""Substitutes of one word that a remark names."""
+"""Maximum substitutes of one word that a remark names."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
-"""Names in ``partial`` of what finds notes; the others are stages and the vault."""
+"""Names in ``partial`` that are lanes; the others are stages and the vault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Everything that a search came to, step by step; answers, explanations and ``why`` read it.
+    """The results of all steps of a search; answers, explanations and ``why`` read them.
 
-    ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
-    at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``passages`` are by note
-    id, and so are the ``further`` ones that were asked for; ``reranked`` is by path. ``partial`` says, by
-    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews, which
-    leave out the lines that many notes have ``shared``. ``certainties`` are by path, those after the limit
-    among them, none in a listing; ``weak`` is that of the selection. ``substitutes`` are the words of the
-    results for each word of the query that they stand in for. ``currencies`` are by path, those of results
-    that are not current. ``titles`` are by path, those of results whose first heading many notes have.
+    ``filtered`` is None without a filter. ``results`` are the candidates in the answer, best first, up to the
+    limit; ``nearest`` is the best candidate if nothing counts as a match. ``passages`` and the requested
+    ``further`` ones are by note id, ``reranked`` by path. ``partial`` maps a lane or stage to the reason why
+    it is missing or incomplete. ``matcher`` finds the words to mark in previews, which omit lines ``shared``
+    by many notes. ``certainties`` are by path, including notes beyond the limit; a listing has none. ``weak``
+    is the selection's. ``substitutes`` maps a word of the query to the words in the results that replace it.
+    ``currencies`` has, by path, the results that are not current. ``titles`` has, by path, the results whose
+    first heading is common to many notes.
     """
 
     parsed: ParsedRequest
@@ -64,16 +64,17 @@ class Trace:
     titles: Mapping[str, str] = field(default_factory=dict)
 
     def confidence(self, candidate: Candidate) -> float:
-        """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
+        """Return the probability that the candidate answers the query, in [0, 1]; 1 in a listing."""
         return candidate.confidence
 
     def certainty(self, candidate: Candidate) -> float:
-        """Return how likely the candidate is right among the results, in [0, 1]; 1 in a listing."""
+        """Return the probability that the candidate is right among the results, in [0, 1]; 1 in a listing."""
         return 1.0 if self.parsed.is_listing else self.certainties.get(candidate.note, 0.0)
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:
-    """Return the answer in the form that ``search --json`` prints; ``began`` is by ``time.perf_counter``."""
+    """Return the answer in the form printed by ``search --json``; ``began`` is a time of
+    ``time.perf_counter``."""
     request, query = trace.parsed.request, trace.parsed.query
     answered = results(trace)
     answer: JSON = {
@@ -96,7 +97,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 
 def head(trace: Trace) -> JSON:
-    """Return how the query was understood, what is missing from the answer, and how far it can be trusted."""
+    """Return how the query was interpreted, what is missing from the answer, and how reliable it is."""
     query = trace.parsed.query
     answer: JSON = {
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
@@ -126,7 +127,7 @@ def results(trace: Trace) -> list[JSON]:
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
     """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive.
 
-    Of properties the one that matches best is shown.
+    If properties match, the best one is shown.
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
@@ -162,7 +163,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
 
 
 def _line_text(chunk: Chunk, line: int) -> str:
-    """Return a line as a reader sees it; as it is written if a reader sees nothing, as of a comment."""
+    """Return a line as a reader sees it; as written if nothing of it is visible, as in a comment."""
     seen = chunk.text.split("\n")[line]
     return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
 
@@ -197,10 +198,10 @@ def _passage(chunk: Chunk, snippet: Preview) -> JSON:
 
 
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
-    """Return one word for the lanes that found something: ``hybrid`` for words and meaning together.
+    """Return one word for the lanes with results: ``hybrid`` for words and meaning together.
 
-    While a lane is in ``partial``, nothing is called hybrid, and a lane is not named if it is incomplete and
-    the other is not.
+    While a lane is in ``partial``, nothing is called hybrid. An incomplete lane is not named if the other
+    lane is complete.
     """
     direct = [name for name in DIRECT_LANES if name in lanes]
     if LANES.isdisjoint(partial) and len(direct) > 1:
@@ -210,7 +211,7 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
 
 
 def explanation(trace: Trace) -> JSON:
-    """Return how the query was parsed and what each stage came to."""
+    """Return how the query was parsed and the result of each stage."""
     profile = trace.parsed.profile
     return {
         "profile": profile.name,
@@ -233,7 +234,7 @@ def explanation(trace: Trace) -> JSON:
 
 
 def _not_expanded(trace: Trace) -> str | None:
-    """Return why no term joined the query's meaning, if expansion was requested and nothing failed."""
+    """Return why no term was added to the query, if expansion was requested and nothing failed."""
     settings = trace.parsed.request.settings.expansion
     if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
         return None
@@ -262,7 +263,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
 
 
 def _time(trace: Trace) -> JSON | None:
-    """Return the time that the query names, as part of the answer."""
+    """Return the time named in the query, for the answer."""
     time = trace.parsed.time
     if time is None:
         return None
@@ -296,21 +297,21 @@ def _remarks(trace: Trace) -> Iterator[str]:
 
 
 def _searched_instead(words: Sequence[str]) -> str:
-    """Return the end of a remark on a word that no note has: what was searched for, as far as it is known."""
+    """Return the end of a remark on a word that no note has: its substitutes, as far as they are known."""
     if not words:
         return "words like it were searched for instead"
     return f"searched for {' or '.join(map(quote, words[:WORDS_NAMED]))} instead"
 
 
 def _as_typed(word: str, text: str) -> str:
-    """Return a word of the keyword index as ``text`` writes it, with its accents and capitals."""
+    """Return a word of the keyword index as spelled in ``text``, with accents and capitals."""
     folded = fold_accents(text.casefold())
     at = folded.find(fold_accents(word))
     return text[at : at + len(word)] if at >= 0 and len(folded) == len(text) else word
 
 
 def _is_by_substitutes(trace: Trace) -> bool:
-    """True if no note has any of the query's words, and others were searched for instead."""
+    """True if no note has any of the query's words, and substitutes were searched for."""
     if trace.retrieval.continued or trace.ranking.matches.has_identifier is False:
         return True
     keyword = trace.retrieval.keyword
@@ -319,7 +320,7 @@ def _is_by_substitutes(trace: Trace) -> bool:
 
 
 def _via(candidate: Candidate) -> JSON | None:
-    """Return the note through whose link a note was found, if no lane proposed it."""
+    """Return the note whose link led to a note, if no lane proposed it."""
     notes, row = candidate.ranking.notes, candidate.row
     leader = notes.via.get(int(notes.ids[row]))
     proposed = any(part.rank[row] for name, part in notes.parts.items() if name != "graph")

@@ -1,7 +1,7 @@
-"""Retrieve: ask the keyword index and the semantic worker at the same time, and keep what they answered.
+"""Retrieve: query the keyword index and the semantic worker at the same time.
 
-A lane that fails is left out and the reason is kept; only without any lane is there no answer. If the request
-asks for expansion, the query is embedded once more together with the vault's nearest terms for it.
+A lane that fails is left out with a reason; there is no answer only if both fail. If the request enables
+expansion, the query is embedded once more together with the nearest terms of the vault.
 """
 
 import asyncio
@@ -23,21 +23,21 @@ from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
 DIRECT_LANES = ("keyword", "semantic")
-"""Names of the lanes that search by the query itself, in the order in which answers list them."""
+"""Names of the lanes that search by the query itself, in the order of answers."""
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
-"""Most notes beyond the depth of a search that are retrieved because they match the words as well as the
-last: which of equals come first would depend on when they were indexed."""
+"""Maximum notes beyond the depth of a search that are retrieved because they match the words as well as the
+last one. Otherwise the time of indexing would decide among equal notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The answers of one lane or of both; None for a lane that was not asked or could not answer.
+    """The answers of the lanes; None for a lane that was not queried or could not answer.
 
-    ``unexpanded`` is the semantic answer to the query's own words, from which confidence comes; ``concepts``
-    are the terms that expanded the other. ``partial`` has the reasons why a lane or the expansion is missing
-    or incomplete. ``continued``: the keyword answer is about words that begin with the query's last, since
-    none of its words match.
+    ``unexpanded`` is the semantic answer to the query's own words, which determines confidence; ``concepts``
+    are the terms that expanded the other answer. ``partial`` has the reasons why a lane or the expansion is
+    missing or incomplete. ``continued``: the keyword answer is for words that begin with the query's last
+    word, since no note has any of its words.
     """
 
     keyword: KeywordAnswer | None = None
@@ -50,12 +50,12 @@ class Retrieval:
 
     @property
     def answered(self) -> list[str]:
-        """Names of the lanes that answered."""
+        """Names of the lanes with an answer."""
         return [name for name in DIRECT_LANES if getattr(self, name) is not None]
 
 
 def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
-    """Return the lanes' answers together. Raises Unavailable if no lane can answer."""
+    """Return both lanes' answers together. Raises Unavailable if no lane can answer."""
     both = replace(
         semantic,
         keyword=keyword.keyword,
@@ -70,15 +70,15 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
 
 
 def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
-    """Return the text that is embedded for a query with these concepts."""
+    """Return the text to embed for a query with these concepts."""
     return " ".join([text, *(concept.term for concept in concepts)])
 
 
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
-    """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault.
+    """Query the keyword index for ``parsed.depth`` notes; a damaged one is reported to the vault.
 
-    Where no note has any of the words, it is asked for words that begin with the last, as if this were still
-    being typed. Identifiers are meant as they are.
+    If no note has any of the words, query it for words that begin with the last one, as if it were
+    unfinished. Identifiers are always taken as typed.
     """
     if parsed.request.mode == "semantic":
         return Retrieval()
@@ -105,23 +105,22 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
 
 
 def _ends_with_stop_word(parsed: ParsedRequest) -> bool:
-    """True if the last word is a stop word of some language, which no other word continues."""
+    """True if the last word is a stop word of some language; it is not the beginning of another word."""
     words = parsed.query.rank_text.split()
     return bool(words) and fold_accents(words[-1].casefold()) in all_stop_words()
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in a request of this kind; beginnings of words mean nothing."""
+    """True if the semantic lane takes part in such a request; the beginning of a word has no meaning."""
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
     return mode == "semantic" or (mode == "hybrid" and bool(has_words))
 
 
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
-    """Ask the semantic worker, if it takes part, for ``parsed.depth`` notes.
+    """Query the semantic worker, if it takes part, for ``parsed.depth`` notes.
 
-    A question in a language that no model here reads is left to the words, unless meaning is all that was
-    asked for.
+    A question in a language that no model here reads is answered by word, unless only meaning was requested.
     """
     if not wants_semantic(parsed):
         return Retrieval()
@@ -158,21 +157,21 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
 
 
 def _incomplete(reason: Reason | None) -> dict[str, Reason]:
-    """Return what is said of a lane that takes part and lacks notes: they may be missing from the answer."""
+    """Return the reason for a lane that takes part but lacks notes, so that results may be missing."""
     return {} if reason is None else {"vault": reason}
 
 
 def _is_misleading(reason: Reason | None) -> bool:
-    """True while so few notes have vectors that the order by words alone is better than one by both."""
+    """True while so few notes have vectors that the order by words alone is better than by both."""
     return reason is not None and reason.code == "not_embedded"
 
 
 async def _expand(
     parsed: ParsedRequest, semantic: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
 ) -> tuple[SemanticAnswer, tuple[Concept, ...]] | None:
-    """Ask again with the vault's nearest terms; None if the request or the vocabulary has none.
+    """Query again with the nearest terms of the vault; None if the request or the vocabulary has none.
 
-    Raises Unavailable while the vocabulary is not known, WorkerUnavailable or IndexDamaged.
+    Raises Unavailable while the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
     """
     settings, text = parsed.request.settings.expansion, parsed.query.rank_text
     if not settings.enabled or parsed.profile.pure_identifier:

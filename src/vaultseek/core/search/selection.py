@@ -1,16 +1,15 @@
-"""Select the results of a ranking: make the cuts that the request asks for, raise what was opened before, and
-tell how certain each is.
+"""Select the results of a ranking: cut it as requested, raise notes opened before, and compute certainties.
 
-The certainty says how likely a note is right, as people read a list: of four at 0.75, three are. A score
-compares the notes of one answer, and the confidence judges a note by itself. A right note found by meaning
-alone has little confidence, but stands out from the others. So the certainty is a logistic curve over both:
-the confidence, and how far the score is above the mean of the ten best. It falls as the order does.
+The certainty is the probability that a note is right, as seen by a person who reads a list: of four notes at
+0.75, three are right. A score compares the notes of one answer, while the confidence judges a note by itself.
+A right note found only by meaning has little confidence, but stands out from the others. So the certainty is
+a logistic function of both: the confidence, and the difference between the score and the mean of the ten
+best. It never increases down the list.
 
-People read a list from its top, so a note that was opened at a low place says more than the first. An open
-counts by the inverse of the probability that its place is examined, by the position-based model with
-``1 / place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased
-Feedback*, WSDM 2017). An open of another note from the same query counts as one in which a note was passed
-over.
+People read a list from the top, so opening a note at a low place means more than opening the first. An open
+counts by the inverse of the probability that its place is examined, by the position-based model with ``1 /
+place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased Feedback*,
+WSDM 2017). Opening another note from the same query counts as passing a note over.
 """
 
 import math
@@ -32,23 +31,23 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.opens import Meaning, Open
 
 COMPLETE_STATES = ("ready", "polling", "paused")
-"""In other states of a vault there may be notes that no lane knows."""
+"""In other states of a vault, a lane may not know all notes."""
 NO_SCORE = 0.005
-"""Score that is shown as 0.00 if it is lower."""
+"""Score below which 0.00 is shown."""
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only another word with the same stem as the query."""
+"""Maximum certainty of a note that has only another word with the query's stem."""
 WEAK_CERTAINTY = 0.25
-"""Maximum certainty of the notes of an answer that are only the closest."""
+"""Maximum certainty of notes that are only the closest."""
 _LEAST_CONFIDENCE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match.
+    """The candidates that are results, best first; ``nearest`` is set if nothing counts as a match.
 
-    ``weak`` says that none of the best matches exactly: they are only the closest.
+    ``weak``: none of the best notes matches exactly; they are only the closest.
     """
 
     results: Sequence[Candidate]
@@ -63,11 +62,11 @@ def select_results(
     allowed: NoteIds | None,
     index_state: JSON,
 ) -> Selection:
-    """Drop what is below ``min_confidence``, and everything if nothing has to do with the query.
+    """Drop candidates below ``min_confidence``, and all if none is related to the query.
 
-    Filters and an identifier of the query are a match by themselves, and a note that a lane does not know yet
-    may be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
-    those without are dropped.
+    A filter or an identifier of the query is a match by itself, and a note that a lane does not know yet may
+    be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
+    notes without it are dropped.
     """
     results, matches = _eligible(parsed, ranking), ranking.matches
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
@@ -90,8 +89,8 @@ def strongest_confidence(
 ) -> float | None:
     """Return the best confidence of the notes that decide whether anything is found, in [0, 1].
 
-    None if that is not decided: there is a filter, a lane is missing, or there are no notes at all. Meaning
-    is not missing where the query consists of identifiers, which have none.
+    None if undecided: there is a filter, a lane is missing, or there are no notes at all. For a query of
+    identifiers, which have no meaning, the semantic lane is not missing.
     """
     by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
     decided = retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
@@ -100,15 +99,15 @@ def strongest_confidence(
 
 
 def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
-    """Return the candidates that may be results, in their order: those with the query's identifier, and with
-    the least confidence."""
+    """Return the candidates that may be results, in order: with the query's identifier and the minimum
+    confidence."""
     matches, least = ranking.matches, parsed.request.settings.min_confidence
     may_be = (matches.eligible & (matches.confidence >= least)).tolist()
     return [each for each in ranking.candidates if may_be[each.row]]
 
 
 def _without_zeros(results: list[Candidate], least: float) -> list[Candidate]:
-    """Cut the end of the list from where no note has a score or a confidence of at least ``least``."""
+    """Cut the list after the last note with a score or a confidence of at least ``least``."""
     end = len(results)
     while end and results[end - 1].score < NO_SCORE and results[end - 1].confidence < least:
         end -= 1
@@ -120,7 +119,7 @@ def _strongest(results: Sequence[Candidate]) -> Candidate | None:
 
 
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
-    """Divide by the best score again, should better notes have been dropped."""
+    """Divide by the best remaining score, in case better notes were dropped."""
     best = results[0].score if results else 1.0
     if best in (0.0, 1.0):
         return results
@@ -134,10 +133,10 @@ def certainties(
     weak: bool,
     doubtful: Collection[int] = (),
 ) -> list[float]:
-    """Return the certainty of each note, in [0, 1]; none is above that of the note before it.
+    """Return the certainty of each note, in [0, 1], never above that of the note before it.
 
-    The ``scores`` are shares of the best one. Notes after the first ten change nothing above them.
-    ``doubtful`` are the places, from 0, of notes that have only a word like the query's.
+    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``:
+    places, from 0, of notes that only have a word like the query's.
     """
     most = WEAK_CERTAINTY if weak else 1.0
     leads = features(scores, confidences)
@@ -149,9 +148,9 @@ def certainties(
 
 
 def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tuple[float, float]]:
-    """Return what the certainty of each note follows from: the logit of its confidence, and its lead.
+    """Return the two inputs of each note's certainty: the logit of its confidence, and its lead.
 
-    The lead is the score less the mean of the best, in which missing notes count as 0.
+    The lead is the score minus the mean of the best scores; missing notes count as 0.
     """
     mean = sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
     return [(_logit(own), score - mean) for score, own in zip(scores, confidences, strict=True)]
@@ -171,18 +170,19 @@ def _logit(confidence: float) -> float:
 EXAMINATION = 0.7
 HALF_LIFE_SECONDS = 42 * 86_400.0
 MOST_OF_ONE = 3.0
-"""Most that one open counts, so that three others outweigh it."""
+"""Maximum count of one open, so that three others outweigh it."""
 PRIOR = 4.0
-"""Opens that a note has neither for nor against it before the first."""
+"""Number of opens, neither for nor against it, with which a note starts."""
 NEAR_COSINE = 0.75
 """Cosine from which two queries mean the same."""
 AGENT_WEIGHT = 0.5
-"""Weight of what an agent opens, which looks at more notes than it needs."""
+"""Weight of opens by an agent, which looks at more notes than it needs."""
 AGENTS = ("vaultseek.mcp",)
 
 
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
-    """Return by path how far a note was opened rather than passed over, in [0, 1]; only what is above 0."""
+    """Return, by path, the share in [0, 1] to which a note was opened rather than passed over; zeros are left
+    out."""
     opened: dict[str, float] = {}
     times: dict[str, float] = {}
     for each in opens:
@@ -203,8 +203,8 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
 
 
 def opened_before(parsed: ParsedRequest, retrieval: Retrieval, ledger: Ledger) -> dict[str, float]:
-    """Return by path what notes gain, as a share of the best score, that are pinned to this query, or were
-    opened from it or from one like it."""
+    """Return, by path, the gain, as a share of the best score, of notes pinned to this query or opened from
+    it or a similar one."""
     text = parsed.query.rank_text
     pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
     if not (parsed.request.settings.learn and text and ledger.keeps_opens):
@@ -221,9 +221,9 @@ def opened_before(parsed: ParsedRequest, retrieval: Retrieval, ledger: Ledger) -
 
 
 def raised(results: Sequence[Candidate], gains: Mapping[str, float]) -> Sequence[Candidate]:
-    """Return the results in their new order, with what they gain by having been opened.
+    """Return the results in their new order, with their gains by earlier opens.
 
-    No note is lost, and all others keep their scores.
+    No note is lost, and all other notes keep their scores.
     """
     if not any(each.note in gains for each in results):
         return results

@@ -1,10 +1,10 @@
-"""Signals: what speaks for a candidate beside what the lanes and the links give it.
+"""Signals: evidence for a candidate in addition to the lanes and the links.
 
-A signal is one class: its values for all candidates, its weight, and its sentence. ``ranking.SIGNALS`` has
-them in the order in which they count.
+A signal is one class with its values for all candidates, its weight, and its sentence. ``ranking.SIGNALS``
+lists the signals in the order in which they are applied.
 
-Words of names are compared as they are written: *queries* is *query*, but *moral* is not *Morale* and *past*
-is not *Paste*, although the index has one stem for both.
+Words of names are compared as written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
+*Paste*, although each pair has one stem in the index.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ DAY_SECONDS = 86_400.0
 
 
 class Signal(ABC):
-    """A column beside the lanes: a score is multiplied by 1 and ``weight`` times its value, or, if it
-    ``adds``, gets that much more.
+    """A column next to the lanes. It multiplies a score by 1 plus ``weight`` times its value or, if it
+    ``adds``, adds that product.
 
-    ``figure`` is the name that the answer has for it; signals of the same name are one figure. ``sentence``
-    is what speaks for a note that gains by it, for people.
+    ``figure`` is its name in the answer; signals with the same name share a figure. ``sentence`` tells people
+    why a note gained by it.
     """
 
     figure: ClassVar[str]
@@ -58,15 +58,15 @@ class Signal(ABC):
     adds: ClassVar[bool] = False
 
     def weight(self, settings: SearchSettings) -> float:
-        """Return what a value of 1 is worth, as a share of the score."""
+        """Return the weight of a value of 1, as a share of the score."""
         return 1.0
 
     @abstractmethod
     def values(self, query: Evidence, notes: Table) -> Floats:
-        """Return the value of each candidate, 0 for one that it says nothing about."""
+        """Return the value of each candidate; 0 for a candidate that it does not concern."""
 
     def apply(self, query: Evidence, notes: Table) -> None:
-        """Multiply the candidates' scores, or add to them, and keep the figure."""
+        """Multiply the candidates' scores, or add to them, and record the figure."""
         values = self.weight(query.settings) * self.values(query, notes)
         if self.adds:
             notes.score = notes.score + values
@@ -77,7 +77,7 @@ class Signal(ABC):
 
 
 class Recency(Signal):
-    """A recent note, by the tiers of the settings."""
+    """The age of a note, by the tiers of the settings."""
 
     figure = "recency"
     sentence = "it is recent"
@@ -98,7 +98,7 @@ class Anchors(Signal):
     """The share of the query's identifiers and phrases that a note has."""
 
     figure = "anchors"
-    sentence = "it has what the query names"
+    sentence = "it has an identifier or phrase of the query"
 
     def weight(self, settings: SearchSettings) -> float:
         return settings.anchor_boost - 1.0
@@ -131,30 +131,31 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 # -- names
 
 DAYS_OF_MONTH = 64
-"""Notes with the name of a day that a search for its month puts first."""
+"""Maximum notes named after a day that a search for their month puts first."""
 PARTIAL_WORDS = 3
-"""Maximum number of words in a query for which a part of it counts as a name."""
+"""Maximum words of a query of which a part counts as a name."""
 FORM_CHARS = 2
-"""Letters at the end that may differ between two forms of a word, in languages other than English."""
+"""Number of letters at the end that may differ between two forms of a word, in languages other than
+English."""
 BASE_CHARS = 2
 """Minimum length of a word without its ending."""
 NEARLY = 0.999
-"""Factor for shares of names that are not the query, so that 1 means that a name is."""
+"""Factor for the shares of names that are not the whole query, so that 1 means a name is the query."""
 INITIALS = 2
-"""Letters that all forms of a word begin with."""
+"""Number of letters with which all forms of a word begin."""
 CACHED_NAMES = 4096
 _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
-"""Endings of English words, and what stands in their place in the word without them."""
+"""Endings of English words, and their replacement in the base form."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Called(NamedTuple):
-    """The notes, by id, whose title, alias, file name or path a query is, with those ``pinned`` to it.
+    """The ids of notes whose title, alias, file name or path is the query, and of those ``pinned`` to it.
 
-    ``begun`` have a name that begins with what is being typed, in the order in which they come first.
+    ``begun`` notes have a name that begins with an unfinished query, in their order at the top.
     """
 
     named: set[int]
@@ -163,7 +164,8 @@ class Called(NamedTuple):
 
 
 def notes_called(query: Evidence) -> Called:
-    """Return the notes whose name is the query, whatever its case, or begins with it if it is typed."""
+    """Return the notes whose name is the query, regardless of case, or begins with it while it is being
+    typed."""
     parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     text = parsed.query.rank_text
     names = {text, parsed.request.query.strip(), *dates_of(text)}
@@ -174,12 +176,12 @@ def notes_called(query: Evidence) -> Called:
 
 
 def pinned_to(query: str, ledger: Ledger) -> set[int]:
-    """Return the ids of the notes that are pinned to a query."""
+    """Return the ids of notes pinned to a query."""
     return {row[0] for row in ledger.select("SELECT note FROM names WHERE name = ?", pinned_name(query))}
 
 
 def _notes_begun(query: Evidence, text: str) -> list[int]:
-    """Return the notes with a name that begins with the query. A month is as good as typed: its days begin
+    """Return the notes whose name begins with the query. A month counts as unfinished, because its days begin
     with it."""
     notes = query.parsed.request.prefix_named
     month = next(filter(_MONTH.fullmatch, (text, *dates_of(text))), None)
@@ -190,13 +192,13 @@ def _notes_begun(query: Evidence, text: str) -> list[int]:
 
 
 def add_names(query: Evidence, called: Called, notes: Table) -> None:
-    """Add what is known of the candidates by their names.
+    """Add the facts about the candidates' names.
 
-    ``name``: the share of the query that a note's name is, see :func:`formula.name_share`, 1 if it is all.
-    ``named`` notes are called by the query, and ``exact`` are those of them that come first: files of that
-    name, if there are any. ``begun`` notes come first, the highest before the others, since their name begins
-    with what is typed. ``misnamed`` notes have only another word with the same stem for a name, and the notes
-    with the ``own word`` have that of the query.
+    ``name``: the share of the query that is the note's name, see :func:`formula.name_share`; 1 for all of it.
+    ``named`` notes have the query as a name; ``exact`` are those that come first: files with that name, if
+    any. ``begun`` notes come first, highest value first, because their name begins with the unfinished query.
+    ``misnamed`` notes have only another word with the same stem as a name, and notes with the ``own word``
+    have the query's word itself.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.lanes.first(LEADING_NOTES)
@@ -223,7 +225,7 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
 
 
 class NameParts(Signal):
-    """A name that is a part of the query, or has a part of it."""
+    """A name that is a part of the query, or contains a part of it."""
 
     figure = "anchors"
     sentence = "its name has words of the query"
@@ -233,10 +235,11 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """The bound that keeps notes with another word of the same stem for a name below those with the word."""
+    """The limit that keeps notes named by another word with the same stem below notes that have the word
+    itself."""
 
     figure = "bound"
-    sentence = "notes with another word with the same stem for a name stay below those with the word itself"
+    sentence = "notes named by another word with the same stem stay below notes that have the word itself"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         misnamed, score = notes.fact("misnamed") > 0, notes.score
@@ -249,7 +252,7 @@ class OwnWords(Signal):
 
 
 class FirstByName(Signal):
-    """The lead of a note whose title, alias or file name is the query, or begins with what is typed."""
+    """The lead of a note whose title, alias or file name is the query, or begins with an unfinished one."""
 
     figure = "name"
     sentence = "its name is the query, or begins with it"
@@ -266,12 +269,12 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Match the names of the notes; only a finished query has words that a name may miss.
+    """Match the names of the notes; only words of a finished query can be missing from a name.
 
-    Return each note's share, and, by id, the query's words that a name does not have although it is the query
-    by its stems. The words are the index's words without stop words: *what are task states* names *Task
-    State*, *task-state* and *taskState*. A query of identifiers, which are not inflected, names nothing here,
-    and a query of more than ``PARTIAL_WORDS`` words only a note with exactly this name.
+    Return each note's share and, by id, the query's words that a name lacks although its stems are the
+    query's. The words are the index's words without stop words: *what are task states* names *Task State*,
+    *task-state* and *taskState*. Identifiers, which are not inflected, name nothing here, and more than
+    ``PARTIAL_WORDS`` words name only a note with exactly this name.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}
@@ -294,8 +297,8 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return which of the notes found by word have one of the query's words that a name lacks, in names or
-    text, in any form of the word."""
+    """Return which of the notes found by word have, in names or text and in any form, a query word that a
+    name lacks."""
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)
     if not words or query.keyword is None:
@@ -312,7 +315,7 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
 
 
 class _Named(NamedTuple):
-    """The share of one name, and the words of the query for which it has others with the same stem."""
+    """The share of one name, and the query's words for which it has others with the same stem."""
 
     share: float = 0.0
     other: frozenset[str] = frozenset()
@@ -320,10 +323,9 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query without stop words, by their number in the ``matcher``.
+    """The query's words without stop words, by their number in the ``matcher``.
 
-    ``total`` is their weight with the weight of words that the vault does not have; ``initials`` are their
-    first letters.
+    ``total`` is their weight, including words missing from the vault; ``initials`` are their first letters.
     """
 
     matcher: TermMatcher
@@ -335,7 +337,7 @@ class QueryWords:
 
     @classmethod
     def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
-        """Return the words that the keyword index searched for."""
+        """Return the words for which the keyword index searched."""
         matcher = TermMatcher.of_answer(keyword, span_finder)
         stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
         terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
@@ -351,7 +353,7 @@ class QueryWords:
         )
 
     def match(self, name: str, language: str) -> _Named:
-        """Compare a name in this language with the query."""
+        """Compare the query with a name in this language."""
         matched: set[int] = set()
         same: set[int] = set()
         rest = name
@@ -372,13 +374,13 @@ class QueryWords:
         return _Named(NEARLY * name_share(weight / self.total, of_name))
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
-        """True if a word of a name is the query's, or stands in for one that the vault does not have."""
+        """True if a word of a name is the query's word, or a substitute for a word missing from the vault."""
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
 
 
 def is_form(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are one word, with or without an ending of the language."""
+    """True if two folded words with the same stem are the same word, apart from an ending of the language."""
     if one == other or not (one.isalpha() and other.isalpha()):
         return True
     if language in ("en", ""):
@@ -389,7 +391,7 @@ def is_form(one: str, other: str, language: str) -> bool:
 
 @lru_cache(maxsize=CACHED_NAMES)
 def _english_bases(word: str) -> frozenset[str]:
-    """Return the word, and what it may be without its ending."""
+    """Return the word and its possible base forms."""
     bases = {word}
     for ending, instead in _ENGLISH_ENDINGS:
         base = word.removesuffix(ending)
@@ -411,7 +413,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
-    """Return the ids of the notes called by a month, 2026-03, or by a day of it, in their order."""
+    """Return the ids of notes named after a month, 2026-03, or one of its days, in their order."""
     sql = (
         "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
         " ORDER BY length(name), name LIMIT ?"

@@ -21,16 +21,16 @@ from vaultseek.store.ledger import Ledger
 
 ELLIPSIS = "…"
 SNAP = 24
-"""Characters that a cut may move to fall between two words."""
+"""Maximum characters by which a cut may move to fall between two words."""
 NARROW = 16
 """A line narrower than this is cut without ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One line of text and the character ranges in it that match the query, in order and disjoint.
+    """One line of text and the disjoint character ranges in it that match the query, in order.
 
-    ``offset`` is the place in the passage's text where most of the words match, ``line`` its line, from 0.
+    ``offset`` is the place in the passage's text where most words match, ``line`` its line, from 0.
     """
 
     text: str
@@ -40,16 +40,16 @@ class Preview:
 
 
 _Match = tuple[int, int, int]
-"""Start and end of a match and the number of the query's word."""
+"""Start and end of a match, and the number of its query word."""
 _Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class TermMatcher:
-    """Finds in a text what a search matched: the terms of the index, each with the number of its word.
+    """Finds the matches of a search in a text: terms of the index, each with the number of its word.
 
-    Stop words count only if there is nothing else. A character of a script without spaces counts only where
-    the query has it alone, and not beside the pairs that contain it.
+    Stop words count only if there is nothing else. A single character of an unspaced script counts only if it
+    stands alone in the query, not next to the pairs that contain it.
     """
 
     span_finder: SpanFinder
@@ -57,13 +57,13 @@ class TermMatcher:
 
     @classmethod
     def of_answer(cls, answer: KeywordAnswer, span_finder: SpanFinder) -> TermMatcher:
-        """Match the terms that the keyword index searched for, with those that stand in for a word."""
+        """Match the terms looked up in the keyword index, including substitutes."""
         terms = [(term.word, term.terms) for term in answer.terms if term.kind != "character"]
         return cls(span_finder, _numbered(terms, span_finder))
 
     @classmethod
     def of_query(cls, text: str, span_finder: SpanFinder) -> TermMatcher:
-        """Match the terms of the query's text, for a search without the keyword index."""
+        """Match the terms of a query's text, for a search without the keyword index."""
         query = parse_query_terms(text, span_finder.analyzer)
         terms = [(term.word, (term.term, *term.also)) for term in query if term.kind != "character"]
         return cls(span_finder, _numbered(terms, span_finder))
@@ -77,7 +77,7 @@ class TermMatcher:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatcher:
-    """Finds the matches of the query's regular expressions, and those of its ``terms`` if there are any."""
+    """Finds the matches of the query's regular expressions, and those of its ``terms``, if any."""
 
     patterns: tuple[str, ...]
     terms: TermMatcher | None = None
@@ -90,7 +90,7 @@ class ExpressionMatcher:
             yield from self.terms.matches(line, language)
 
     def row(self, source: str) -> int | None:
-        """Return the line, from 0, of the first match in the source; None if words decide too."""
+        """Return the line, from 0, of the first match in the source; None if terms also decide."""
         first = min((low for pattern in self.patterns for low, _ in find_all(pattern, source)), default=None)
         return None if first is None or self.terms is not None else source.count("\n", 0, first)
 
@@ -110,11 +110,11 @@ def preview(
 ) -> Preview:
     """Return at most ``width`` characters of a passage around the place with most matches.
 
-    ``language`` is that of the note, "" if it is not clear; words are compared by its rules. Headings at the
-    beginning that are among the ``names`` above the preview are left out, and so are code, lines that show
-    nothing but tags or an address, and lines that are ``shared`` with other notes, unless more words match
-    there. ``heading_lines`` are the numbers of the lines that are headings. A cut shows as an ellipsis and
-    falls between words where it can. Without a match the beginning is shown. Time is linear in the text.
+    ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
+    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags or an
+    address, and lines ``shared`` with other notes, unless more words match there. ``heading_lines``: line
+    numbers of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is
+    shown. Time is linear in the text.
     """
     lines = passage.text.split("\n")
     begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
@@ -143,26 +143,27 @@ def preview(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """Lines of a passage on one line: where each run of words begins in it and in the passage."""
+    """Lines of a passage joined to one line, with the place of each run of words in that line and in the
+    passage."""
 
     text: str
     starts: Sequence[int]
     offsets: Sequence[int]
     lengths: Sequence[int]
     lines: Sequence[int]
-    """Where the line of each run begins in the passage."""
+    """Offset in the passage of the line of each run."""
     are_headings: Sequence[bool]
 
     def run(self, position: int) -> int:
         return bisect_right(self.starts, position, 1) - 1 if self.starts else 0
 
     def offset(self, position: int) -> int:
-        """Return the place in the passage of a character of the line."""
+        """Return the offset in the passage of a character of the joined line."""
         run = self.run(position)
         return self.offsets[run] + position - self.starts[run]
 
     def placed(self, matches: Iterable[_Match]) -> list[_Match]:
-        """Return those of the passage's matches that begin in the line, with their places in it."""
+        """Return those of the passage's matches that begin in the joined line, with their places in it."""
         placed: list[_Match] = []
         for low, high, word in matches:
             run = bisect_right(self.offsets, low) - 1
@@ -174,8 +175,8 @@ class _Shown:
         return placed
 
     def place(self, matches: Sequence[_Match], dense: _Range) -> int:
-        """Return where the line with most of the words begins in the passage; a heading only if no other has
-        any. Of equal lines it is the first one in the ``dense`` range, else the first."""
+        """Return the offset in the passage of the line with most of the words; a heading only if no other
+        line has any. Of equal lines it is the first in the ``dense`` range, or else the first."""
         words: defaultdict[int, set[int]] = defaultdict(set)
         is_dense: dict[int, bool] = {}
         for low, _, word in matches:
@@ -189,11 +190,11 @@ class _Shown:
         return max(words, key=lambda line: (line not in headings, len(words[line]), is_dense[line], -line))
 
     def within(self, matches: Iterable[_Match], line: int) -> list[_Match]:
-        """Return the matches in the line that begins there in the passage."""
+        """Return the matches in the line at this offset of the passage."""
         return [match for match in matches if self.lines[self.run(match[0])] == line]
 
     def window(self, matches: list[_Match], line: int, width: int) -> _Range:
-        """Return the range to show: that with most words, or the matches of the line to name."""
+        """Return the range to show: the one with most words, or the matches of the named line."""
         room = _room(width)
         low, high = dense = _densest(matches, room)
         own = self.within(matches, line)
@@ -218,7 +219,7 @@ def _layers(
     heading_lines: Collection[int],
     shared: Set[str],
 ) -> Iterator[Sequence[int]]:
-    """Yield the rows that may be shown: the prose of the passage, then its code too, then everything."""
+    """Yield the rows that may be shown: the prose of the passage, then also its code, then everything."""
     below = 0
     while below < len(lines) and (
         not lines[below].strip()
@@ -260,7 +261,7 @@ def _one_line(
     rows: Iterable[int],
     heading_lines: Collection[int],
 ) -> _Shown:
-    """Return these rows on one line, with a dash between a heading and its text."""
+    """Join these rows to one line, with a dash between a heading and its text."""
     parts: list[str] = []
     starts: list[int] = []
     offsets: list[int] = []
@@ -287,12 +288,12 @@ def _one_line(
 
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""A line that shows nothing but tags, or an address."""
+"""A line of nothing but tags, or an address."""
 
 
 def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -> int | None:
-    """Return the place in the passage that matches although it is not shown; of a match in its source alone,
-    where its line begins."""
+    """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
+    its line."""
     if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
         lines = passage.text.split("\n")
         return sum(len(line) + 1 for line in lines[:row])
@@ -300,7 +301,7 @@ def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -
 
 
 def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
-    """Leave out numbers that are parts of an identifier where the line has it, each 1 for 2.3.1."""
+    """Remove numbers that are parts of an identifier in the line, such as each 1 of 2.3.1."""
     parts: set[_Match] = set()
     whole = (0, 0)
     for match in sorted(matches, key=lambda each: (each[0], -each[1])):
@@ -327,7 +328,7 @@ def _room(width: int) -> int:
 
 
 def _densest(matches: list[_Match], width: int) -> tuple[int, int]:
-    """Return the first range with most distinct words, among those with most matches."""
+    """Return the first range with most distinct words, among ranges with most matches."""
     best, densest = (0, 0), (0, 0)
     inside: defaultdict[int, int] = defaultdict(int)
     left = 0
@@ -383,14 +384,14 @@ def _merged(marks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 # -- boilerplate: lines that many notes of a vault share, such as a footer
 
 NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
-"""Notes that are compared, and the chunks at the beginning and the end of each of them."""
+"""Number of notes to compare, and of chunks at the beginning and the end of each."""
 LEAST_NOTES, LEAST_SHARE = 8, 0.25
-"""Number and share of the compared notes that have a line of boilerplate."""
+"""Minimum number and share of the compared notes that have a line of boilerplate."""
 _known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
 
 
 def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the lines that many notes of the ledger share, by a sample of its present revision."""
+    """Return the lines shared by many notes of the ledger, by a sample of its present revision."""
     revision, lines = _known.get(ledger, (-1, frozenset()))
     if revision != ledger.revision:
         revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
@@ -399,12 +400,12 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
 
 
 def is_boilerplate(line: str, shared: Set[str]) -> bool:
-    """True if a line is one of those that are ``shared``."""
+    """True if a line is among the ``shared`` ones."""
     return bool(shared) and _compared(line) in shared
 
 
 def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
-    """Return the lines that many of these notes share, in the form in which they are compared."""
+    """Return the lines shared by many of these notes, normalized for comparison."""
     least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
     if len(notes) < least:
         return frozenset()
@@ -416,5 +417,5 @@ def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
 
 
 def _compared(line: str) -> str:
-    """Return a line as it is compared; "" for one without words."""
+    """Normalize a line for comparison; "" for one without words."""
     return fold(line) if any(map(str.isalpha, line)) else ""

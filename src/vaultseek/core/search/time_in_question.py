@@ -1,7 +1,7 @@
-"""The time in a question: a preference for notes whose dates lie in it. No note is dropped for its dates.
+"""The time in a question: a preference for notes of that time, which removes no note.
 
-A note lies there by its own day, which its file name or a property states, by a day that its text names, or,
-if it states none, by its last modification.
+A note is of that time by its own day, from its file name or a property; by a day in its text; or, without any
+day, by its last modification.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import Ledger, NoteRow
 
 TIME_BOOST = 2.0
-"""Factor for a note whose own day lies in the time of the question."""
+"""Factor for a note whose own day is in the question's time."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Share of the boost for a note that names a day of that time, and for an undated one changed then."""
+"""Share of the boost for a note that names a day of that time, and for an undated note modified then."""
 PROPOSED = 200
-"""Maximum number of notes of a time that are ranked even if no lane proposes them."""
+"""Maximum notes of a time that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of the notes that have or name a day of that time; none if there are many."""
+    """Return the ids of notes with a day of that time; None if there are many."""
     if time is None:
         return ()
     found = ledger.days.within(*_iso(time.days), limit=PROPOSED + 1)
@@ -35,7 +35,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A note that lies in the time of the question."""
+    """A note of the question's time."""
 
     figure = "time"
     sentence = "it lies in the time that the query names"
