@@ -64,6 +64,14 @@ def test_what_is_typed_is_searched_previewed_and_opened_at_the_line(notes, start
     assert opened(tmp_path) == ["+83", str(notes.root / "Garden/Slugs.md")]
 
 
+def test_the_first_screen_of_a_search_for_words_has_their_results_or_none(start):
+    with start("find", "beer", "traps") as terminal:
+        terminal.until(lambda it: any("> beer traps" in line for line in it.lines), "it is drawn")
+        terminal.until(lambda it: "searching" in it.lines[1] or "▌ Slugs" in it.lines[2], "no other note")
+        assert not any("Old pump" in line for line in terminal.lines)
+        terminal.shows("83▌ Beer traps drowned eleven")
+
+
 def test_vaultseek_alone_searches_and_escape_leaves(start):
     with start() as terminal:
         terminal.shows("5 notes")

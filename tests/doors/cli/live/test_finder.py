@@ -73,6 +73,23 @@ async def test_an_empty_prompt_lists_recent_notes_and_asks_nothing():
         assert daemon.searches == ["a"]
 
 
+async def test_a_search_that_begins_with_words_shows_no_recent_notes_before_their_answer():
+    asked, gate = asyncio.Event(), asyncio.Event()
+    daemon = Daemon(pump=gate)
+    finder = Finder(daemon.call, {"limit": 5}, RECENT, query=" pump ", on_change=asked.set)
+    assert (paths(finder), finder.is_beginning) == ([], True)
+    running = asyncio.create_task(finder.run())
+    await asked.wait()
+    assert (paths(finder), finder.is_beginning) == ([], True)
+    gate.set()
+    await finder.settled()
+    assert (paths(finder), finder.is_beginning) == (["pump.md"], False)
+    finder.type("")
+    await finder.settled()
+    assert paths(finder) == ["new.md", "old.md"]
+    running.cancel()
+
+
 async def test_the_last_query_wins_however_fast_it_is_typed():
     daemon = Daemon()
     async with searching(daemon) as finder:

@@ -157,7 +157,7 @@ async def _search(
             former = [Suggestion(query, 0, "asked before") for query in queries]
             return [*former[:OFFERED_QUERIES], *filters]
 
-        finder = Finder(ask, request, recent, method=method)
+        finder = Finder(ask, request, recent, query=query, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")
         screen = Screen(finder, offers, query=query, color=color)
         while (choice := await screen.run()) is not None:

@@ -29,7 +29,7 @@ Call = Callable[[str, JSON], Awaitable[JSON]]
 
 
 class Finder:
-    """A live search. ``recent`` is the answer shown while nothing is typed.
+    """A live search. ``recent`` is the answer shown while nothing is typed, ``query`` was typed before.
 
     ``on_change`` is called whenever there is something new to show.
     """
@@ -40,11 +40,12 @@ class Finder:
         request: JSON,
         recent: JSON,
         *,
+        query: str = "",
         method: str = "search",
         on_change: Callable[[], object] = lambda: None,
     ) -> None:
-        self.query = ""
-        self.answer = recent
+        self.query = " ".join(query.split())
+        self.answer = {} if self.query else recent
         self.message = ""
         """The reason if there is no answer to the query, otherwise empty."""
         self.selected = 0
@@ -84,6 +85,11 @@ class Finder:
     def pending(self) -> bool:
         """True until the answer matches the current query."""
         return self._answered != self.query
+
+    @property
+    def is_beginning(self) -> bool:
+        """True until there is anything to show, an answer or an error."""
+        return not (self.answer or self.message)
 
     def type(self, text: str) -> None:
         """Search for ``text`` from now on; the same words again do not restart a running search."""

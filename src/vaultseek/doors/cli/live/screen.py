@@ -143,8 +143,6 @@ class Screen:
     async def run(self) -> Choice | None:
         """Show the search in its last state until something is chosen; return the choice, or None."""
         self._application.create_background_task(self._finder.run())
-        if self._prompt.text:
-            self._finder.type(self._prompt.text)
         return await self._application.run_async()
 
     def notify(self, notice: str) -> None:
@@ -212,6 +210,8 @@ class Screen:
         return [] if preview is None else _styled(preview.page(*self._preview_size(), self._scroll))
 
     def _status(self) -> StyleAndTextTuples:
+        if self._finder.is_beginning:
+            return [("class:figures", "  searching")]
         marked = len(self._finder.marked)
         parts = [("word", f"{count(marked, 'note')} marked")] if marked else []
         parts += (
