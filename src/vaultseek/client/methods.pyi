@@ -128,9 +128,9 @@ class Methods:
         """Return the shortest routes from a note to the ``other``; empty if neither links nor meaning connect
         them."""
 
-    def graph_suggest(self, *, note: str | None = None, limit: int | None = None, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.Suggestions:
+    def graph_suggest(self, *, note: str | None = None, start: int | None = None, limit: int | None = None,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Suggestions:
         """Return links that may be missing, most likely first; ``markdown`` if the vault does not use
         wikilinks."""
 
@@ -348,9 +348,10 @@ class AsyncMethods:
     async def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Routes: ...
-    async def graph_suggest(self, *, note: str | None = None, limit: int | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.Suggestions: ...
+    async def graph_suggest(self, *, note: str | None = None, start: int | None = None,
+        limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Suggestions: ...
     async def graph_export(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.GraphExport: ...

@@ -6,7 +6,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +28,12 @@ MOST_NEIGHBOURS = 200
 MOST_CANDIDATES = 1000
 """Maximum number of notes whose names are compared with the text: a hub has tens of thousands of
 candidates."""
-SUGGEST_SECONDS = 5.0
+SUGGEST_SECONDS = 1.0
 """Seconds for examining the notes changed last; the answer contains what was found by then."""
 RECENT_NOTES = 50
 """Number of notes changed last for which links are suggested if no note is given."""
+_READ_NOTES = 10
+"""Number of these notes whose mentions are read together."""
 
 
 FOLLOWED_NOTES = 15
@@ -135,25 +137,39 @@ async def suggestions(
     ]
 
 
-async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
+async def recent_suggestions(
+    vault: SearchedVault, graph: Graph, limit: int, start: int = 0
+) -> tuple[list[JSON], int | None]:
     """Return the most likely missing links of the notes changed last, each with its ``source``.
 
-    On a busy machine, only the notes changed last are examined, as far as time allows.
+    ``start`` of these notes are skipped. After ``SUGGEST_SECONDS``, the answer has what was found, with the
+    ``start`` of the rest, else None.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
-    rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids)
-    mentions = await asyncio.to_thread(_first_mentions, list(rows.values()), vault.ledger)
-    best: dict[frozenset[str], JSON] = {}
-    for id in ids:
-        if best and time.monotonic() > end:
-            break
+    mentions: Mapping[int, Mapping[int, int]] = {}
+    rows: Mapping[int, NoteRow] = {}
+    found: list[JSON] = []
+    for place, id in enumerate(ids[start:], start):
+        if place > start and time.monotonic() > end:
+            return best_of(found, limit), place
+        if (place - start) % _READ_NOTES == 0:
+            rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids[place : place + _READ_NOTES])
+            mentions = await asyncio.to_thread(_first_mentions, list(rows.values()), vault.ledger)
         if id in rows:
             source = {"path": rows[id].path, "title": rows[id].title}
-            for item in await suggestions(rows[id], vault, graph, limit, mentions[id]):
-                pair = frozenset((rows[id].path, item["path"]))
-                if pair not in best or best[pair]["score"] < item["score"]:
-                    best[pair] = {**item, "source": source}
+            items = await suggestions(rows[id], vault, graph, limit, mentions[id])
+            found += ({**item, "source": source} for item in items)
+    return best_of(found, limit), None
+
+
+def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
+    """Return the most likely of these missing links, the better direction of each."""
+    best: dict[frozenset[str], JSON] = {}
+    for item in found:
+        pair = frozenset((item["source"]["path"], item["path"]))
+        if pair not in best or best[pair]["score"] < item["score"]:
+            best[pair] = item
     return sorted(best.values(), key=lambda item: (-item["score"], item["source"]["path"]))[:limit]
 
 

@@ -46,9 +46,9 @@ async def _path(follower: SeenFollower, call: params.PathParams) -> JSON:
 async def _suggest(follower: SeenFollower, call: params.SuggestParams) -> JSON:
     vault = follower.vault
     graph = await graph_of(follower)
-    source = ""
+    source, rest = "", None
     if call.note is None:
-        items = await recent_suggestions(vault, graph, call.limit)
+        items, rest = await recent_suggestions(vault, graph, call.limit, call.start)
     else:
         row = await find_note(call.note, follower)
         source, items = row.path, await suggestions(row, vault, graph, call.limit)
@@ -56,7 +56,7 @@ async def _suggest(follower: SeenFollower, call: params.SuggestParams) -> JSON:
     for item in items:
         own = item["source"]["path"] if "source" in item else source
         item["link"] = new_target(item["path"], own, names, style)
-    return {"suggestions": items, "markdown": style.markdown}
+    return {"suggestions": items, "markdown": style.markdown, "next": rest}
 
 
 async def _export(follower: SeenFollower, call: params.VaultParams) -> JSON:

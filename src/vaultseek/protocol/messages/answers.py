@@ -779,10 +779,15 @@ class Stale(OfVault):
 
 
 class Suggestions(OfVault):
-    """Links that may be missing, most likely first; ``markdown`` if the vault does not use wikilinks."""
+    """Links that may be missing, most likely first; ``markdown`` if the vault does not use wikilinks.
+
+    ``next`` is the ``start`` of the notes changed last that were not examined within a second; None if all
+    were.
+    """
 
     suggestions: list[Suggestion]
     markdown: bool
+    next: int | None
 
 
 class GraphNode(Answer):

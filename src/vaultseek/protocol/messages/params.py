@@ -218,6 +218,8 @@ class SuggestParams(VaultParams):
 
     note: str | None = None
     """Note that may be missing links; by default the notes changed last."""
+    start: int = Field(default=0, ge=0)
+    """Number of the notes changed last to skip: ``next`` of the answer before."""
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
     """Maximum number of suggestions."""
 

@@ -45,7 +45,7 @@ STATUS = {"daemon": {"pid": 7, "version": "0.1.0", "socket": "/run/s"}, "vaults"
 
 
 class FakeDaemon:
-    """Answers by method; an exception as an answer is raised."""
+    """Answers by method; an exception as an answer is raised, a function is asked."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = {
@@ -77,7 +77,7 @@ class FakeDaemon:
         answer = self.answers[method]
         if isinstance(answer, BaseException):
             raise answer
-        return answer
+        return answer(params) if callable(answer) else answer
 
     def close(self) -> None:
         self.open = False
@@ -561,3 +561,40 @@ def test_a_note_without_neighbours_is_said_to_have_none(run: Run) -> None:
     daemon = FakeDaemon(**{"graph/neighbors": {**head, "notes": [], "edges": [], "total": 0, "depth": 1}})
     code, out, _ = run(daemon, "neighbors", "a")
     assert (code, out.splitlines()[-1]) == (1, "No note links to it, and it links to none.")
+
+
+def test_suggestions_are_printed_as_they_are_found(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    def suggested(source: str, path: str, score: float) -> dict[str, Any]:
+        about = {"path": path, "title": path.removesuffix(".md"), "tags": [], "modified": "", "created": ""}
+        return {
+            **about,
+            "score": score,
+            "likely": True,
+            "reasons": [],
+            "source": {"path": source, "title": ""},
+        }
+
+    first, again, better = (
+        suggested("a.md", "b.md", 2.0),
+        suggested("b.md", "a.md", 1.0),
+        suggested("c.md", "d.md", 3.0),
+    )
+    vault = {"vault": "notes", "vault_path": "/n", "markdown": False}
+    printed: list[str] = []
+
+    def answer(params: dict[str, Any]) -> dict[str, Any]:
+        printed.append(capsys.readouterr().out)
+        parts = {0: ([first], 4), 4: ([again], 9), 9: ([better], None)}
+        items, rest = parts[params.get("start", 0)]
+        return {**vault, "suggestions": items, "next": rest}
+
+    class Connected(FakeDaemon):
+        def close(self) -> None:
+            """Stay for the next call."""
+
+    code, out, err = run(Connected(**{"graph/suggest": answer}), "graph", "suggest", "-n", "2")
+    assert not err
+    assert (code, ["a.md -> " in text for text in printed]) == (0, [False, True, False])
+    assert "c.md -> " in out
+    code, out, _ = run(Connected(**{"graph/suggest": answer}), "graph", "suggest", "-n", "1", "--json")
+    assert [item["path"] for item in json.loads(out)["suggestions"]] == ["d.md"]

@@ -12,6 +12,7 @@ from vaultseek.base import limits
 from vaultseek.doors.cli.commands.links import DIRECTIONS, neighbors
 from vaultseek.doors.cli.completion_values import complete_note
 from vaultseek.doors.cli.connect import call_note, call_vault, note_file
+from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, place, title_and_name
 from vaultseek.doors.cli.options import (
@@ -108,10 +109,13 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    In NOTE, or in the notes changed last. Nothing is written. Exit code 1 if there are none.
+    In NOTE, or in the notes changed last; what is found after a second is printed, and what better links
+    follow. Nothing is written. Exit code 1 if there are none.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
-    return print_answer(answer, invocation, "suggestions", _suggestions)
+    if answer["next"] is None:
+        return print_answer(answer, invocation, "suggestions", _suggestions)
+    return _suggest_on(answer, invocation, limit or limits.GRAPH_ITEMS)
 
 
 @graph.command()
@@ -211,6 +215,27 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
             yield f"    {DIRECTIONS[step['direction']]} {terminal.paint(text, 'dim')}"
         note = {**step, "line": None}
         yield f"{place(note, terminal, answer)}  {title_and_name(note)}"
+
+
+def _suggest_on(answer: JSON, invocation: Invocation, limit: int) -> int:
+    """Print what was found so far, then what more notes add to the best of all."""
+    from vaultseek.core.graph.suggestions import best_of
+
+    in_parts = not (invocation.json or invocation.paths)
+    best: list[JSON] = answer["suggestions"]
+    printed: list[JSON] = []
+    while True:
+        new = [item for item in best if in_parts and item not in printed]
+        if new:
+            print(_suggestions({**answer, "suggestions": new}, invocation.out), flush=True)
+            printed += new
+        if answer["next"] is None:
+            break
+        answer = call_vault(invocation, "graph/suggest", limit=limit, start=answer["next"])
+        best = best_of([*best, *answer["suggestions"]], limit)
+    if printed:
+        return SUCCESS
+    return print_answer({**answer, "suggestions": best}, invocation, "suggestions", _suggestions)
 
 
 def _suggestions(answer: JSON, terminal: Terminal) -> str:
