@@ -95,3 +95,18 @@ def test_each_of_several_vaults_has_a_line_of_its_own(capsys: pytest.CaptureFixt
             show(state)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["notes: 4 % · reading files, 90 of 1,003", "work: 4 % · reading files, 90 of 1,003"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 160])
+@pytest.mark.parametrize("name", ["notes", "The long notebook of a boat and of its winters"])
+def test_a_step_is_shown_whole_however_narrow_the_screen_is(monkeypatch, columns, name):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    state = {"vault": name, "phase": "embedding", "share": 0.97, "rate": 1234, "eta_seconds": 659.0}
+    bars = progress._bars(color=False)
+    progress._Bars(bars).show(state)
+    with bars.console.capture() as capture:
+        bars.console.print(bars.get_renderable())
+    shown = capture.get()
+    assert "97 % · computing vectors, 1,234/s, 10 min 59 s left" in " ".join(shown.split())
+    assert shown.startswith(name[:7])
+    assert shown.count("\n") == (1 if columns >= 80 else 2)

@@ -18,6 +18,11 @@ PROGRESS_LINE_SECONDS = 5.0
 """Minimum seconds between progress lines without a terminal."""
 PROGRESS_LINE_SHARE = 0.25
 """Interval between progress lines, as a share of the elapsed time: ten lines in two minutes."""
+BAR_COLUMNS = 30
+NAME_COLUMNS = 20
+"""Columns for the name of a vault on a narrow screen, where the bar becomes shorter."""
+STEP_COLUMNS = 54
+"""Columns for a step in words, which is shown whole; a longer one has a second line."""
 DELAY_SECONDS = 0.5
 """Seconds before the progress of a waiting search is shown."""
 
@@ -122,12 +127,19 @@ class _Bars:
 def _bars(*, color: bool) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
+    from rich.table import Column
 
     console = Console(stderr=True, no_color=not color, highlight=False)
+    room = console.width - STEP_COLUMNS - 2
+    bar = max(4, min(BAR_COLUMNS, room - NAME_COLUMNS))
     return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[doing]}", markup=False),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(max_width=max(8, room - bar), no_wrap=True),
+        ),
+        BarColumn(bar_width=bar),
+        TextColumn("{task.fields[doing]}", markup=False, table_column=Column()),
         console=console,
         transient=True,
     )
