@@ -1,19 +1,14 @@
-"""The moving picture of the README: from the installation to the first answers, typed and drawn as an SVG.
+"""The moving picture of the README: from a search by meaning to the open note, typed and drawn as an SVG.
 
-``scripts/record`` makes it if there is uv. The session runs in a home with the sample vault; each change
-of the screen becomes a frame, shown as long as it was there, or less. The SVG holds no program and no
-address, only text and its timing.
+``scripts/record`` makes it. The session runs in a home with the sample vault; each change of the screen
+becomes a frame, shown as long as it was there, or less. The SVG holds no program and no address, only text
+and its timing.
 """
 
-import json
-import os
-import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pyte
@@ -31,25 +26,16 @@ SHORTEST_SECONDS = 0.03
 """Screens that follow each other faster are one: the program was still drawing."""
 
 STORY: tuple[tuple[str, str], ...] = (
-    ("type", "uv tool install --quiet ./vaultseek"),
-    ("key", "Enter"),
-    ("until", "./vaultseek\n$"),
     ("type", "vaultseek"),
     ("key", "Enter"),
-    ("until", "Its number, or the path of another folder"),
-    ("pause", ""),
-    ("type", "1"),
-    ("key", "Enter"),
     ("until", "110 notes"),
-    ("pause", ""),
-    ("type", "E-4107"),
-    ("until", "▌ E-4107 Service"),
-    ("pause", ""),
-    ("wait for vectors", ""),
-    ("key", "Ctrl-U"),
     ("type", "snails eating the salad"),
     ("until", "▌ Slimy Visitors"),
     ("until", "Tried"),
+    ("pause", ""),
+    ("key", "Ctrl-U"),
+    ("type", "E-4107"),
+    ("until", "▌ E-4107 Service"),
     ("pause", ""),
     ("key", "Ctrl-U"),
     ("type", "pump alarm"),
@@ -60,8 +46,10 @@ STORY: tuple[tuple[str, str], ...] = (
     ("key", "Tab"),
     ("pause", ""),
     ("key", "Enter"),
-    ("key", "Down"),
+    ("until", "hybrid"),
     ("pause", ""),
+    ("key", "Enter"),
+    ("until", "All"),
     ("pause", ""),
 )
 """The text that is typed, and the text that is waited for after it."""
@@ -140,7 +128,7 @@ def svg(frames: Sequence[tuple[float, Frame]], columns: int, lines: int) -> str:
     numbers = {part: n for n, part in enumerate(dict.fromkeys(part for frame in drawn for _, part in frame))}
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}" role="img" xml:space="preserve" aria-label="From installation to search">',
+        f'height="{height:g}" role="img" xml:space="preserve" aria-label="A search that opens a note">',
         f"<style>{_style(frames, height)}</style>",
         f'<rect width="100%" height="100%" rx="8" fill="{_GROUND}"/>',
         "<defs>",
@@ -159,20 +147,15 @@ def svg(frames: Sequence[tuple[float, Frame]], columns: int, lines: int) -> str:
 def record() -> None:
     """Play the story and write the picture."""
     with opened_home() as home:
-        (home.folder / "vaultseek").symlink_to(PROJECT)
-        obsidian = home.folder / ".config" / "obsidian"
-        obsidian.mkdir(parents=True)
-        known = {"vaults": {"notes": {"path": str(home.folder / "notes")}}}
-        (obsidian / "obsidian.json").write_text(json.dumps(known), encoding="utf-8")
+        home.index()
         film = Film([])
         environment = {name: value for name, value in home.environment.items() if name != "NO_COLOR"}
         del environment["COLUMNS"]
         environment |= {"PS1": "$ ", "BASH_SILENCE_DEPRECATION_WARNING": "1"}
-        environment["PATH"] = f"{home.folder}/.local/bin{os.pathsep}{environment['PATH']}"
-        environment["UV_CACHE_DIR"] = str(Path.home() / ".cache" / "uv")
+        environment["EDITOR"] = "env TERM=vt100 vi -u NONE -c 'set laststatus=0 ruler'"
         with LiveTerminal(
             ["bash", "--norc", "--noprofile", "-i"],
-            cwd=home.folder,
+            cwd=home.folder / "notes",
             environment=environment,
             columns=COLUMNS,
             lines=LINES,
@@ -180,10 +163,7 @@ def record() -> None:
         ) as terminal:
             terminal.shows("$")
             for verb, what in STORY:
-                if verb == "wait for vectors":
-                    home.run("vaultseek index --wait")
-                else:
-                    _play(terminal, verb, what)
+                _play(terminal, verb, what)
     PICTURE.write_text(svg(film.timed(), COLUMNS, LINES), encoding="utf-8")
 
 
@@ -271,7 +251,4 @@ def _drawn_run(run: Run) -> str:
 
 
 if __name__ == "__main__":
-    if shutil.which("uv"):
-        record()
-    else:
-        sys.stderr.write(f"docs/{PICTURE.name} stays as it is: this needs uv\n")
+    record()
