@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import distributions
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -22,8 +23,10 @@ PARAPHRASE, FOUND = "snails eating the salad", "Areas/Garden/Slimy Visitors.md"
 """A query by meaning, and the note of the sample vault that answers it: about slugs and lettuce."""
 FOLDERS = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
 """Where uv and pipx put the environment and the command, by their variables."""
-MOST_BYTES = 550_000_000
+MOST_BYTES = 500_000_000
 """Largest installation: every file that pip leaves, byte code included."""
+LARGE_BYTES = 4_000_000
+"""Size from which a package is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,15 @@ class Installation:
             for file in (place, *place.rglob("*"))
             if file.is_file()
         )
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The size of each package, in bytes, the largest first."""
+        sizes = {
+            each.name: sum(Path(each.locate_file(file)).lstat().st_size for file in each.files or ())
+            for each in distributions(path=[str(self._site())])
+        }
+        return dict(sorted(sizes.items(), key=lambda part: -part[1]))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the command in a home of its own."""
@@ -119,6 +131,10 @@ def main() -> int:
     with plain_installation() as installation:
         path, seconds = installation.first_answer()
         print(f"{installation.size / 1e6:.0f} MB, {len(installation.packages)} packages")
+        parts = (
+            f"{name} {size / 1e6:.0f}" for name, size in installation.parts.items() if size > LARGE_BYTES
+        )
+        print(", ".join(parts))
         print(
             f"installed in {installation.install_seconds:.0f} s, first answer {seconds:.0f} s later: {path}"
         )

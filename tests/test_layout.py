@@ -32,7 +32,7 @@ ENGINES = {
     "starlette": {"doors/mcp/http.py", "doors/ui/application.py", "doors/ui/gate.py"},
     "networkx": {"store/graph.py", "core/graph/structure.py", "core/graph/files.py"},
     "markdown_it": {"doors/ui/notation.py", "doors/ui/rendering.py"},
-    "nh3": {"doors/ui/rendering.py"},
+    "nh3": {"content/extractors/page.py", "doors/ui/rendering.py"},
     "pygls": {
         "doors/lsp/documents.py",
         "doors/lsp/renaming.py",
@@ -50,7 +50,7 @@ ENGINES = {
     "simsimd": {"semantic/vectors/matrix.py"},
     "torch": {"semantic/inference/bert_torch.py"},
     "onnxruntime": {"semantic/inference/bert_graph.py"},
-    "html_to_markdown": {"content/extractors/page.py"},
+    "markdownify": {"content/extractors/page.py"},
     "orgparse": {"content/extractors/org.py"},
     "pypdfium2": {"content/extractors/pdf.py"},
     "ray": {"tools/cluster.py"},

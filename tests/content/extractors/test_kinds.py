@@ -266,6 +266,21 @@ def test_a_page_is_what_there_is_to_read():
     assert "Käse" in "\n".join(extracted("l.html", latin).lines)
 
 
+def test_a_page_is_read_as_browsers_read_it():
+    page = "<table><tr><th>pump<th>float<tr><td>1<td>2</table><ul><li>first<li>second</ul><p>a<b>b</p>"
+    lines = extracted("p.html", page).lines
+    assert {"| pump | float |", "| 1 | 2 |", "- first", "- second"} <= set(lines)
+
+
+def test_a_page_that_is_nested_too_deeply_is_known_by_its_name():
+    for element in ("<div>", "<ul><li>", "<center>"):
+        note = extracted("p.html", element * 2_000 + "x")
+        assert (note.lines, codes(note)) == ((), ["too_complex"])
+    for page in ("<div>" * 300, "<div>a</div>" * 2_000, "<p>a<li>b" * 2_000):
+        note = extracted("p.html", f"{page}<p>pump")
+        assert (note.lines[-2].strip(), codes(note)) == ("pump", [])
+
+
 def test_marks_of_notes_mean_nothing_in_a_page():
     page = "<hr>before the rule<hr><p>color #fff, issue #bug [[edit]] and <a href='p.html'>a page</a></p>"
     note = extracted("p.html", page)

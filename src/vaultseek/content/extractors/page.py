@@ -1,45 +1,78 @@
 """HTML pages: their readable text, without menus and advertisements, as Markdown."""
 
 import re
+from typing import Any
 
-from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+import nh3
+from bs4 import BeautifulSoup
+from bs4.filter import SoupStrainer
+from markdownify import MarkdownConverter
 
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 from vaultseek.content.extractors.plain import decode_any
 
-DEPTH = 500
-_OPTIONS = ConversionOptions(
-    preprocessing=PreprocessingOptions(preset="aggressive"),
-    exclude_selectors=["aside"],
-    max_depth=DEPTH,
+DEPTH = 400
+"""Maximum depth of elements. The time of reading grows with size times depth, and the stack is limited."""
+HEAD_CHARS = 65_536
+"""Number of characters at the beginning of a page that may contain its title and keywords."""
+_UNREAD = {"aside", "button", "footer", "form", "iframe", "nav", "noscript", "object"}
+_UNREAD |= {"script", "select", "style", "svg", "template", "textarea", "title"}
+"""Elements that are left out with their content."""
+_CLEANER = nh3.Cleaner(
+    tags=nh3.ALLOWED_TAGS - _UNREAD,
+    clean_content_tags=_UNREAD,
+    attributes={"a": {"href"}, "img": {"alt"}},
+    link_rel=None,
 )
+"""Reads a page as browsers do: it closes what was left open."""
+_OPTIONS: dict[str, Any] = {
+    "heading_style": "atx",
+    "bullets": "-",
+    "table_infer_header": True,
+    "escape_asterisks": False,
+    "escape_underscores": False,
+}
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
-_HEAD = re.compile(r"---\n(?!\n).*?\n---(?:\n|\Z)", re.DOTALL)
-"""Frontmatter with facts about a page; unlike after it, a rule is followed by a blank line."""
-_IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
+_BODY = re.compile("(?i)<body")
+_NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
+"""Elements that are closed by their end tags alone."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 
 def read(data: bytes, path: str) -> Note:
     """Read an HTML file. Line numbers refer to the resulting Markdown."""
-    page = convert(_text(data), _OPTIONS)
-    about = page.metadata.document if page.metadata else None
-    text = _IMAGE.sub(
-        # Its alternative text represents an image; its address belongs to the site.
-        lambda image: f" {image[1]} " if image[1].strip() else "",
-        page.content or "",
-    )
-    head = _HEAD.match(text) if about else None
-    if not text.strip() and page.warnings:
+    text = _text(data)
+    try:
+        markdown = _markdown(text)
+    except RecursionError:
         return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
+    start = _BODY.split(text[:HEAD_CHARS], maxsplit=1)[0]
+    head = BeautifulSoup(start, "html.parser", parse_only=SoupStrainer(["title", "meta"]))
+    keywords = head.find("meta", attrs={"name": re.compile("(?i)^keywords$")})
     made = Composition(path)
-    made.markdown(text[head.end() :].lstrip("\n") if head else text, of_app=False)
-    for word in (about.keywords if about else None) or ():
+    made.markdown(markdown.strip("\n"), of_app=False)
+    for word in str(keywords.get("content", "")).split(",") if keywords else ():
         tag = "-".join(word.split())
         if _TAG.fullmatch(tag) and not tag.isdigit():
             made.tag(tag)
-    return made.note((about.title if about else None) or "")
+    return made.note(head.title.get_text() if head.title else "")
+
+
+def _markdown(text: str) -> str:
+    """Return a page as Markdown. Raises RecursionError if its elements are nested too deeply."""
+    depth = 0
+    for tag in _NESTING.finditer(text):
+        depth = max(0, depth - 1 if tag[1] else depth + 1)
+        if depth > DEPTH:
+            raise RecursionError
+    return _Converter(**_OPTIONS).convert(_CLEANER.clean(text))
+
+
+class _Converter(MarkdownConverter):
+    def convert_img(self, image: Any, _text: str, parent_tags: object) -> str:
+        """Return the alternative text, which represents an image; its address belongs to the site."""
+        return f" {image.get('alt', '')} "
 
 
 def _text(data: bytes) -> str:

@@ -44,7 +44,7 @@ EXTRACTORS: Mapping[Kind, Extractor] = {
     "excalidraw": Extractor("excalidraw", 4, limits.DRAWING_BYTES),
     "text": Extractor("plain", 3, limits.TEXT_BYTES),
     "org": Extractor("org", 4, limits.TEXT_BYTES),
-    "html": Extractor("page", 4, limits.PAGE_BYTES),
+    "html": Extractor("page", 5, limits.PAGE_BYTES),
     "pdf": Extractor("pdf", 3, limits.PDF_BYTES, kept=True),
     "session": Extractor("session", 2, limits.SESSION_BYTES),
     "image": Extractor("picture", 2, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
