@@ -308,9 +308,14 @@ class Chunk:
         return apply_edits(self.text, self.edits) if self.edits else self.text
 
     def column(self, offset: int) -> int:
-        """Return the column in the file of the character at ``offset`` in ``text``, both from 0."""
+        """Return the column in the file of the character at ``offset`` in ``text``, both from 0.
+
+        A line of which a reader sees nothing has only its beginning.
+        """
         start = self.text.rfind("\n", 0, offset) + 1
         column = offset - start
+        if not column and self.text[offset : offset + 1] in ("", "\n"):
+            return 0
         for edit in self.edits:
             if start <= edit.start and edit.end <= offset:
                 column += len(edit.text) - (edit.end - edit.start)

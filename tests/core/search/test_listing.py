@@ -13,6 +13,7 @@ from vaultseek.settings.search import SearchSettings
 NOTES = {
     **{f"{n:02}.md": f"# Log {n}\n\nNothing.\n\n# Night\n\nThe alarm of pump {n}." for n in range(30)},
     "cake.md": "# Cake\n\nFor his birthday: 🎂, and a ☀\ufe0f on top.\n",
+    "hidden.md": "# River\n\nSeen.\n\n%%\nA remark.\nThe otter swims.\n%%\n",
     "task.md": "Nothing. " * 200 + "\n\n# Work\n\n- [ ] call about the *alarm*\n",
 }
 
@@ -54,3 +55,9 @@ def test_signs_list_the_notes_that_have_them(opened):
         assert [result["path"] for result in answered(opened, query)["results"]] == expected, query
     assert answered(opened, "🚀\ufe0f")["results"] == []
     assert answered(opened, "🚀\ufe0f", typing=True)["results"] == []
+
+
+@pytest.mark.parametrize("query", ["line:otter", 'line:"otter swims"', "line:ott*", "/otter/", "line:/otter/"])
+def test_words_that_are_hidden_name_the_line_where_they_are_written(opened, query):
+    (result,) = answered(opened, query)["results"]
+    assert (result["line"], result["column"], result["line_text"]) == (7, 1, "The otter swims.")

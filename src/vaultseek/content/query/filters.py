@@ -98,6 +98,12 @@ class Contains:
             or any(map(self.holds, facts.passages("content")))
         )
 
+    @property
+    def pattern(self) -> str:
+        """A regular expression for the words as written."""
+        words = r"\W+".join(map(re.escape, self.text.split()))
+        return rf"(?<!\w){words}" + ("" if self.prefix else r"(?!\w)")
+
     def holds(self, passage: str) -> bool:
         """True if the words are in ``passage``."""
         return contains(fold(passage), _folded(self.text), prefix=self.prefix)
@@ -469,8 +475,20 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions that a matching note must match, without those that exclude notes."""
-    return tuple(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches))
+    """Return the regular expressions that a matching note must match, without those that exclude notes.
+
+    Words after ``line:`` are expressions, too, because they may be in the source alone.
+    """
+    in_lines = (
+        leaf
+        for part in leaves(condition, negated=False)
+        if isinstance(part, Within) and part.scope == "line"
+        for leaf in _of_texts(part.test)
+    )
+    return (
+        *(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches)),
+        *(leaf.pattern for leaf in in_lines if isinstance(leaf, Contains)),
+    )
 
 
 def expressions_of(condition: Filter | None) -> Iterator[str]:

@@ -90,9 +90,9 @@ class ExpressionMatcher:
             yield from self.terms.matches(line, language)
 
     def row(self, source: str) -> int | None:
-        """Return the line, from 0, of the first match in the source; None if terms also decide."""
+        """Return the line, from 0, of the first match of an expression in the source."""
         first = min((low for pattern in self.patterns for low, _ in find_all(pattern, source)), default=None)
-        return None if first is None or self.terms is not None else source.count("\n", 0, first)
+        return None if first is None else source.count("\n", 0, first)
 
 
 Matcher = TermMatcher | ExpressionMatcher
@@ -294,10 +294,12 @@ _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -> int | None:
     """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
     its line."""
+    if matches:
+        return matches[0][0]
     if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
         lines = passage.text.split("\n")
         return sum(len(line) + 1 for line in lines[:row])
-    return matches[0][0] if matches else None
+    return None
 
 
 def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
