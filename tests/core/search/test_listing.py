@@ -57,7 +57,9 @@ def test_signs_list_the_notes_that_have_them(opened):
     assert answered(opened, "🚀\ufe0f", typing=True)["results"] == []
 
 
-@pytest.mark.parametrize("query", ["line:otter", 'line:"otter swims"', "line:ott*", "/otter/", "line:/otter/"])
+@pytest.mark.parametrize(
+    "query", ["line:otter", 'line:"otter swims"', "line:ott*", "/otter/", "line:/otter/"]
+)
 def test_words_that_are_hidden_name_the_line_where_they_are_written(opened, query):
     (result,) = answered(opened, query)["results"]
     assert (result["line"], result["column"], result["line_text"]) == (7, 1, "The otter swims.")
