@@ -214,6 +214,8 @@ def _message(detail: ErrorDetails, model: Model) -> str:
         expected = field.title
     if detail["type"] == "value_error":
         expected = str(detail["ctx"]["error"])
+    if field is not None and not field.repr:
+        return f"expected {expected}"
     return f"expected {expected}, found {quote_value(detail['input'])}{_suggestion(field, detail['input'])}"
 
 

@@ -113,7 +113,7 @@ class ModelSettings(ServerSettings):
 class AgentSettings(Section):
     """``[agents]``: what agents see, by MCP, `context` and `search --format agent`; see docs/mcp.md."""
 
-    hide: tuple[str, ...] = Field(default=(), strict=False)
+    hide: tuple[str, ...] = Field(default=(), strict=False, repr=False)
     """Notes that they do not see: folders with a slash at the end, as "Journal/", and filters of queries, as
     "tag:private". An agent that has a shell can still read the files."""
     record: bool = True
@@ -125,10 +125,13 @@ class AgentSettings(Section):
         if hide:
             from vaultseek.content.query.hide import read_hidden
 
-            try:
-                read_hidden(hide)
-            except BadQuery as error:
-                raise ValueError(f'folders as "Journal/" and filters as "tag:private"; {error}') from None
+            for number, text in enumerate(hide, start=1):
+                try:
+                    read_hidden((text,))
+                except BadQuery:  # an agent may read the message, which must not tell what is hidden
+                    raise ValueError(
+                        f'folders as "Journal/" and filters as "tag:private"; entry {number} is neither'
+                    ) from None
         return hide
 
 

@@ -1,5 +1,6 @@
 """Settings that hide notes from agents: folders, and filters of the query language."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -32,10 +33,19 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 
 
 def _folder(text: str) -> str | None:
-    path = text.strip().strip("/")
-    is_plain = path.isprintable() and not set(path) & set(':"[]()')
+    """Return the folder that a text names; None for a filter. Raises BadQuery for what looks like both."""
+    written = text.strip()
+    if not written.endswith("/") or set(written) & set(':"[]()'):
+        return None
+    path = written.strip("/")
     is_inside = all(part not in ("", ".", "..") for part in path.split("/"))
-    return f"{fold(path)}/" if text.strip().endswith("/") and is_plain and is_inside else None
+    if not is_inside or not path.isprintable() or _OTHER_THAN_FOLDER.search(written):
+        raise BadQuery(f"{quote(text)} is no folder; write it as Journal/, or an expression as content:/…/")
+    return f"{fold(path)}/"
+
+
+_OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
+"""An expression, an exclusion, a pattern or several folders, which would hide nothing as a folder."""
 
 
 def _filter(text: str) -> Filter:

@@ -141,7 +141,8 @@ class SearchCall:
                 advice = "narrow the search, or take --format json"
                 reply = results(shown, Form(limits.AGENT_TOKENS), advice=advice)
                 invocation.show(reply.text + (f"\n[{folded} less certain: --all]" if folded else ""))
-                return record_given(invocation, reply, "search", " ".join(self.query))
+                question = " ".join(self.query) or ", ".join(answer["interpreted"]["filters"])
+                return record_given(invocation, reply, "search", question)
             output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time

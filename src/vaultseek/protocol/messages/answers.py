@@ -948,7 +948,7 @@ class Tables(OfVault):
     partial: list[Lane]
 
 
-_NamedBy = TypedDict("_NamedBy", {"is": NotRequired[Literal["name", "title", "alias"] | None]})
+_NamedBy = TypedDict("_NamedBy", {"is": NotRequired[Literal["name", "title", "alias", "path"] | None]})
 
 
 class Item(_NamedBy, Answer):

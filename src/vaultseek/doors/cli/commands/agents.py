@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 
+SHOWN = 20
+"""Answers that are shown without ``--limit``."""
+
+
 @click.command()
 @click.option("--forget", is_flag=True, help="Forget everything.")
 @click.option("--off/--on", "off", default=None, help="Stop or resume recording.")
-@limit_option("Show at most N answers.", default=20)
+@limit_option("Show at most N answers.", default=SHOWN)
 @json_option()
 @daemon_options
 def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int | None) -> int:
@@ -49,7 +53,7 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
         answer = call_vault(invocation, "agents/forget")
         print_result(answer, invocation, f"forgot {count(answer['forgotten'], 'answer')} to agents")
         return SUCCESS
-    answer = call_vault(invocation, "agents/history", limit=limit)
+    answer = call_vault(invocation, "agents/history", limit=limit or SHOWN)
     return print_answer(answer, invocation, "given", _page)
 
 
