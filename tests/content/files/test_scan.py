@@ -87,15 +87,18 @@ def test_leftovers_and_hidden_files_are_left_out(vault, path):
         "a-laptop-safeBackup-0001.md",
         "a.conflict1.md",
         "a.md..path1",
-        "a_BACKUP_4711.md",
-        "a_BASE_4711.md",
-        "a_LOCAL_4711.md",
-        "a_REMOTE_4711.md",
-        "a.md.REMOTE.4711.md",
+        "a_conflict-20260101-102030-1.md",
     ],
 )
 def test_conflict_copies_are_left_out(vault, name):
     assert listed(vault({"a.md": "", "b/" + name: ""})) == ["a.md"]
+
+
+@pytest.mark.fault("C21")
+@pytest.mark.parametrize("name", ["a_{}_4711.md", "a.md.{}.4711.md", "a.{}.4711.md"])
+def test_the_versions_that_git_merges_are_left_out(vault, name):
+    versions = {f"b/{name.format(version)}": "" for version in ("BACKUP", "BASE", "LOCAL", "REMOTE")}
+    assert listed(vault({"a.md": "", **versions})) == ["a.md"]
 
 
 @pytest.mark.fault("C21")
@@ -115,6 +118,8 @@ def test_conflict_copies_are_left_out(vault, name):
         "Meeting (conflict resolution 2026-01-01).md",
         "My_conflict-zones.md",
         "house_local_2024.md",
+        "Server_BACKUP_2026.md",
+        "Meeting_LOCAL_12.md",
         "A_BASE.md",
         "history.conflict.md",
         "original.md",

@@ -29,13 +29,15 @@ _EXTENSIONS = r"(?:\.\w+){0,2}$"
 LEFTOVER = re.compile(
     rf"""(?x) ~$ | ^~\$ | ^\# .* \#$ | ^4913$
     | \.sw[a-z]$ | \.te?mp$ | \.bak$ | \.part$ | \.crdownload$ | \.icloud$ | \.rej$ | \.orig(?:\.\w+)?$
-    | (?-i:([_.])(?:BACKUP|BASE|LOCAL|REMOTE)\1\d+) {_EXTENSIONS}  # git mergetool
     | \ \(case\ clash\ from\ .+\) {_EXTENSIONS}                    # Nextcloud
     | -safeBackup-\d{{4}} {_EXTENSIONS}                            # OneDrive's client for Linux
     | \.\.path[12]$                                                # rclone bisync
     """,
     re.IGNORECASE,
 )
+_OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
+"""What git mergetool puts into the names of the versions of a note, which it writes beside each other."""
+_VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
 CONFLICT_COPY = re.compile(
@@ -47,7 +49,7 @@ CONFLICT_COPY = re.compile(
             \ conflict (?:\ [-\d\ ]+)?                 # Dropbox
         | \ \(SFConflict\ .+                           # Seafile
     )\) (?:\ \d+ | \ \(\d+\))? {_EXTENSIONS}
-    | _conflict-(?:.+-)?\d{{8}}-\d{{6}} {_EXTENSIONS}  # ownCloud, older Nextcloud
+    | _conflict-(?:.+-)?\d{{8}}-\d{{6}}(?:-\d+)? {_EXTENSIONS}  # ownCloud, older Nextcloud
     | \.sync-conflict- | \.conflicted\.                # Syncthing, pCloud
     | \.conflict\d+ {_EXTENSIONS}                      # rclone bisync
     | (?-i:_\w{{3}}-\d\d-\d{{4}}-\d{{4}}_\w*Conflict(?:_\d+)?) {_EXTENSIONS}  # Synology Drive
@@ -111,7 +113,16 @@ class Ignore:
             return True
         if _IN_ALL in name.lower() and CONFLICT_COPY.search(name):
             return True
-        return self._is_named(path) or self._expressions.match(path)
+        return self._is_of_merge(path, name) or self._is_named(path) or self._expressions.match(path)
+
+    def _is_of_merge(self, path: str, name: str) -> bool:
+        """True for a version that git mergetool wrote. ``Server_BACKUP_2026.md`` alone is a note."""
+        version = _OF_MERGE.search(name)
+        if version is None:
+            return False
+        folder = (self._root / path).parent
+        others = (_OF_MERGE.sub(other, name) for other in _VERSIONS if other != version[0])
+        return any((folder / other).exists() for other in others)
 
     def _is_named(self, path: str) -> bool:
         folded = fold_case(path)
@@ -158,6 +169,7 @@ def _prefix(prefix: str) -> Rule:
 class _Expressions:
     """The regular expressions among a vault's rules; they are untrusted and share a time budget.
 
+    A rule is compiled when the first path is compared, so that nobody waits for it while a vault is opened.
     Slow rules are dropped when the time is over.
     """
 
@@ -165,12 +177,7 @@ class _Expressions:
         self.problems: dict[str, str] = {}
         """The dropped rules, and why."""
         self._seconds = EXCLUDED_RULES_SECONDS
-        self._patterns: dict[str, BoundedPattern] = {}
-        for pattern in patterns:
-            try:
-                self._patterns[pattern] = compiled(pattern)
-            except BadPattern as error:
-                self.problems[pattern] = str(error)
+        self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 
     def match(self, path: str) -> bool:
         """True if the path of a file matches. Folder paths are not tried, because a rule may say "all
@@ -183,7 +190,11 @@ class _Expressions:
             return False
         began = processor_seconds()
         try:
-            return self._patterns[pattern].first(path, EXCLUDED_RULE_SECONDS) is not None
+            known = self._patterns[pattern] = self._patterns[pattern] or compiled(pattern)
+            return known.first(path, EXCLUDED_RULE_SECONDS) is not None
+        except BadPattern as error:
+            self.problems[pattern] = str(error)
+            return False
         except TimeoutError:
             return False
         finally:
