@@ -108,15 +108,23 @@ class VaultRegistry:
         The vaults at ``paused`` are opened, but not followed. A vault that fails to open is retried later and
         does not block the others.
         """
+        await (await self.begin_opening(settings, paused))
+
+    async def begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
+        """Do the same, but return before the vaults are open, with a future of that.
+
+        So a request about one vault does not wait for another that takes long.
+        """
         async with self._configuring:
-            await self._open_configured(settings, paused)
+            return await self._begin_opening(settings, paused)
 
     async def look_for_shards(self) -> None:
         """Open and close a searcher's vaults according to the current shards."""
         async with self._configuring:
-            await self._open_configured(self.settings, self._paused)
+            opening = await self._begin_opening(self.settings, self._paused)
+        await opening
 
-    async def _open_configured(self, settings: Settings, paused: frozenset[Path]) -> None:
+    async def _begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
         previous_roots = {vault.path for vault in self.settings.vaults}
         if self.is_searcher:
             settings, self.shards_problem = await asyncio.to_thread(with_shards, settings)
@@ -141,7 +149,7 @@ class VaultRegistry:
                 await self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)
-        await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
+        return asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def check_engine(self, root: Path) -> None:
         """Raise Unavailable if a vault's index cannot be deleted because its engine does not answer."""

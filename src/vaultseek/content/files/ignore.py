@@ -188,6 +188,9 @@ class _Expressions:
     def _matches(self, pattern: str, path: str) -> bool:
         if pattern in self.problems:
             return False
+        if self._seconds < 0 and self._patterns[pattern] is None:
+            self.problems[pattern] = "the rules before it take too long"
+            return False
         began = processor_seconds()
         try:
             known = self._patterns[pattern] = self._patterns[pattern] or compiled(pattern)

@@ -164,7 +164,7 @@ class VaultMethods:
     async def _read_and_apply(self) -> None:
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
-            await self._registry.open_configured(settings, self._file.registry.paused)
+            await self._registry.begin_opening(settings, self._file.registry.paused)
 
     async def _change(self, write: _Write) -> None:
         try:
