@@ -135,6 +135,29 @@ async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path
             await asyncio.sleep(0.01)
 
 
+async def test_no_request_waits_until_another_vault_is_open(registry, tmp_path, monkeypatch):
+    (tmp_path / "new").mkdir()
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    file = SettingsFile(config)
+    file.read()
+    config.write_text(f'[[vaults]]\nname = "new"\npath = "{tmp_path / "new"}"\n')
+    going_on, opened = threading.Event(), vaults.OpenVault.open
+
+    def open_slowly(options: Any, *arguments: Any, **more: Any) -> Any:
+        if options.name == "new":
+            going_on.wait(20)
+        return opened(options, *arguments, **more)
+
+    monkeypatch.setattr(vaults.OpenVault, "open", open_slowly)
+    list_vaults = Methods(file, registry, "").handlers()["vault/list"]
+    async with asyncio.timeout(10):
+        answer = await list_vaults({}, RequestContext())
+    assert {vault["name"]: vault["state"] for vault in answer["vaults"]}["new"] == "opening"
+    going_on.set()
+    await until(lambda: "new" in names(registry))
+
+
 class UnchangedSettings(SettingsFile):
     """Settings that a test has opened the vaults of by itself."""
 

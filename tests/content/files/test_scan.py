@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from vaultseek.base import matching
 from vaultseek.content.files import ignore
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.scan import scan
@@ -308,6 +309,17 @@ def test_many_slow_rules_have_little_time_together(vault, monkeypatch):
     assert time.thread_time() - began < 5  # a thousand timeouts would take ten seconds
     assert found[0] == ".obsidian/app.json!bad_rule"
     assert [path for path in found if "!bad_rule" not in path] == sorted(slow)
+
+
+@pytest.mark.fault("K1")
+def test_rules_are_compiled_as_long_as_there_is_time(vault, monkeypatch):
+    monkeypatch.setattr(ignore, "EXCLUDED_RULES_SECONDS", 0.0)
+    seen = []
+    monkeypatch.setattr(ignore, "compiled", lambda rule: seen.append(rule) or matching.compiled(rule))
+    rules = json.dumps({"userIgnoreFilters": [f"/{'ab' * 300}{number}/" for number in range(100)]})
+    root = vault({".obsidian/app.json": rules, "a.md": "", "b.md": ""})
+    assert listed(root)[-2:] == ["a.md", "b.md"]
+    assert len(seen) == 1
 
 
 def test_settings_of_the_app_that_are_a_pipe_do_not_block(vault):
