@@ -64,6 +64,8 @@ class ScopedVault:
         self, vault: OpenVault, folders: Folders, hidden: Callable[[Ledger], frozenset[str]] | None = None
     ) -> None:
         self.revision = vault.ledger.revision
+        self.is_embedded = vault.ledger.counts().pending == 0
+        """True if the whole vault was embedded; the counts below are of that time."""
         self.ledger = vault.ledger.within(folders, hidden(vault.ledger) if hidden else frozenset())
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self.name, self.options = vault.name, vault.options

@@ -38,8 +38,11 @@ class ScopedFollower:
         self.wait_for_first_scan = follower.wait_for_first_scan
 
     def is_current(self, follower: VaultFollower) -> bool:
-        """True if this is the followed vault and it has not changed."""
-        return self._follower is follower and self.vault.revision == follower.vault.ledger.revision
+        """True if this is the followed vault, and it has not changed and was not embedded since."""
+        whole, own = follower.vault.ledger, self.vault
+        is_embedded = whole.counts().pending == 0
+        is_same = own.revision == whole.revision and own.is_embedded == is_embedded
+        return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
         """False if a commit since then has hidden another note."""
