@@ -109,13 +109,29 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
 
 
 @pytest.mark.parametrize(
-    "hide", ["Journal", "tga:private", "tag:private pump", "", "../x/", "tag:", '"secret"']
+    "hide",
+    [
+        "Journal",
+        "tga:private",
+        "tag:private pump",
+        "",
+        "../x/",
+        "tag:",
+        '"secret"',
+        "/zz/",
+        "-Journal/",
+        "!Journal/",
+        "J*/",
+        "**/Deep/",
+        "Areas/ OR Books/",
+    ],
 )
 async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds, hide):
-    with pytest.raises(ValidationError, match="folders as"):
-        AgentSettings(hide=(hide,))
+    with pytest.raises(ValidationError, match=r"folders as .* entry 2 is neither"):
+        AgentSettings(hide=("Diaries/", hide))
     world, _ = worlds
     world.hide(hide)
     for method in ("search", "index/status", "vault/list"):
-        with pytest.raises(ConfigError, match=r"agents\.hide"):
+        with pytest.raises(ConfigError, match=r"agents\.hide") as refused:
             await world.ask(method, **({"query": "pump"} if method == "search" else {}))
+        assert "found" not in str(refused.value), "an agent reads it"

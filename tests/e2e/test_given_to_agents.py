@@ -116,6 +116,8 @@ def test_it_is_the_users_to_see_to_forget_and_to_turn_off(daemon, vault):
     daemon.run("agents", "--on", *here)
     daemon.run("context", "float switch", *here)
     assert len(given(daemon, root)) == 1
+    daemon.run("search", "--format", "agent", "--tag", "tools", *here)
+    assert given(daemon, root)[0]["question"]
 
 
 @pytest.mark.timeout(120)

@@ -384,10 +384,10 @@ async def test_notes_are_resources(daemon, vault):
             text = (await client.read_resource(str(resource.uri))).contents[0].text
             assert text.split("\n")[0] == NOTES[path].split("\n")[0].replace("\u2028", " ")
         template = (await client.list_resource_templates()).resource_templates[0].uri_template
-        names = await client.complete(
-            ResourceTemplateReference(type="ref/resource", uri=template), {"name": "path", "value": "ga"}
-        )
-        assert names.completion.values == ["Garden.md"]
+        of = ResourceTemplateReference(type="ref/resource", uri=template)
+        for typed, expected in {"ga": ["Garden.md"], "sub/T": ["sub/Tea.md"]}.items():
+            names = await client.complete(of, {"name": "path", "value": typed})
+            assert names.completion.values == expected
 
 
 async def test_without_a_default_vault_the_resources_are_those_of_all(daemon, tmp_path):
