@@ -96,7 +96,7 @@ const vaultShown = () => (place.vault === ALL ? null : vaultNamed(place.vault) ?
 const page = {
   get selected() { return selected; },
   get shown() { return answer.results.length - (unfolded ? 0 : answer.less_certain); },
-  get everything() { return !place.query.trim(); },
+  get everything() { return !queryAsked(); },
   /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
   get mapped() { return vaultShown()?.path ?? null; },
   /** The notes at both ends of the path that the map shows, if it shows one. */
@@ -239,7 +239,7 @@ function openOutside(result) {
 async function search() {
   clearTimeout(again);
   const vault = vaultShown();
-  const params = { query: place.query.trim() || EVERY_NOTE, limit: RESULTS, typing: true, explain: place.why };
+  const params = { query: queryAsked() || EVERY_NOTE, limit: RESULTS, typing: true, explain: place.why };
   const asked = place;
   try {
     const found = vault
@@ -269,11 +269,13 @@ async function search() {
   }
 }
 
+/** Return the query; a quotation mark that begins a phrase asks for nothing yet. */
+const queryAsked = () => place.query.trim().replace(/^"$/, "");
 const asking = () => `${place.vault}\n${place.query}`;
 
 const months = () => {
   const vault = vaultShown();
-  return showMonths({ query: place.query.trim() || EVERY_NOTE, ...(vault ? { vault: vault.path } : {}) }, page).catch(trouble);
+  return showMonths({ query: queryAsked() || EVERY_NOTE, ...(vault ? { vault: vault.path } : {}) }, page).catch(trouble);
 };
 
 function unfold() {
