@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultseek.base.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
-from vaultseek.base.matching import BoundedPattern, compiled, processor_seconds
+from vaultseek.base.matching import SHORT_CHARS, BoundedPattern, compiled, processor_seconds
 from vaultseek.base.patterns import BadPattern
 from vaultseek.base.text import fold_case, printable
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
@@ -188,7 +188,8 @@ class _Expressions:
     def _matches(self, pattern: str, path: str) -> bool:
         if pattern in self.problems:
             return False
-        if self._seconds < 0 and self._patterns[pattern] is None:
+        is_costly = len(pattern) > SHORT_CHARS and self._patterns[pattern] is None
+        if self._seconds < 0 and is_costly:
             self.problems[pattern] = "the rules before it take too long"
             return False
         began = processor_seconds()
