@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from vaultseek.base.currency import Rules, State, state_of
+from vaultseek.base.matching import SHORT_CHARS
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.base.when import When, iso_date
@@ -480,14 +481,16 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     Words after ``line:`` are expressions, too, because they may be in the source alone.
     """
     in_lines = (
-        leaf
+        leaf.pattern
         for part in leaves(condition, negated=False)
         if isinstance(part, Within) and part.scope == "line"
         for leaf in _of_texts(part.test)
+        if isinstance(leaf, Contains)
     )
     return (
         *(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches)),
-        *(leaf.pattern for leaf in in_lines if isinstance(leaf, Contains)),
+        # A long one is compiled by another process, for which a search without expressions must not wait.
+        *(pattern for pattern in in_lines if len(pattern) <= SHORT_CHARS),
     )
 
 
