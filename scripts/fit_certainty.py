@@ -78,7 +78,7 @@ def _answer(vault: str, query: JudgedQuery, trace: Trace) -> Answer:
     scores = [each.score for each in trace.results]
     features = certainty.features(scores, [trace.confidence(each) for each in trace.results])
     right = [query.grades.get(each.note, 0) > 0 for each in trace.results]
-    return Answer(vault, not any(query.grades.values()), trace.weak, np.array(features), np.array(right))
+    return Answer(vault, not any(query.grades.values()), trace.weak, features, np.array(right))
 
 
 Curve = NDArray[np.float64]

@@ -312,7 +312,7 @@ def test_a_note_comes_up_to_the_better_one_with_which_it_answers_the_query():
     assert order(results) == ["a", "d", "b", "c", "e"]
     assert results[1].score == pytest.approx(0.99)
     alone = {each.note: each.score for each in fuse(lanes)}
-    assert {each.note: each.alone for each in results} == pytest.approx(alone)
+    assert {each.note: each.score / each.figure("joined") for each in results} == pytest.approx(alone)
 
 
 def test_a_note_without_any_word_of_the_query_does_not_come_up():

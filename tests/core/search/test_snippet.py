@@ -343,7 +343,7 @@ def test_code_and_bare_tags_are_shown_where_more_words_match() -> None:
 
 def test_lines_shared_with_other_notes_are_shown_where_more_words_match() -> None:
     text = "A rope.\n\n[Edit](https://example.org) **this note**"
-    shared = frozenset({"edit this note"})
+    shared = frozenset({"Edit this note"})
     for query, shown in (("rope", "A rope."), ("edit note", "A rope. Edit this note")):
         assert preview_of(text, 240, TermMatcher.of_query(query, ENGLISH), shared=shared).text == shown
 

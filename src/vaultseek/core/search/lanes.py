@@ -141,8 +141,8 @@ class ScoredLanes:
         """Return the ids of the ``count`` notes with the largest gains by all lanes, before links and
         factors."""
         ids = self.first(fusion.depth)
-        if len(ids) <= count:
-            return ids
+        if len(ids) <= count or sum(len(lane.notes) > 0 for lane in self.lanes) < 2:
+            return ids[:count]  # a lane's own order is the order of its contributions
         gains: Floats = sum((part.gain for part in self.parts(ids, fusion).values()), np.zeros(len(ids)))
         return ids[np.argsort(-gains, kind="stable")[:count]]
 

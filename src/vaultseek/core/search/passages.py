@@ -32,10 +32,10 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     outlines = ledger.chunks.outlines(ids)
     by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
     totals = _totals(list(outlines), retrieval, by_word)
-    best = {
-        note: max(chunks, key=lambda chunk: totals.get(chunk[0], 0.0) + totals.get(chunk[1], 0.0))
-        for note, chunks in outlines.items()
-    }
+    best: dict[int, tuple[int, str]] = {}
+    for note, outline in outlines.items():
+        scores = [totals.get(number, 0.0) + totals.get(id, 0.0) for number, id in outline]
+        best[note] = outline[scores.index(max(scores))]
     matching = [row for row in rows if _is_in_properties(by_word.get(row.id, ()))]
     best |= {row.id: outlines[row.id][0] for row in matching if row.id in outlines}
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])

@@ -13,7 +13,6 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,7 +45,7 @@ from vaultseek.core.search.retrieve import (
     combine_lanes,
     wants_semantic,
 )
-from vaultseek.core.search.selection import Selection, certainties, opened_before, raised, select_results
+from vaultseek.core.search.selection import Selection, certainties_of, opened_before, raised, select_results
 from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher, boilerplate
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.spans import SpanFinder
@@ -240,18 +239,8 @@ class Searcher:
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selected.results)
         results, currencies = placed(reranking.results, evidence)
-        # No note is less certain because another one was opened before.
         judged = reranking.results if reranking.scores else selection.results
-        misnamed = ranking.notes.fact("misnamed")
-        certain = certainties(
-            [each.alone for each in judged],
-            [each.confidence for each in judged],
-            weak=selection.weak,
-            doubtful={place for place, each in enumerate(judged) if misnamed[each.row]},
-        )
-        by_note = dict(zip((each.note for each in judged), certain, strict=True))
         order = [*results, *reranking.results[parsed.limit :]]
-        lifted = accumulate((by_note.get(each.note, 0.0) for each in reversed(order)), max)
         shown = [candidate.about for candidate in results]
         rows = shown[: parsed.previews]
         span_finder = self._vault.keyword_index.span_finder
@@ -277,7 +266,7 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, span_finder),
             shared=boilerplate(self._vault.ledger),
-            certainties=dict(zip((each.note for each in reversed(order)), lifted, strict=True)),
+            certainties=certainties_of(judged, order, ranking, weak=selection.weak),
             weak=selection.weak,
             currencies=currencies,
             titles=own_titles(rows, self._vault.ledger),

@@ -163,11 +163,6 @@ class Candidate(NamedTuple):
         return neutral if column is None else float(column[self.row])
 
     @property
-    def alone(self) -> float:
-        """The score without the gain by a link with a better note."""
-        return self.score / self.figure("joined")
-
-    @property
     def recomputed(self) -> float:
         """The score, computed from the other figures."""
         value = self.gain
@@ -195,9 +190,13 @@ def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
 
 
 def _best_first(notes: Table, shown: Floats) -> Ints:
-    by_link = notes.fact("by link").tolist()
-    keys = [*zip((-shown).tolist(), by_link, (row.path for row in notes.notes), strict=True)]
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.int64)
+    by_link = notes.fact("by link")
+    order = np.lexsort((by_link, -shown))
+    same = (shown[order][1:] == shown[order][:-1]) & (by_link[order][1:] == by_link[order][:-1])
+    if same.any():  # the paths decide
+        keys = [*zip((-shown).tolist(), by_link.tolist(), (row.path for row in notes.notes), strict=True)]
+        order = np.array(sorted(order.tolist(), key=keys.__getitem__), np.int64)
+    return order
 
 
 def _wants_graph(parsed: ParsedRequest) -> bool:

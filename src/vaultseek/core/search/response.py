@@ -36,8 +36,9 @@ class Trace:
     limit; ``nearest`` is the best candidate if nothing counts as a match. ``passages`` and the requested
     ``further`` ones are by note id, ``reranked`` by path. ``partial`` maps a lane or stage to the reason why
     it is missing or incomplete. ``matcher`` finds the words to mark in previews, which omit lines ``shared``
-    by many notes. ``certainties`` are by path, including notes beyond the limit; a listing has none. ``weak``
-    is the selection's. ``substitutes`` maps a word of the query to the words in the results that replace it.
+    by many notes. ``certainties`` are by note id, including notes beyond the limit; a listing has none.
+    ``weak`` is the selection's. ``substitutes`` maps a word of the query to the words in the results that
+    replace it.
     ``currencies`` has, by path, the results that are not current. ``titles`` has, by path, the results whose
     first heading is common to many notes.
     """
@@ -57,7 +58,7 @@ class Trace:
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     matcher: Matcher | None = None
     shared: frozenset[str] = frozenset()
-    certainties: Mapping[str, float] = field(default_factory=dict)
+    certainties: Mapping[int, float] = field(default_factory=dict)
     weak: bool = False
     substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     currencies: Mapping[str, Currency] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class Trace:
 
     def certainty(self, candidate: Candidate) -> float:
         """Return the probability that the candidate is right among the results, in [0, 1]; 1 in a listing."""
-        return 1.0 if self.parsed.is_listing else self.certainties.get(candidate.note, 0.0)
+        return 1.0 if self.parsed.is_listing else self.certainties.get(candidate.about.id, 0.0)
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:

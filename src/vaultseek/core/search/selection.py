@@ -12,21 +12,23 @@ place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-t
 WSDM 2017). Opening another note from the same query counts as passing a note over.
 """
 
-import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+
 from vaultseek.base.model import JSON
 from vaultseek.content.query.words import words_of
-from vaultseek.core.search.formula import OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN
+from vaultseek.core.search.formula import OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN, Floats
 from vaultseek.core.search.matching import JUDGED_NOTES
 from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.signals import pinned_to
 from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.opens import Meaning, Open
 
@@ -78,9 +80,9 @@ def select_results(
     least = parsed.request.settings.nothing_below
     if not results and matches.has_identifier is not None:
         return Selection([], _strongest(ranking.candidates))
-    strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
-    if strongest is not None and strongest < least and not matches.has_identifier:
-        return Selection([], _strongest(results))
+    strongest = _strongest(results) if _is_decided(parsed, retrieval) else None
+    if strongest is not None and strongest.confidence < least and not matches.has_identifier:
+        return Selection([], strongest)
     return Selection(_without_zeros(_scaled_to_best(results), least), weak=weak)
 
 
@@ -92,10 +94,13 @@ def strongest_confidence(
     None if undecided: there is a filter, a lane is missing, or there are no notes at all. For a query of
     identifiers, which have no meaning, the semantic lane is not missing.
     """
-    by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
-    decided = retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
     best = _strongest(_eligible(parsed, ranking))
-    return best.confidence if best is not None and unfiltered and decided else None
+    return best.confidence if best is not None and unfiltered and _is_decided(parsed, retrieval) else None
+
+
+def _is_decided(parsed: ParsedRequest, retrieval: Retrieval) -> bool:
+    by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
+    return retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
 
 
 def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
@@ -126,43 +131,54 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
     return [each._replace(score=each.score / best, best=each.best * best) for each in results]
 
 
+def certainties_of(
+    judged: Sequence[Candidate], shown: Sequence[Candidate], ranking: Ranking, *, weak: bool
+) -> dict[int, float]:
+    """Return the certainty of each note ``shown``, by id, never above that of the note before it.
+
+    Notes are ``judged`` in their order without earlier opens, since no note is less certain because another
+    one was opened before.
+    """
+    rows = np.array([each.row for each in judged], np.int64)
+    notes = ranking.notes
+    # A link with a better note says nothing about a note by itself.
+    joined = notes.figures.get("joined", np.ones(len(notes)))
+    scores = np.array([each.score for each in judged]) / joined[rows]
+    confidences, doubtful = ranking.matches.confidence[rows], notes.fact("misnamed")[rows] > 0
+    certain = certainties(scores, confidences, weak=weak, doubtful=doubtful)
+    by_note = dict(zip(notes.ids[rows].tolist(), certain, strict=True))
+    ids = [each.about.id for each in reversed(shown)]
+    return dict(zip(ids, accumulate((by_note.get(id, 0.0) for id in ids), max), strict=True))
+
+
 def certainties(
-    scores: Sequence[float],
-    confidences: Sequence[float],
+    scores: Sequence[float] | Floats,
+    confidences: Sequence[float] | Floats,
     *,
     weak: bool,
-    doubtful: Collection[int] = (),
+    doubtful: Bools | bool = False,
 ) -> list[float]:
     """Return the certainty of each note, in [0, 1], never above that of the note before it.
 
     ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``:
-    places, from 0, of notes that only have a word like the query's.
+    which notes only have a word like the query's.
     """
-    most = WEAK_CERTAINTY if weak else 1.0
-    leads = features(scores, confidences)
-    capped = (
-        min(most, DOUBTFUL_CERTAINTY if place in doubtful else 1.0, _certainty(*each))
-        for place, each in enumerate(leads)
-    )
-    return [*accumulate(capped, min)]
+    logits, leads = features(scores, confidences).T
+    values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))
+    values = np.minimum(values, np.where(doubtful, DOUBTFUL_CERTAINTY, 1.0))
+    certain: list[float] = np.minimum.accumulate(np.minimum(values, WEAK_CERTAINTY if weak else 1.0)).tolist()
+    return certain
 
 
-def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tuple[float, float]]:
-    """Return the two inputs of each note's certainty: the logit of its confidence, and its lead.
+def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Floats) -> Floats:
+    """Return the two inputs of each note's certainty, float64[n, 2]: the logit of its confidence, and its
+    lead.
 
     The lead is the score minus the mean of the best scores; missing notes count as 0.
     """
-    mean = sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
-    return [(_logit(own), score - mean) for score, own in zip(scores, confidences, strict=True)]
-
-
-def _certainty(logit: float, lead: float) -> float:
-    return 1 / (1 + math.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logit + LEAD_SLOPE * lead)))
-
-
-def _logit(confidence: float) -> float:
-    inside = min(max(confidence, _LEAST_CONFIDENCE), 1 - _LEAST_CONFIDENCE)
-    return math.log(inside / (1 - inside))
+    inside = np.clip(confidences, _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE)
+    leads = np.asarray(scores) - np.sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
+    return np.column_stack([np.log(inside / (1 - inside)), leads])
 
 
 # -- notes that were opened from the same query before
@@ -225,7 +241,7 @@ def raised(results: Sequence[Candidate], gains: Mapping[str, float]) -> Sequence
 
     No note is lost, and all other notes keep their scores.
     """
-    if not any(each.note in gains for each in results):
+    if not gains or not any(each.note in gains for each in results):
         return results
     ordered = sorted(results, key=lambda each: -each.score - gains.get(each.note, 0.0))
     return [

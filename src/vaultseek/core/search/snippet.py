@@ -12,7 +12,7 @@ from itertools import accumulate
 from weakref import WeakKeyDictionary
 
 from vaultseek.base.model import Chunk
-from vaultseek.base.text import blank_controls, fold
+from vaultseek.base.text import blank_controls
 from vaultseek.content.query.expression import find_all
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
@@ -120,16 +120,20 @@ def preview(
     begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
     found = [] if matcher is None else sorted(matcher.matches(passage.text, language))
     found = _without_lone_digits(found, passage.text)
-    layers = _layers(passage, lines, names, heading_lines, shared)
-    shown = _one_line(passage, lines, begins, _best_layer(layers, lines, begins, found), heading_lines)
+    words = defaultdict[int, set[int]](set)
+    for low, _, word in found:
+        words[bisect_right(begins, low) - 1].add(word)
+    rows = _best_layer(_layers(passage, lines, names, heading_lines, shared), lines, words)
+    shown = _one_line(passage, lines, begins, rows, heading_lines)
     text, matches = shown.text, shown.placed(found)
-    place = shown.place(matches, _densest(matches, _room(width)))
+    dense = _densest(matches, _room(width))
+    place = shown.place(matches, dense)
     hidden = None if matches or matcher is None else _hidden_match(passage, matcher, found)
     if hidden is not None:
         place = passage.text.rfind("\n", 0, hidden) + 1
     start, end = 0, len(text)
     if len(text) > width:
-        start, end = shown.window(matches, place, max(width, 0))
+        start, end = shown.window(matches, place, dense, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
     shift = len(head) - start
@@ -193,10 +197,10 @@ class _Shown:
         """Return the matches in the line at this offset of the passage."""
         return [match for match in matches if self.lines[self.run(match[0])] == line]
 
-    def window(self, matches: list[_Match], line: int, width: int) -> _Range:
+    def window(self, matches: list[_Match], line: int, dense: _Range, width: int) -> _Range:
         """Return the range to show: the one with most words, or the matches of the named line."""
         room = _room(width)
-        low, high = dense = _densest(matches, room)
+        low, high = dense
         own = self.within(matches, line)
         if own and not any(dense[0] <= match[0] < dense[1] for match in own):
             low, high = _densest(own, room)
@@ -232,25 +236,28 @@ def _layers(
         for row in range(passage.text.count("\n", 0, start), passage.text.count("\n", 0, end) + 1)
     }
     rows = range(below, len(lines))
-    own = [row for row in rows if not (is_boilerplate(lines[row], shared) or _BARE.fullmatch(lines[row]))]
-    yield [row for row in own if row not in code]
+    own = [row for row in rows if not (is_boilerplate(lines[row], shared) or _is_bare(lines[row]))]
+    yield [row for row in own if row not in code] if code else own
     yield own
     yield rows
 
 
 def _best_layer(
-    layers: Iterable[Sequence[int]], lines: Sequence[str], begins: Sequence[int], matches: Sequence[_Match]
+    layers: Iterable[Sequence[int]], lines: Sequence[str], words: Mapping[int, Set[int]]
 ) -> Sequence[int]:
-    """Return the rows to show: the first layer with text, or a later one in which more words match."""
-    words = defaultdict[int, set[int]](set)
-    for low, _, word in matches:
-        words[bisect_right(begins, low) - 1].add(word)
+    """Return the rows to show: the first layer with text, or a later one in which more words match.
+
+    ``words``: the words that match in each row.
+    """
+    everything = len(set().union(*words.values()))
     best: Sequence[int] = ()
     most = -1
     for rows in layers:
         many = len(set().union(*(words[row] for row in words.keys() & rows))) if words else 0
         if many > most or not any(lines[row].strip() for row in best):
             best, most = rows, many
+        if most == everything and any(lines[row].strip() for row in best):
+            break
     return best
 
 
@@ -288,7 +295,11 @@ def _one_line(
 
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""A line of nothing but tags, or an address."""
+
+
+def _is_bare(line: str) -> bool:
+    """True for a line of nothing but tags, or an address."""
+    return ("#" in line or "//" in line) and _BARE.fullmatch(line) is not None
 
 
 def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -> int | None:
@@ -403,21 +414,16 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
 
 def is_boilerplate(line: str, shared: Set[str]) -> bool:
     """True if a line is among the ``shared`` ones."""
-    return bool(shared) and _compared(line) in shared
+    return bool(shared) and line.strip() in shared
 
 
 def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many of these notes, normalized for comparison."""
+    """Return the lines shared by many of these notes, without white space around them."""
     least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
     if len(notes) < least:
         return frozenset()
     counts: Counter[str] = Counter()
     for note in notes:
         texts = ledger.chunks.ends(note, CHUNKS_COMPARED)
-        counts.update({_compared(line) for text in texts for line in text.split("\n")} - {""})
-    return frozenset(line for line, count in counts.items() if count >= least)
-
-
-def _compared(line: str) -> str:
-    """Normalize a line for comparison; "" for one without words."""
-    return fold(line) if any(map(str.isalpha, line)) else ""
+        counts.update({line.strip() for text in texts for line in text.split("\n")})
+    return frozenset(line for line, count in counts.items() if count >= least and any(map(str.isalpha, line)))
