@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import shutil
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from semantic_here import WorkerHere
 from vaultseek.base import paths
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon import folder_watch, vaults
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, WorkerUnavailable
-from vaultseek.protocol.wire.context import RequestContext
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
@@ -55,10 +57,10 @@ async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(regis
     index = paths.vault_data_directory(tmp_path / "named")
     await gone(registry, "named")
     await gone(registry, "kept")
-    await registry.close_missing()
+    registry.close_missing()
     assert names(registry) == ["kept", "named"], "it may come back"
     monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
-    await registry.close_missing()
+    registry.close_missing()
     assert names(registry) == ["kept"]
     assert (index / "ledger.sqlite").exists()
     with pytest.raises(VaultMissing):
@@ -90,7 +92,7 @@ async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypat
     monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
     await gone(registry, "named")
     (tmp_path / "named").mkdir()
-    await registry.close_missing()
+    registry.close_missing()
     assert names(registry) == ["kept", "named"]
 
 
@@ -135,27 +137,148 @@ async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path
             await asyncio.sleep(0.01)
 
 
-async def test_no_request_waits_until_another_vault_is_open(registry, tmp_path, monkeypatch):
-    (tmp_path / "new").mkdir()
-    config = tmp_path / "config.toml"
-    config.write_text("")
-    file = SettingsFile(config)
-    file.read()
-    config.write_text(f'[[vaults]]\nname = "new"\npath = "{tmp_path / "new"}"\n')
-    going_on, opened = threading.Event(), vaults.OpenVault.open
+@dataclass
+class Gate:
+    """What is waited for."""
+
+    reached: threading.Event = field(default_factory=threading.Event)
+    is_open: threading.Event = field(default_factory=threading.Event)
+
+
+@pytest.fixture
+async def with_slow(registry, tmp_path, monkeypatch) -> AsyncIterator[tuple[Mapping[str, Handler], Gate]]:
+    """The handlers of a daemon to which the vault ``slow`` was added, which opens once the gate is open."""
+    gate, opened = Gate(), vaults.OpenVault.open
 
     def open_slowly(options: Any, *arguments: Any, **more: Any) -> Any:
-        if options.name == "new":
-            going_on.wait(20)
+        if options.name == "slow":
+            gate.reached.set()
+            gate.is_open.wait(20)
         return opened(options, *arguments, **more)
 
+    monkeypatch.setattr(vaults, "CLOSE_SECONDS", 20.0)
     monkeypatch.setattr(vaults.OpenVault, "open", open_slowly)
-    list_vaults = Methods(file, registry, "").handlers()["vault/list"]
+    config = tmp_path / "config.toml"
+    config.write_text(f'[[vaults]]\nname = "kept"\npath = "{tmp_path / "kept"}"\n')
+    file = SettingsFile(config)
+    file.read()
+    handlers = Methods(file, registry, "").handlers()
+    (tmp_path / "slow").mkdir()
+    await handlers["vault/add"]({"path": str(tmp_path / "slow")}, RequestContext())
+    await asyncio.to_thread(gate.reached.wait, 20)
+    yield handlers, gate
+    gate.is_open.set()
+    await registry.open_configured(registry.settings)
+
+
+async def answered(handlers: Mapping[str, Handler]) -> dict[str, str]:
+    """Return the states of the vaults, after requests that must not wait for any of them."""
     async with asyncio.timeout(10):
-        answer = await list_vaults({}, RequestContext())
-    assert {vault["name"]: vault["state"] for vault in answer["vaults"]}["new"] == "opening"
-    going_on.set()
-    await until(lambda: "new" in names(registry))
+        await handlers["search"]({"query": "pump", "vault": "kept"}, RequestContext())
+        await handlers["index/status"]({}, RequestContext())
+        answer = await handlers["vault/list"]({}, RequestContext())
+    return {vault["name"]: vault["state"] for vault in answer["vaults"]}
+
+
+async def test_no_request_waits_until_another_vault_is_open(registry, with_slow):
+    handlers, gate = with_slow
+    assert (await answered(handlers))["slow"] == "opening"
+    gate.is_open.set()
+    await until(lambda: "slow" in names(registry))
+
+
+@pytest.mark.parametrize("named", [{}, {"vaults": ["kept", "slow"]}])
+async def test_a_search_of_several_vaults_leaves_out_one_that_is_still_opened(with_slow, named, monkeypatch):
+    monkeypatch.setattr(vaults, "OPENING_SECONDS", 0.1)
+    async with asyncio.timeout(10):
+        answer = await with_slow[0]["search/all"]({"query": "pump", **named}, RequestContext())
+    left_out = [part for part in answer["partial"] if part["lane"] == "vault"]
+    assert [(part["vault"], part["reason"]) for part in left_out] == [
+        ("slow", "slow is still being opened; try again in a moment")
+    ]
+
+
+@pytest.mark.parametrize("delete", [False, True])
+async def test_no_request_waits_until_another_vault_is_removed(registry, with_slow, tmp_path, delete):
+    handlers, gate = with_slow
+    call = {"vault": "slow", "delete_index": delete}
+    removing = asyncio.create_task(handlers["vault/remove"](call, RequestContext()))
+    while "slow" in await answered(handlers):
+        await asyncio.sleep(0)
+    assert not removing.done()
+    gate.is_open.set()
+    await removing
+    assert names(registry) == ["kept", "named"]
+    assert paths.vault_data_directory(tmp_path / "slow").exists() is not delete
+
+
+async def test_no_request_waits_until_another_vault_is_paused(registry, with_slow):
+    handlers, gate = with_slow
+    pausing = asyncio.create_task(handlers["vault/pause"]({"vault": "slow"}, RequestContext()))
+    while (await answered(handlers))["slow"] != "paused":
+        await asyncio.sleep(0)
+    assert not pausing.done()
+    gate.is_open.set()
+    await pausing
+    assert (await answered(handlers))["slow"] == "paused"
+    assert next(each for each in registry.followers if each.vault.name == "slow").vault.options.paused
+
+
+async def test_no_request_waits_until_another_vault_is_closed(registry, tmp_path, monkeypatch):
+    held, close = asyncio.Event(), VaultFollower.close
+
+    async def close_slowly(follower: VaultFollower) -> None:
+        await held.wait()
+        await close(follower)
+
+    monkeypatch.setattr(VaultFollower, "close", close_slowly)
+    monkeypatch.setattr(vaults, "CLOSE_SECONDS", 20.0)
+    monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.02)
+    monkeypatch.setattr(vaults, "MISSING_SECONDS", 0.0)
+    handlers = Methods(UnchangedSettings(None), registry, "").handlers()
+    await gone(registry, "named")
+    assert await answered(handlers) == {"kept": "ready"}
+    async with asyncio.timeout(10):
+        await (await registry.begin_opening(Settings(), frozenset()))
+    assert names(registry) == []
+    held.set()
+
+
+async def test_a_vault_that_is_removed_while_it_is_opened_can_be_added_again(registry, with_slow, tmp_path):
+    handlers, gate = with_slow
+    removing = asyncio.create_task(handlers["vault/remove"]({"vault": "slow"}, RequestContext()))
+    while "slow" in await answered(handlers):
+        await asyncio.sleep(0)
+    await handlers["vault/add"]({"path": str(tmp_path / "slow")}, RequestContext())
+    gate.is_open.set()
+    await removing
+    found = await registry.find("slow", None)
+    assert found.vault.ledger.counts().notes == 0, "it is open"
+    assert "slow" in names(registry)
+
+
+async def test_a_move_to_an_engine_that_no_vault_can_be_opened_with_changes_nothing(
+    registry, tmp_path, monkeypatch
+):
+    opened = vaults.OpenVault.open
+
+    def open_here(options: Any, *arguments: Any, **more: Any) -> Any:
+        if options.engine is not None:
+            raise Unavailable("the engine has no room")
+        return opened(options, *arguments, **more)
+
+    monkeypatch.setattr(vaults.OpenVault, "open", open_here)
+    monkeypatch.setattr("vaultseek.engines.administration.probe_engine", lambda engine: None)
+    config = tmp_path / "config.toml"
+    config.write_text(f'[[vaults]]\nname = "kept"\npath = "{tmp_path / "kept"}"\n')
+    file = SettingsFile(config)
+    before = file.read()
+    await registry.open_configured(before)
+    move = Methods(file, registry, "").handlers()["index/move"]
+    call = {"to": "postgres", "uri": "postgresql://127.0.0.1:1/notes"}
+    with pytest.raises(Unavailable, match="so nothing was changed: the engine has no room"):
+        await move(call, RequestContext())
+    assert file.read().index.engine is None
 
 
 class UnchangedSettings(SettingsFile):

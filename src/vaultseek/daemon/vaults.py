@@ -5,9 +5,10 @@ import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vaultseek.base import paths
 from vaultseek.base.text import quote
@@ -33,13 +34,26 @@ MISSING_SECONDS = 300.0
 CLOSE_SECONDS = 1.5
 """Maximum seconds to wait for a vault to close; the rest is done in the background."""
 
+OPENING_SECONDS = 2.0
+"""Seconds after which an answer about several vaults leaves out those that are still being opened."""
 HEALED_SECONDS = 60.0
 """Seconds after which a replaced ledger counts as sound."""
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 OnRename = Callable[[Path, Path, str], bool]
 """Function of the former and current folder of a vault and its name; returns False if the index stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A vault that is being opened."""
+
+    options: VaultOptions
+    task: asyncio.Task[VaultFollower]
+    is_again: bool
+    """True if the vault was open before, so that requests of it wait."""
 
 
 class VaultRegistry:
@@ -60,7 +74,7 @@ class VaultRegistry:
         self._on_rename = on_rename
         self._paused: frozenset[Path] = frozenset()
         self._followers: dict[Path, VaultFollower] = {}
-        self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
+        self._opening: dict[Path, _Opening] = {}
         self._judging: dict[Path, asyncio.Task[None]] = {}
         self._closing: dict[Path, asyncio.Task[None]] = {}
         self._healing: dict[Path, asyncio.Task[None]] = {}
@@ -135,9 +149,13 @@ class VaultRegistry:
                 each.expect_close(Unavailable(each.vault.options.paused_reason.text, "paused"))
         configured = self._known().configured()
         for options in configured:
-            follower = self._followers.get(options.root)
-            if follower is not None and follower.vault.options != options:
-                await self.close_vault(options.root)
+            if options.root in self._opening:
+                is_changed = self._opening[options.root].options != options
+            else:
+                follower = self._followers.get(options.root)
+                is_changed = follower is not None and follower.vault.options != options
+            if is_changed:
+                self.close_vault(options.root)
         engines = {options.root: options.engine for options in configured}
         names = {options.name.casefold() for options in configured}
         for follower in self.followers:
@@ -146,9 +164,9 @@ class VaultRegistry:
             # Access rights are by name, so this vault would inherit the other's.
             has_lost_name = options.root not in engines and options.name.casefold() in names
             if has_moved or has_lost_name or options.paused != (options.root in paused):
-                await self.close_vault(options.root)
+                self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
-            await self.close_vault(root)
+            self.close_vault(root)
         return asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def check_engine(self, root: Path) -> None:
@@ -173,7 +191,7 @@ class VaultRegistry:
         )
         await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_abandoned=is_abandoned)
         await self.look_for_shards()
-        await self.close_vault(root, delete_index=True)
+        await closed_soon(self.close_vault(root, delete_index=True))
         return True
 
     async def follow_shards(self) -> None:
@@ -189,7 +207,7 @@ class VaultRegistry:
         Raises UsageError if no vault or several match, VaultMissing if its folder is missing, Unavailable if
         it cannot be opened or a searcher cannot list the shards.
         """
-        await self.close_missing()
+        self.close_missing()
         return await self._open(self.options_of(vault, folder))
 
     def options_of(self, vault: str | None, folder: str | None) -> VaultOptions:
@@ -206,13 +224,16 @@ class VaultRegistry:
 
         Raises UsageError if there is none, Unavailable if a searcher cannot list the shards.
         """
-        await self.close_missing()
+        self.close_missing()
         known = self._known()
         self._check_shards(known)
         names = known.names()
         if not names:
             raise UsageError(f"there is no vault yet; {known.choices()}")
-        opened = await asyncio.gather(*(self._open(known.at(root)) for root in names), return_exceptions=True)
+        opened = await asyncio.gather(
+            *(opened_soon(self._open(known.at(root)), name) for root, name in names.items()),
+            return_exceptions=True,
+        )
         vaults: dict[str, VaultFollower | Exception] = {}
         for name, each in zip(names.values(), opened, strict=True):
             if not isinstance(each, VaultFollower | Exception):
@@ -220,7 +241,7 @@ class VaultRegistry:
             vaults[name] = each
         return vaults
 
-    async def close_missing(self) -> None:
+    def close_missing(self) -> None:
         """Close unconfigured vaults whose folders have been missing for long; keep their indexes."""
         configured = {entry.path for entry in self.settings.vaults}
         for follower in self.followers:
@@ -228,25 +249,25 @@ class VaultRegistry:
             is_gone = follower.missing_seconds() >= MISSING_SECONDS and not paths.is_folder(root)
             if root not in configured and is_gone:
                 log.info("closing %s: its folder has been missing for a while", follower.vault.name)
-                await self.close_vault(root)
+                self.close_vault(root)
 
-    async def close_vault(self, root: Path, *, delete_index: bool = False) -> None:
-        """Close the vault at ``root`` if it is open or being opened; then delete its index if requested.
+    def close_vault(self, root: Path, *, delete_index: bool = False) -> asyncio.Task[None]:
+        """Begin to close the vault at ``root``, and then to delete its index, if requested; return the task.
 
-        Returns after at most ``CLOSE_SECONDS``. The rest is done in the background, before the next opening.
+        The vault is closed from now on, and opened again only after the task.
         """
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
             judging.cancel()
         self._failed.forget(root)
         follower = self._followers.pop(root, None)
-        before = [task for task in (self._opening.get(root), self._closing.get(root)) if task is not None]
-        if follower is None and not before and not delete_index:
-            return
+        opening, closing = self._opening.pop(root, None), self._closing.get(root)
+        before: list[asyncio.Task[Any]] = [opening.task] if opening else []
+        before += [closing] if closing else []
         closing = asyncio.create_task(self._close_after(before, root, follower, delete_index=delete_index))
         self._closing[root] = closing
         closing.add_done_callback(lambda task: self._closed(root, task))
-        await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+        return closing
 
     async def _close_after(
         self,
@@ -293,7 +314,8 @@ class VaultRegistry:
     async def close(self) -> None:
         """Close all vaults."""
         self._failed.stop()
-        for task in (*self._opening.values(), *self._judging.values(), *self._healing.values()):
+        opening = (each.task for each in self._opening.values())
+        for task in (*opening, *self._judging.values(), *self._healing.values()):
             task.cancel()
         await asyncio.gather(
             *(follower.close() for follower in self._followers.values()), *self._closing.values()
@@ -308,7 +330,8 @@ class VaultRegistry:
         for follower in self.followers:
             if not follower.vault.ledger.is_sound():
                 self._heal_later(follower)
-        waiting = [*self._healing.values(), *self._opening.values()]
+        waiting: list[asyncio.Task[Any]] = [*self._healing.values()]
+        waiting += [each.task for each in self._opening.values() if each.is_again]
         if waiting:
             await asyncio.wait(waiting)
         return bool(waiting)
@@ -335,7 +358,7 @@ class VaultRegistry:
         if self._followers.get(options.root) is follower:
             replaced = f"the ledger of {options.name} was damaged and is being replaced; try again"
             follower.expect_close(IndexDamaged(replaced))
-            await self.close_vault(options.root)
+            self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
                 await self._open(options)
 
@@ -355,16 +378,19 @@ class VaultRegistry:
 
     async def _open(self, options: VaultOptions) -> VaultFollower:
         """Return the open vault; concurrent requests share one opening task."""
-        root = options.root
-        if root in self._followers:
+        root, closing = options.root, self._closing.get(options.root)
+        if root in self._followers and closing is None:
             return self._followers[root]
         opening = self._opening.get(root)
         if opening is None:
-            starting = self._start(options, self._closing.get(root))
-            opening = asyncio.get_running_loop().create_task(starting)
-            self._opening[root] = opening
-            opening.add_done_callback(lambda _: self._opening.pop(root, None))
-        return await asyncio.shield(opening)
+            task = asyncio.get_running_loop().create_task(self._start(options, closing))
+            opening = self._opening[root] = _Opening(options, task, is_again=closing is not None)
+            task.add_done_callback(lambda _: self._opened(root, opening))
+        return await asyncio.shield(opening.task)
+
+    def _opened(self, root: Path, opening: _Opening) -> None:
+        if self._opening.get(root) is opening:
+            del self._opening[root]
 
     async def _start(self, options: VaultOptions, closing: asyncio.Task[None] | None) -> VaultFollower:
         if closing is not None:  # it is reopened, for example with another model
@@ -386,9 +412,7 @@ class VaultRegistry:
             return
         if not await asyncio.to_thread(self._on_rename, former, options.root, options.name):
             return
-        await self.close_vault(former)
-        if (closing := self._closing.get(former)) is not None:
-            await asyncio.wait([closing])
+        await asyncio.wait([self.close_vault(former)])
         await asyncio.to_thread(take_index, former, options.root)
         log.info("the vault at %s is now at %s; its index goes with it", former, options.root)
 
@@ -442,5 +466,19 @@ class VaultRegistry:
         root = vault.options.root
         log.info("reopening %s with the model %s, chosen by its language", vault.name, models.main.name)
         if self._followers.get(root) is follower:
-            await self.close_vault(root)
+            self.close_vault(root)
             await self._open(vault.options)
+
+
+async def closed_soon(closing: asyncio.Task[None]) -> None:
+    """Wait for a closing, but not long; the rest is done in the background."""
+    await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+
+
+async def opened_soon(opening: Awaitable[T], name: str) -> T:
+    """Return what ``opening`` the vault gives. Raises Unavailable if that takes long."""
+    try:
+        async with asyncio.timeout(OPENING_SECONDS):
+            return await opening
+    except TimeoutError:
+        raise Unavailable(f"{name} is still being opened; try again in a moment") from None

@@ -63,7 +63,7 @@ class IndexMethods:
 
     async def status(self, call: params.VaultParams, context: RequestContext) -> JSON:
         """Return the status of the daemon and its vaults."""
-        await self._registry.close_missing()
+        self._registry.close_missing()
         followers, failed = await self._known(call)
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
         statuses += [vault.status() for vault in failed]

@@ -178,6 +178,7 @@ class MoveMethods:
     async def _choose(self, index: IndexSettings, was: IndexSettings) -> None:
         """Write the engine into the settings; restore them if the daemon cannot use it."""
         await self._write(index)
+        await self._registry.open_configured(self._registry.settings, self._file.registry.paused)
         problems = [each.reason.text for each in self._registry.failed if each.state == "failing"]
         if self._registry.settings.index.engine != index.engine:
             problems.append(

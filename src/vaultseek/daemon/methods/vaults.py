@@ -16,7 +16,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import check_vault_folder
 from vaultseek.daemon.methods.access import Handlers
 from vaultseek.daemon.team.grants import CURRENT_GRANT
-from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.vaults import VaultRegistry, closed_soon
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
@@ -35,6 +35,8 @@ class VaultMethods:
         self._file = file
         self._registry = registry
         self._changing = asyncio.Lock()
+        """Held while settings are read, changed and applied. Every request needs it, so its holder waits for
+        no vault."""
         self._reported = ""
         self._applying: asyncio.Task[None] | None = None
 
@@ -72,7 +74,7 @@ class VaultMethods:
     async def list_vaults(self, call: params.Nothing, context: RequestContext) -> JSON:
         """Return the vaults with the origin of each: the configuration, `vault add`, or a request."""
         await self.follow_settings()
-        await self._registry.close_missing()
+        self._registry.close_missing()
         own = () if self._registry.is_searcher else self._file.registry.vaults
         added = {vault.path for vault in own}
         configured = self._configured()
@@ -107,9 +109,10 @@ class VaultMethods:
 
     async def _add(self, call: params.AddVaultParams) -> VaultSettings:
         self._refuse_at_searcher()
+        root = await asyncio.to_thread(_vault_folder, call.path)
         async with self._changing:
             await self._apply_settings()
-            vault = await asyncio.to_thread(self._new, call)
+            vault = self._new(root, call)
             await self._change(lambda: write_registry(self._file.registry.with_vault(vault)))
         return vault
 
@@ -118,17 +121,17 @@ class VaultMethods:
 
         A searcher forgets a shard and deletes its copy.
         """
+        await self.follow_settings()
+        root = self._root(call.vault)
+        if await self._registry.forget_shard(root, drop=call.delete_index):
+            return {"path": str(root), "index_deleted": True}
+        if root in self._configured():
+            raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
+        if call.delete_index:
+            await self._registry.check_engine(root)
         async with self._changing:
-            await self._apply_settings()
-            root = self._root(call.vault)
-            if await self._registry.forget_shard(root, drop=call.delete_index):
-                return {"path": str(root), "index_deleted": True}
-            if root in self._configured():
-                raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
-            if call.delete_index:
-                await self._registry.check_engine(root)
             await self._change(lambda: write_registry(self._file.registry.without(root)))
-            await self._registry.close_vault(root, delete_index=call.delete_index)
+        await closed_soon(self._registry.close_vault(root, delete_index=call.delete_index))
         return {"path": str(root), "index_deleted": call.delete_index}
 
     async def pause(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
@@ -145,7 +148,7 @@ class VaultMethods:
             await self._apply_settings()
             root = self._root(call.vault)
             await self._change(lambda: write_registry(self._file.registry.with_paused(root, paused=paused)))
-            await self._registry.find(str(root), None)
+        await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
 
     def _refuse_at_searcher(self) -> None:
@@ -198,9 +201,7 @@ class VaultMethods:
                 return root
         raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
 
-    def _new(self, call: params.AddVaultParams) -> VaultSettings:
-        root = _existing_folder(call.path)
-        check_vault_folder(root)
+    def _new(self, root: Path, call: params.AddVaultParams) -> VaultSettings:
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")
@@ -213,6 +214,12 @@ class VaultMethods:
         except ValidationError as error:
             key, problem = first_problem(error, VaultSettings)
             raise UsageError(f"parameter {key[0]}: {problem}") from None
+
+
+def _vault_folder(name: str) -> Path:
+    root = _existing_folder(name)
+    check_vault_folder(root)
+    return root
 
 
 def _existing_folder(name: str) -> Path:

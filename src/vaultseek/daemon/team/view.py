@@ -14,7 +14,7 @@ from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.hidden import HIDE, current_hidden, hidden_paths
-from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.vaults import VaultRegistry, opened_soon
 from vaultseek.errors import Forbidden, Unavailable, UsageError, VaultMissing
 from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
@@ -116,14 +116,17 @@ class Views:
     ) -> Mapping[str, SeenFollower | Exception]:
         """Return the named vaults, or why one cannot be opened. Otherwise raises as ``find``."""
         found: dict[str, SeenFollower | Exception] = {}
-        for name in dict.fromkeys(vaults):
-            try:
-                follower = await self.find(name, folder)
-                found[follower.vault.name] = follower
-            except (VaultMissing, Forbidden):
-                raise
-            except Unavailable as error:
-                found[name] = error
+        names = [*dict.fromkeys(vaults)]
+        opened = await asyncio.gather(
+            *(opened_soon(self.find(name, folder), name) for name in names), return_exceptions=True
+        )
+        for name, each in zip(names, opened, strict=True):
+            if not isinstance(each, BaseException):
+                found[each.vault.name] = each
+            elif isinstance(each, Unavailable) and not isinstance(each, VaultMissing | Forbidden):
+                found[name] = each
+            else:
+                raise each
         return found
 
     async def counts(self, vault: str) -> Counts:
