@@ -5,6 +5,7 @@ Lines are 1-based, and ranges of lines include both ends. Ranges of characters a
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
@@ -188,6 +189,16 @@ class CodeBlock:
     lang: str | None
     line: int
     end_line: int
+
+    def text(self, lines: Sequence[str]) -> str:
+        """Return the text between the fences of a block in a note's ``lines``, which may be in a quote."""
+        inner = list(lines[self.line : self.end_line])
+        if inner and inner[-1].strip(" >\t").startswith(("```", "~~~")):
+            inner.pop()
+        quoted = lines[self.line - 1].lstrip().startswith(">")
+        return textwrap.dedent(
+            "\n".join(line.lstrip().removeprefix(">") if quoted else line for line in inner)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -525,3 +525,87 @@ def test_a_name_that_no_link_can_have_is_refused():
     names.add("a.md")
     with pytest.raises(UsageError):
         all_moves({"a.md": "a#b.md"}, names)
+
+
+FOLDER_CONDITIONS = (
+    *('file.folder == "A"', "file.folder != 'A'", 'file.inFolder("A")', 'file.inFolder("A/deep")'),
+    *('file.path == "A/x.md"', 'file.path.startsWith("A/")', '["A", "C"].contains(file.folder)'),
+    *('file("A/x").size > 1', 'link("A/x") == up', 'formula.place == "A"', 'this.file.folder == "A"'),
+)
+
+
+@pytest.mark.fault("K11", "L11")
+@pytest.mark.parametrize("condition", FOLDER_CONDITIONS)
+@pytest.mark.parametrize("moves", [{"A": "B"}, {"A/x.md": "B/x.md", "A/deep/y.md": "B/y.md"}])
+def test_l11_a_base_that_names_what_has_moved_away_is_left(tmp_path, condition, moves):
+    formulas = "formulas:\n  place: file.folder\n"
+    base = f"filters:\n  and:\n    - {json.dumps(condition)}\n{formulas}"
+    card = {"id": "a", "type": "text", "text": f"```base\n{base}```"}
+    files = {
+        "A/x.md": "",
+        "A/deep/y.md": "",
+        "C/z.md": "",
+        "of.base": base,
+        "view.base": f"views:\n  - type: table\n    filters: {json.dumps(condition)}\n",
+        "block.md": f"> ```base\n> {base.replace(chr(10), chr(10) + '> ')}```\n",
+        "card.canvas": json.dumps({"nodes": [card]}),
+        "broken.base": "filters: [",
+        "empty.base": "",
+    }
+    with closing(World(write_files(tmp_path / "vault", files), tmp_path)) as world:
+        vault = vault_of(world)
+        assert rename_notes(moves, vault) == []
+        assert sorted(vault.left) == ["block.md", "card.canvas", "of.base", "view.base"]
+
+
+@pytest.mark.fault("K11", "L11")
+@pytest.mark.parametrize("query", ['```dataview\nLIST FROM "A"\n```', "```query\npath:A/\n```"])
+def test_l11_a_query_that_names_what_has_moved_away_is_left(tmp_path, query):
+    files = {"A/x.md": "", "C/z.md": "", "q.md": f"Text\n\n{query}\n", "other.md": query.replace("A", "C")}
+    with closing(World(write_files(tmp_path / "vault", files), tmp_path)) as world:
+        vault = vault_of(world)
+        assert (rename_notes({"A": "B"}, vault), vault.left) == ([], ["q.md"])
+
+
+@pytest.mark.parametrize(
+    ("condition", "moves"),
+    [
+        ('file.folder == "A"', {"A/x.md": "B/x.md"}),
+        ('file.folder == "C"', {"A": "B"}),
+        ('status == "A"', {"A": "B"}),
+        ('file.hasTag("A")', {"C": "A"}),
+        ('file.ext == "md"', {"A/x.md": "B/x.md", "A/deep/y.md": "B/y.md"}),
+    ],
+)
+def test_a_base_that_still_selects_the_same_files_is_not_left(tmp_path, condition, moves):
+    files = {"A/x.md": "", "A/deep/y.md": "", "C/z.md": "", "of.base": f"filters: {json.dumps(condition)}\n"}
+    with closing(World(write_files(tmp_path / "vault", files), tmp_path)) as world:
+        vault = vault_of(world)
+        assert (rename_notes(moves, vault), vault.left) == ([], [])
+
+
+FOLDED = (
+    *(
+        'p: "[[A/some\n  note]]"',
+        "p: '[[A/some\n  note]]'",
+        "p: >\n  [[A/some\n  note]]",
+        "p:\n  '[[A/some\n  note]]'",
+    ),
+    *('p:\n  - "[[A/some\n    note]]"', 'p: "[[A/some \\\n  note]]"', 'p: ["[[A/some\n  note]]", x]'),
+    *(
+        'p: "[t](<A/some\n  note.md>)"',
+        'p: "[two\n  words](A/some%20note.md)"',
+        'p: "[[A/some note|two\n  words]]"',
+    ),
+    *('p: {q: "[[A/some\n  note]]"}', 'p: &a "[[A/some\n  note]]"\nq: *a'),
+)
+
+
+@pytest.mark.fault("K11", "L11")
+@pytest.mark.parametrize("text", FOLDED)
+def test_l11_a_link_that_is_folded_over_lines_of_a_property_is_edited_or_left(tmp_path, text):
+    files = {"A/some note.md": "", "some note.md": "", "n.md": f"---\n{text}\n---\n"}
+    with closing(World(write_files(tmp_path / "vault", files), tmp_path)) as world:
+        vault = vault_of(world)
+        edits = rename_notes({"A": "B"}, vault)
+        assert bool(edits) != bool(vault.left), (edits, vault.left)

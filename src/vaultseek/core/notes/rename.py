@@ -31,6 +31,7 @@ from vaultseek.content.markdown.spelling import (
     with_target,
 )
 from vaultseek.core.notes.anchors import Anchors, has_unplaced_tag, plain_name, tag_places
+from vaultseek.core.notes.named_paths import naming_moved
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -63,7 +64,8 @@ class Edit:
 class Vault:
     """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
 
-    ``left`` contains files with links that should follow but whose exact place is unknown.
+    ``left`` contains files with links that should follow but whose exact place is unknown, and files with
+    conditions that name a path.
     """
 
     def __init__(
@@ -144,6 +146,8 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
     links |= {_key(link): link for link in vault.ledger.links.from_notes(ids)}
     targets = Moves(moves, vault.names, after, portable=vault.portable)
     edits = list(_edits(links.values(), vault, targets))
+    for path in naming_moved(moves, vault.names.paths(), vault.ledger, vault.notes, vault.lines):
+        vault.leave(path)
     return with_links_to_headings(edits, vault)
 
 

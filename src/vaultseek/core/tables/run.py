@@ -1,7 +1,6 @@
 """Tables of a base file, of a note, and of the notes found by a query, evaluated over the index."""
 
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -137,21 +136,12 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
     blocks += [link for link in note.links if link.kind == "embed" and has_base(link.target)]
     for block in sorted(blocks, key=lambda each: each.line)[:BASES_IN_NOTE]:
         if isinstance(block, CodeBlock):
-            yield Placed(read_base(_content(note.lines, block)), path, block.line)
+            yield Placed(read_base(block.text(note.lines)), path, block.line)
         else:
             target = vault.resolve(block.target, path)
             if target is not None and has_base(target):
                 text = "\n".join(lines_of(target, vault.root))
                 yield Placed(read_base(text), target, block.line, block.heading)
-
-
-def _content(lines: Sequence[str], block: CodeBlock) -> str:
-    first, last = block.line, block.end_line
-    inner = list(lines[first:last])
-    if inner and inner[-1].strip(" >\t").startswith(("```", "~~~")):
-        inner.pop()
-    quoted = lines[first - 1].lstrip().startswith(">")
-    return textwrap.dedent("\n".join(line.lstrip().removeprefix(">") if quoted else line for line in inner))
 
 
 COMMON_PROPERTIES = 5

@@ -36,9 +36,9 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 
 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
-    """Warn the user of files whose links or tags do not follow."""
+    """Warn the user of files that do not follow."""
     if paths:
-        session.warn(f"unchanged links or tags: {', '.join(paths)}")
+        session.warn(f"to change by hand, because they name or link to what was renamed: {', '.join(paths)}")
 
 
 def workspace_edit(

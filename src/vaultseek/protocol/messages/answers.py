@@ -1083,7 +1083,7 @@ class Rename(OfVault):
     notes: int
     """Number of notes with edits."""
     left: list[str]
-    """Files with links or tags that should follow but whose place in the file is unknown."""
+    """Files to change by hand: the place of a link or tag is unknown, or a base or query names a path."""
 
 
 _KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
