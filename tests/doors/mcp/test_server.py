@@ -158,11 +158,32 @@ async def test_l8_a_blank_value_is_as_if_the_parameter_were_left_out(blank):
             without, asked[:] = list(asked), []
             optional = tool.input_schema["properties"].keys() - tool.input_schema.get("required", [])
             assert optional >= {"vault", "max_tokens"}
-            for names in (*([name] for name in optional), optional):
+            # "folder" is a parameter of some tools, "unheard" of none.
+            for names in (*([name] for name in optional), optional, optional | {"folder", "unheard"}):
                 answer = await agent.call_tool(tool.name, needed | dict.fromkeys(names, blank))
                 assert text_of(answer) == "too many clients; try again"
                 assert asked == without
                 asked.clear()
+
+
+@pytest.mark.fault("L8")
+@pytest.mark.parametrize(
+    "written", ["path:Daily/", "path:Daily", "PATH:/Daily/", "./Daily/", "Daily", " Daily/ "]
+)
+@pytest.mark.parametrize("name", ["Daily", "My Plugins/Daily", "Ünit"])
+async def test_l8_a_folder_may_be_written_as_the_filter_of_a_query(written, name):
+    asked = []
+
+    async def ask(method, params):
+        asked.append(params)
+        raise Busy("too many clients; try again")
+
+    async with client(ask) as agent:
+        for folder in (written, f'"{written}"', re.sub("(?<=:)(.*)", r'"\1"', written)):
+            await agent.call_tool("list_notes", {"folder": folder.replace("Daily", name)})
+        for root in ("/", ".", "./", "path:/", 'path:""'):
+            await agent.call_tool("list_notes", {"folder": root})
+    assert [each.get("filters") for each in asked] == [{"path": f"{name}/"}] * 3 + [None] * 5
 
 
 @pytest.mark.fault("L8")
@@ -197,7 +218,7 @@ async def test_l8_columns_and_sort_may_be_a_text(written, listed):
             {"query": "x", "folder": "/My Plugins/"},
             'folder: write it into the query: path:"My Plugins/"',
         ),
-        ("table", {"source": "tag:x", "folder": ""}, "folder: write it into the query: path:Folder/"),
+        ("table", {"source": "tag:x", "folder": "/"}, "folder: write it into the query: path:Folder/"),
         ("search", {"query": "x", "tags": ["#work/a", "b"]}, "tags: write it into the query: tag:work/a"),
         ("search", {"query": "x", "since": 7}, "since: write it into the query: after:2026-01-31"),
         ("list_tags", {"folder": "a"}, "folder: unknown key, expected one of first, vault, max_tokens"),

@@ -164,14 +164,13 @@ class _Server(MCPServer[Any]):
         """Call a tool; report wrong or unknown arguments in one line."""
         schema = next((tool.input_schema for tool in await super().list_tools() if tool.name == name), None)
         if schema is not None:
-            known = schema["properties"]
-            if unknown := next((each for each in arguments if each not in known), None):
-                advice = in_query(unknown, arguments[unknown]) if _QUERIES & known.keys() else None
-                return _refusal(f"{printable(unknown)}: {advice or unknown_name(unknown, known)}")
-            required = schema.get("required", ())
+            known, required = schema["properties"], schema.get("required", ())
             arguments = {
                 each: value for each, value in arguments.items() if each in required or not _is_blank(value)
             }
+            if unknown := next((each for each in arguments if each not in known), None):
+                advice = in_query(unknown, arguments[unknown]) if _QUERIES & known.keys() else None
+                return _refusal(f"{printable(unknown)}: {advice or unknown_name(unknown, known)}")
         agent = _AGENT.set(_name_of_agent(context))
         try:
             return await super().call_tool(name, arguments, context)

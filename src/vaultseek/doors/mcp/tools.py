@@ -5,6 +5,7 @@ Their names, docstrings and parameters are part of every prompt, so these are sh
 
 import asyncio
 import json
+import re
 from contextlib import suppress
 from typing import Annotated, Literal
 
@@ -180,7 +181,7 @@ class Tools:
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
         """List the notes below a folder, the last changed first; or by path, with numbers of each folder."""
-        folder = folder.strip("/")
+        folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:
             params["filters"] = {"path": f"{folder}/"}
@@ -334,6 +335,13 @@ class Tools:
 
     async def _search(self, query: str, limit: int, mode: Mode, vault: str | None) -> JSON:
         return await self._notes.ask("search", {"query": query, "limit": limit, "mode": mode}, vault)
+
+
+def _folder(text: str) -> str:
+    """Return the path of a folder that may be written as the filter of a query, such as ``path:"a b/"``."""
+    text = re.sub(r"^path:", "", text.strip(" \"'"), flags=re.IGNORECASE)
+    path = text.strip(" \"'").removeprefix("./").strip("/")
+    return "" if path == "." else path
 
 
 def _add_remark(answer: JSON, remark: str) -> None:
