@@ -10,6 +10,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from daemons import eventually
 from vaultseek.base import matching
 from vaultseek.base.matching import BoundedPattern, compiled
 from vaultseek.base.patterns import BadPattern, PatternTooLarge
@@ -132,6 +133,16 @@ def test_l2_a_pattern_that_takes_long_to_compile_is_refused(monkeypatch):
     monkeypatch.setattr("vaultseek.base.pattern_process.matches", late)
     with pytest.raises(PatternTooLarge, match="it takes too long to compile; make it simpler"):
         BoundedPattern(LONG, "")
+
+
+@pytest.mark.fault("L2")
+def test_l2_a_process_that_has_ended_does_not_stay_as_a_zombie():
+    assert find(LONG, "word1") == (0, 5)
+    ended = processes()
+    for process in ended:
+        process.terminate()  # as it does itself when it is idle
+    eventually(lambda: not any(psutil.pid_exists(process.pid) for process in ended), "nothing is left")
+    assert find(LONG, "word2") == (0, 5)
 
 
 def test_a_process_that_another_program_ended_is_replaced():

@@ -15,6 +15,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
@@ -65,6 +66,8 @@ class ChildProcess:
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
         self.pid = self._process.pid
+        # Reaps a child that ends by itself, for example because it is idle; otherwise it stays as a zombie.
+        threading.Thread(target=self._process.wait, daemon=True, name=f"parent of {self.pid}").start()
 
     @property
     def has_ended(self) -> bool:
