@@ -52,7 +52,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         {
             "notes/A.md": "# A\n",
             "notes/vaultseek/B.md": "# B\n",
-            f"{data}/vaults/notes-1/ledger.sqlite": "text of the notes",
+            f"{data}/vaults/notes-0123456789ab/ledger.sqlite": "text of the notes",
             f"{data}/run/daemon.lock": "1 here\n",
             f"{state}/daemon.log": "started",
             f"{config}/config.toml": "",
@@ -109,6 +109,40 @@ def test_what_vaultseek_keeps_is_shown_then_removed_and_nothing_else(home: Path)
         0,
         "there is nothing to remove in your folders",
     )
+
+
+MINE = (
+    "mine.txt",
+    "vaults/My notes/A.md",
+    "vaults/A.md",
+    "models/my-model/config.json",
+    "run/mine",
+    "backup/ledger.sqlite",
+)
+
+
+@pytest.mark.fault("L13")
+def test_l13_what_the_user_put_there_stays_and_is_named(home: Path) -> None:
+    folders = dict.fromkeys((paths.data_directory(), paths.state_directory(), paths.config_file().parent))
+    mine = {str(folder / name): "mine" for folder in folders for name in MINE}
+    write_files(Path("/"), mine)
+    made = (
+        "models/org--name/model.onnx",
+        "worker-x.log.2",
+        "daemon.crash",
+        "audit.log",
+        ".vaults.json.77",
+        "evaluate/n-0123456789ab/x",
+    )
+    write_files(paths.data_directory(), dict.fromkeys(made, "made"))
+    (paths.models_directory() / "fetched.json").write_text('{"org/name": {"digest": "1"}}')
+    shown = uninstall("--yes").output
+    for folder in folders:
+        assert {name: text for name, text in contents(folder).items() if text != "mine"} == {}
+        for name in ("mine.txt", "vaults/My notes", "vaults/A.md", "models/my-model", "run/mine", "backup"):
+            assert f"not touched: {folder / name}, because vaultseek did not make it\n" in shown
+    assert all(Path(name).read_text() == "mine" for name in mine)
+    assert "there is nothing to remove in your folders" in uninstall("--yes").output
 
 
 def test_an_unanswered_question_removes_nothing(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import is_confirmed, local_options
 from vaultseek.doors.cli.terminal import clean, size
 from vaultseek.errors import ConfigError, Unavailable
+from vaultseek.semantic.models.fetch import recorded_digests
 
 
 @click.command()
@@ -27,8 +29,9 @@ from vaultseek.errors import ConfigError, Unavailable
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
 
-    Shows what it would remove, then asks. Close editors and agents that use vaultseek first, since they start
-    the daemon again. The last line is the command that removes the program itself.
+    Shows what it would remove, then asks. Files that you put into its folders stay, and are named. Close
+    editors and agents that use vaultseek first, since they start the daemon again. The last line is the
+    command that removes the program itself.
     """
     from vaultseek.settings.load import examine
     from vaultseek.settings.model import Settings
@@ -40,13 +43,15 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
         settings = Settings()
     vaults = [vault.root for vault in known_vaults(settings)]
     places = [*_places(vaults)]
-    removed = [place for place in places if not place.left_because]
+    removed = [place for place in places if not place.left_because and (place.own or not place.foreign)]
     runs = daemon_pid() is not None
     for line in (*(["the daemon, which is stopped first"] if runs else []), *removed):
         print(clean(f"to remove: {line}"))
     for place in places:
         if place.left_because:
             print(clean(f"not touched: {place.path}, {place.left_because}"))
+        for foreign in place.foreign:
+            print(clean(f"not touched: {foreign}, because vaultseek did not make it"))
     for root in vaults:
         print(clean(f"not touched: the notes in {root}"))
     if settings.index.engine is not None:
@@ -69,27 +74,39 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 class _Place:
     """A file or folder created by vaultseek, its content, and the reason if it is kept.
 
-    ``follow`` is True if a link there may be followed, because its target belongs to vaultseek.
+    ``own`` is what is removed, ``foreign`` what others put there. ``follow`` is True if a link there may be
+    followed, because its target belongs to vaultseek.
     """
 
     path: Path
     content: str
+    own: Sequence[Path]
+    foreign: Sequence[Path] = ()
     follow: bool = False
     left_because: str = ""
 
     def __str__(self) -> str:
-        real = self.path.resolve()
-        link = f" (a link to {real})" if self.path.is_symlink() and self.follow else ""
-        return f"{self.path}{link}: {self.content}, {size(paths.folder_bytes(real))}"
+        link = f" (a link to {self.path.resolve()})" if self.path.is_symlink() and self.follow else ""
+        return f"{self.path}{link}: {self.content}, {size(sum(map(_bytes, self.own)))}"
+
+
+_FOLDERS = ("vaults", "evaluate", "shards", "run", "models")
+OWN = re.compile(
+    r"vaults\.json|vaults/[^/]+-[0-9a-f]{12}|evaluate/[^/]+-[0-9a-f]{12}|shards/known\.json|run/(daemon|launch)\.\w+"
+    r"|models/(fetched\.json|lock|\.[^/]+)|backend-migration\.json|served-[0-9a-f]+\.json|(ui|mcp)\.token"
+    r"|(daemon|worker[^/]*|audit)\.(log|crash)(\.\d+)?|config\.toml"
+    r"|(\w+/)?\.(vaults|known|fetched|config|backend-migration|served-\w+)\.(json|toml)\.\d+"
+)
+"""Paths of the files and folders that vaultseek makes in its folders, besides fetched models."""
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
     """Yield the existing files and folders of vaultseek. On macOS, indexes, logs and settings share a
     folder."""
     for file in installed_files():
-        yield _Place(file, "the service")
+        yield _Place(file, "the service", [file])
     for file in installed_skills(Path.home()):
-        yield _Place(file, "the skill for agents")
+        yield _Place(file, "the skill for agents", [file])
     contents: dict[Path, list[str]] = {}
     for folder, content in (
         (paths.data_directory(), "indexes with the text of your notes, the list of vaults, models"),
@@ -101,7 +118,35 @@ def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
     for folder, parts in contents.items():
         # A link may keep the settings elsewhere, together with those of other programs.
         follow = parts != ["settings"]
-        yield _Place(folder, ", ".join(parts), follow, _reason_to_leave(folder, vaults))
+        reason = _reason_to_leave(folder, vaults)
+        own, foreign = ([], []) if reason else _content(folder, follow=follow)
+        yield _Place(folder, ", ".join(parts), own, foreign, follow, reason)
+
+
+def _content(folder: Path, *, follow: bool) -> tuple[list[Path], list[Path]]:
+    """Return what vaultseek made in a folder, and what it did not."""
+    if folder.is_symlink() and not follow:
+        return [folder], []
+    real = folder.resolve()
+    models = {f"models/{name.replace('/', '--')}" for name in recorded_digests()}
+    inside = [real / name for name in _FOLDERS if _is_folder(real / name)]
+    own: list[Path] = []
+    foreign: list[Path] = []
+    for each in sorted(file for parent in (real, *inside) for file in parent.iterdir()):
+        name = each.relative_to(real).as_posix()
+        if OWN.fullmatch(name) or name in models:
+            own.append(each)
+        elif each not in inside:
+            foreign.append(each)
+    return own, foreign
+
+
+def _bytes(path: Path) -> int:
+    return paths.folder_bytes(path) if _is_folder(path) else path.lstat().st_size
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
@@ -115,13 +160,25 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
 
 
 def _remove(place: _Place) -> None:
+    """Remove what vaultseek made at a place, also since it was listed, and folders that are then empty."""
     try:
-        if place.follow:
-            paths.remove(place.path.resolve())
-        paths.remove(place.path)
-        if place.path.parent.name == paths.APP:
-            with contextlib.suppress(OSError):
-                place.path.parent.rmdir()
+        if not _is_folder(place.path.resolve() if place.follow else place.path):
+            paths.remove(place.path)
+            if place.path.parent.name == paths.APP:
+                _remove_empty(place.path.parent)
+            return
+        for each in _content(place.path, follow=place.follow)[0]:
+            paths.remove(each)
+        real = place.path.resolve()
+        for folder in (*(real / name for name in _FOLDERS), real):
+            _remove_empty(folder)
+        if not real.exists():
+            place.path.unlink(missing_ok=True)
     except OSError as error:
         problem = f"cannot remove {error.filename or place.path}: {error.strerror or error}"
         raise Unavailable(f"{problem}; remove it yourself, or run this again") from None
+
+
+def _remove_empty(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        folder.rmdir()
