@@ -30,6 +30,7 @@ FRONTS = (
     "",
     "---\nboiler: 1\n---\n",
     '---\ntags: [work, "valve"]\nsee: "[[Pumpe]]"\nlist:\n  - \'[[Boiler#Alram]]\'\n  - valve: boiler\n---\n',
+    "---\nopen: boiler\nlist: valve\n\n",
 )
 PIECES = (
     "The boiler and the Valve, a heater.",
@@ -62,6 +63,11 @@ PIECES = (
     "boiler] (valve !",
     "[[Boiler",
     "Valve]]",
+    "up:: valve\n(key:: boiler) [key:: valve]",
+    "text^[inline boiler note]",
+    "> [!tip]- T\n> | a | b |\n> |--|--|\n> | boiler | `x` |",
+    "~~~py\nboiler\n~~~",
+    "<a href='boiler'>valve</a> {{valve}} <% boiler %>",
     "",
 )
 NOTES = 9
