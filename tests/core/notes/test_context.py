@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -140,38 +141,102 @@ def test_blocks_come_whole_or_not_at_all(packed: Open):
     assert was_cut
 
 
-def test_a_long_block_is_cut_at_the_passages_of_the_index(packed: Open):
-    code = "\n".join(f"pump_{number} = seal({number}). then" for number in range(60))
-    pack = packed({"Pump.md": f"# Pump\n\n```python\n{code}\n```\n\nIt leaks. {FILLER}"})
-    whole = [each["text"] for each in pack("pump_30", 20_000)["passages"]]
-    for budget in range(300, 900, 50):
-        for passage in pack("pump_30", budget)["passages"]:
-            assert "pump_" not in passage["text"] or any(passage["text"] in text for text in whole)
-            assert "pump_" not in passage["text"].splitlines()[-1] or not passage["cut"]
+LONG_BLOCKS: Mapping[str, tuple[str, str, str]] = {
+    "table": (
+        "Part | Price",
+        "| Part | **Price** |\n| --- | --- |\n",
+        "| cog {0} | {0}7 francs for [[Reto]] |\n",
+    ),
+    "callout": ("Hot pump", "> [!warning] Hot pump\n", "> Rule {0} is that cog {0} stays off.\n"),
+    "list": ("The pump needs:", "The pump needs:\n\n", "- [ ] cog {0}, which is the cog of step {0}\n"),
+    "numbers": ("It rests.", "It rests.\n\n", "1. cog {0}\n\n   It is the cog of step {0}. Once.\n"),
+    "quote": ("cog 100", "", "> The cog {0} is the cog of step {0}. So.\n>\n"),
+    "code": ("cog 100", "```sh\n", "turn cog {0} # of step {0}. then\n\n"),
+}
+"""Blocks that are longer than a passage: a text that opens each, their beginning, and a row."""
 
 
-@pytest.mark.parametrize(
-    ("opening", "head", "row"),
-    [
-        ("Part | Price", "| Part | **Price** |\n| --- | --- |\n", "| cog {0} | {0}7 francs for [[Reto]] |\n"),
-        ("Hot pump", "> [!warning] Hot pump\n", "> Rule {0} is that cog {0} stays off.\n"),
-        ("The pump needs:", "The pump needs:\n\n", "- cog {0}, which is the cog of step {0}\n"),
-    ],
-)
-def test_a_part_of_a_long_block_has_the_line_that_opens_it(packed: Open, opening: str, head: str, row: str):
+@pytest.mark.parametrize("kind", LONG_BLOCKS)
+def test_a_block_of_several_passages_comes_whole_or_says_what_is_missing(packed: Open, kind: str):
+    opening, head, row = LONG_BLOCKS[kind]
+    rows = "".join(row.format(number) for number in range(100, 160)) + ("```\n" if kind == "code" else "")
+    pack = packed({"Pump.md": f"# Pump\n\nIt fails.\n\n{head}{rows}\nThe end of the pump."})
+    ways = set()
+    for budget in (200, 300, 600, 1000, 2000):
+        for query in ("cog 117", "cog 158", "it fails", "the end of the pump"):
+            answer = pack(query, budget)
+            assert answer["tokens"] <= budget
+            shown = [number for number in range(100, 160) if re.search(rf"cog {number}\b", answer["text"])]
+            parts = [each for each in answer["passages"] if each["block"]]
+            assert len(parts) == (0 < len(shown) < 60)
+            ways.add("part" if parts else "whole" if shown else "nothing")
+            if not parts:
+                continue
+            (part,) = parts
+            first, last = part["block"]["start_line"], part["block"]["end_line"]
+            missing = last - first - (part["end_line"] - part["start_line"]) - bool(part["opening"])
+            assert f"  [{missing:,} lines left out; the whole is Pump.md:{first}-{last}]" in answer["text"]
+            assert {"path": "Pump.md", "start_line": first, "end_line": last} in answer["left_out"]
+            assert answer["text"].count("lines left out") == 1
+            assert query.startswith("cog")
+            assert query in part["text"]
+    assert ways == {"part", "whole", "nothing"}
+    (whole,) = pack("cog 117", 3000)["passages"]
+    assert whole["text"].count(opening) == 1
+    assert "The end of the pump" in whole["text"]
+
+
+@pytest.mark.parametrize("kind", ["table", "callout", "list"])
+def test_a_part_of_a_long_block_has_the_line_that_opens_it(packed: Open, kind: str):
+    opening, head, row = LONG_BLOCKS[kind]
     rows = "".join(row.format(number) for number in range(100, 220))
     pack = packed({"Pump.md": f"# Pump\n\nIt fails.\n\n{head}{rows}\nThe end of the pump."})
     for budget in (300, 600):
-        answer = pack("cog 187", budget)
-        (first, *_) = (each for each in answer["passages"] if "187" in each["text"])
-        assert first["opening"] == opening
-        assert first["start_line"] > 20
-        lines = [line.strip() for line in answer["text"].splitlines()]
-        assert f"{opening}\n[…]\n{first['text'].splitlines()[0].strip()}" in "\n".join(lines)
-        assert answer["tokens"] <= budget
-    (whole,) = pack("cog 187", 3000)["passages"]
-    assert whole["opening"] is None
-    assert whole["text"].count(opening) == 1
+        (part,) = (each for each in pack("cog 187", budget)["passages"] if each["block"])
+        assert part["opening"] == opening
+        assert part["start_line"] > 20
+        lines = [line.strip() for line in pack("cog 187", budget)["text"].splitlines()]
+        assert f"{opening}\n[…]\n{part['text'].splitlines()[0]}" in "\n".join(lines)
+
+
+def test_a_long_block_beside_the_best_passage_does_not_displace_other_notes(packed: Open):
+    rows = "".join(f"| cog {number} | {number} |\n" for number in range(100, 180))
+    notes = {
+        "Mill.md": f"# Mill\n\nThe quince gate is shut. {FILLER}\n\n| Part | No |\n| --- | --- |\n{rows}"
+    }
+    notes["Gate.md"] = f"# Gate\n\nThe quince gate is of oak. {FILLER}"
+    answer = packed(notes)("quince gate", 600)
+    assert {each["path"] for each in answer["passages"]} == {"Mill.md", "Gate.md"}
+    assert "cog" not in answer["text"]
+
+
+def test_the_state_of_tasks_and_the_nesting_of_lists_are_kept(packed: Open):
+    tasks = "- [ ] Order a seal\n\t- [x] Measure **it**\n\t\t1. Twice\n- [/] Oil the [[Pump]]\n* Rest"
+    quoted = "> [!todo] Later\n> - [-] Paint it\n>   - With [[Lead]]"
+    long = "".join(f"{'  ' * (number % 3)}- [{' x'[number % 2]}] cog {number}\n" for number in range(300))
+    pack = packed(
+        {
+            "Long.md": long,
+            "Pump.md": f"# Pump\n\nThe pump needs:\n\n{tasks}\n\n{quoted}\n\n```md\n- [ ] code\n```\n",
+        }
+    )
+    answer = pack("path:Pump pump")
+    (passage,) = answer["passages"]
+    for line in (
+        *("- [ ] Order a seal", "\t- [x] Measure it", "\t\t1. Twice", "- [/] Oil the Pump", "* Rest"),
+        *("Later", "- [-] Paint it", "  - With Lead", "- [ ] code"),
+    ):
+        assert line in passage["text"].splitlines()
+        assert f"  {line}" in answer["text"].splitlines()
+    (part,) = pack("path:Long cog 187", 400)["passages"]
+    assert "  - [x] cog 187" in part["text"].splitlines()
+
+
+def test_a_base_is_no_evidence_unless_it_is_the_best_note(packed: Open):
+    base = 'filters:\n  and:\n    - file.hasTag("pump")\nviews:\n  - type: table\n    name: Leaking pumps\n'
+    pack = packed({"Pump.md": "# Pump\n\nThe pump leaks oil.", "Leaking pumps.base": base})
+    assert [each["path"] for each in pack("pump leaks oil")["passages"]] == ["Pump.md"]
+    assert {each["path"] for each in pack("kind:base pump")["passages"]} == {"Leaking pumps.base"}
 
 
 def test_a_passage_that_ends_with_an_abbreviation_is_cut(packed: Open):

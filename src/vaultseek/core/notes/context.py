@@ -5,14 +5,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
-from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, Span, less_certain
-from vaultseek.base.text import fold_case, remove_hidden, tokens
+from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, less_certain
+from vaultseek.base.text import count, fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
-from vaultseek.content.markdown.blocks import read_blocks
 from vaultseek.content.markdown.split import LINE, SENTENCE
+from vaultseek.core.notes.section import (
+    COLONS,
+    Block,
+    Section,
+    is_one_section,
+    marked_lines,
+    section_of,
+)
 from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
+from vaultseek.core.search.ranking import Candidate
 from vaultseek.core.search.response import Trace
 from vaultseek.core.search.snippet import preview
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -34,11 +43,6 @@ CERTAIN_OR_NOT = 5
 """First notes that compete whatever their certainty; of the others only those that are certain."""
 WEAK = 2
 """Passages that are shown where no note matches well."""
-WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
-"""Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
-EARLIER = 50
-"""Passages above one in which the beginning of its block is looked for."""
-COLONS = (":", "\N{FULLWIDTH COLON}")
 FOCUS_CHARS = 80
 """Width in characters of the window used to find a passage's best line."""
 NAMED = 5
@@ -48,7 +52,6 @@ REMARK_TOKENS = 125
 
 _WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
-_CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
 ABBREVIATION_CHARS = 12
 """Characters before a sentence border that are checked for an abbreviation."""
 _ABBREVIATION = re.compile(
@@ -66,31 +69,28 @@ _ASKS_FOR_TIME = re.compile(
 class Evidence:
     """Lines of a note. ``use`` is the probability that they help; ``is_cut`` if the passage continues.
 
-    ``position`` is the position of its last passage in the note.
+    ``chunk`` is the passage, or the part of it that is shown, as an agent reads it.
     """
 
     row: NoteRow
     chunk: Chunk
-    position: int
+    section: Section
+    position: int | None
+    """Position of the passage in the note; None for a whole block of several passages."""
     use: float
-    focus: int = 0
-    """Offset of the best matching place in the text."""
+    rank: int
+    """Rank of the passage in its note; PASSAGES for one that only completes another."""
+    focus: int | None = None
+    """Offset of the best matching place in the text; None if it is in another piece of the passage."""
     currency: Currency | None = None
     is_cut: bool = False
-    earlier: Sequence[int] = ()
-    """Numbers of the passages before it in the note."""
-    opening: str = ""
-    """The first line of the block that it begins inside of, such as the head of a table."""
-    continued: int = 0
-    """Characters at its beginning that belong to this block."""
+    block: Block | None = None
+    """The block of several passages that these lines are a part of."""
 
     @property
     def place(self) -> str:
         """The path with the lines or the part of the file."""
-        chunk = self.chunk
-        return (
-            f"{self.row.path}{f'#{chunk.place}' if chunk.place else f':{chunk.start_line}-{chunk.end_line}'}"
-        )
+        return _place(self.row, self.chunk)
 
     @property
     def text(self) -> str:
@@ -101,9 +101,34 @@ class Evidence:
         about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
         if self.currency is not None:
             about += f" | {_plain(self.currency.text)}"
-        text = f"{self.opening}\n[…]\n{self.chunk.text}" if self.opening else self.chunk.text
-        lines = (f"  {line}".rstrip() for line in text.strip("\n").split("\n"))
+        shown = "\n".join([*self._before, self.chunk.text.strip("\n"), *self._after])
+        lines = (f"  {line}".rstrip() for line in shown.split("\n"))
         return remove_hidden("\n".join([" ".join(about.split()), *lines]))
+
+    @property
+    def opening(self) -> str:
+        """The line that opens the block that this is a later part of."""
+        block = self.block
+        return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
+
+    @property
+    def _before(self) -> list[str]:
+        """The lines that say that a block begins above."""
+        if self.block is None or self.block.start_line == self.chunk.start_line:
+            return []
+        return [self.opening, "[…]"] if self.opening else ["[…]"]
+
+    @property
+    def _after(self) -> list[str]:
+        """The lines that say how much of a block is missing."""
+        block, chunk = self.block, self.chunk
+        if block is None:
+            return []
+        shown = chunk.end_line - chunk.start_line + 1 + bool(self.opening)
+        missing = count(block.end_line - block.start_line + 1 - shown, "line")
+        below = ["[…]"] if chunk.end_line < block.end_line else []
+        place = f"{_plain(self.row.path)}:{block.start_line}-{block.end_line}"
+        return [*below, f"[{missing} left out; the whole is {place}]"]
 
     @property
     def tokens(self) -> int:
@@ -123,6 +148,11 @@ class Evidence:
             "created": self.row.created.text,
             "currency": None if self.currency is None else self.currency.as_json(),
             "opening": self.opening or None,
+            "block": self.block
+            and {
+                "start_line": self.block.start_line,
+                "end_line": self.block.end_line,
+            },
             "text": self.chunk.text,
             "cut": self.is_cut,
         }
@@ -135,42 +165,64 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     complete a section; the last are cut at sentences. Evidence is ordered by note and line, or by time if the
     question asks for time.
     """
-    candidates = sorted(_candidates(trace, ledger), key=lambda each: -each.use)[
-        : WEAK if trace.weak else None
-    ]
+    passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
+    sections: dict[int, Section] = {}
     chosen: list[Evidence] = []
-    left_out: list[Evidence] = []
+    left_out: dict[str, JSON] = {}
+    given: set[tuple[int, Block]] = set()
     shingles: set[tuple[str, ...]] = set()
     room = budget - min(REMARK_TOKENS, budget // 3)
-    for candidate in candidates:
-        own = _shingles(candidate.chunk.text)
+    for passage in passages:
+        own = _shingles(passage.chunk.text)
         if own and len(own & shingles) >= DOUBLE * len(own):
             continue
-        candidate = _with_opening(candidate, ledger)
-        fitting = candidate if candidate.tokens <= room else _cut(candidate, room, at_any_rate=not chosen)
-        if fitting is None or fitting.is_cut:
-            left_out.append(candidate)
-        if fitting is not None:
+        if room < CUT_TOKENS:
+            left_out |= _lines_left_out(passage.row, passage.chunk)
+            continue
+        for piece in _pieces(_evidence(passage, trace, sections, ledger)):
+            if piece.block is not None and (piece.row.id, piece.block) in given:
+                continue
+            fitting = _fitting(piece, room, at_any_rate=not chosen)
+            if fitting is None or fitting.is_cut:
+                left_out |= _lines_left_out(piece.row, _whole(piece).chunk)
+            if fitting is None:
+                continue
+            if piece.block is not None:
+                given.add((piece.row.id, piece.block))
             shingles |= own
             chosen.append(fitting)
             room -= fitting.tokens
     evidence = _joined(_ordered(chosen, trace))
     remarks = [_WEAK] if trace.weak and evidence else []
-    text = "\n".join([*remarks, *(each.text for each in evidence), *_places(left_out)])
+    said = {_whole(each).place for each in chosen if each.block is not None}
+    places = [place for place in left_out if place not in said]
+    text = "\n".join([*remarks, *(each.text for each in evidence), *_remark(places)])
     return {
         "text": text,
         "tokens": tokens(text),
         "passages": [each.as_json() for each in evidence],
-        "left_out": [
-            {"path": each.row.path, "start_line": each.chunk.start_line, "end_line": each.chunk.end_line}
-            for each in left_out
-        ],
+        "left_out": [*left_out.values()],
     }
 
 
-def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
+class Passage(NamedTuple):
+    """A passage that competes for the budget, with its position among those of its note, the ``outline``.
+
+    ``rank`` is its rank in the note, PASSAGES if it only completes another one.
+    """
+
+    row: NoteRow
+    chunk: Chunk
+    outline: Sequence[int]
+    position: int
+    use: float
+    rank: int
+    currency: Currency | None
+
+
+def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
     certain = len(trace.results) - less_certain([trace.certainty(each) for each in trace.results])
-    results = trace.results[: max(certain, CERTAIN_OR_NOT)]
+    results = [*_prose(trace.results[: max(certain, CERTAIN_OR_NOT)])]
     rows = [each.about for each in results]
     scores = passage_scores([row.id for row in rows], trace.retrieval, ledger)
     outlines = {note: list(each) for note, each in scores.items()}
@@ -184,7 +236,7 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
             first = scores[row.id][best[row.id][0]] or 1.0
             share = (scores[row.id][number] / first if rank else 1.0) / (rank + 1)
             for near in _near(outlines[row.id], number):
-                if near in chunks and (near == number or _is_one_section(chunks[near], chunks[number])):
+                if near in chunks and (near == number or is_one_section(chunks[near], chunks[number])):
                     use = certainty * share * (1.0 if near == number else NEIGHBOUR)
                     uses[near] = max(use, uses.get(near, 0.0))
             if certainty < LESS_CERTAIN and candidate is not trace.results[0]:
@@ -192,14 +244,29 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
                 break
         currency = trace.currencies.get(row.path)
         for number, use in uses.items():
-            chunk, position = chunks[number], outlines[row.id].index(number)
-            earlier = outlines[row.id][max(0, position - EARLIER) : position]
-            shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
-            yield Evidence(row, chunk, position, use, shown.offset, currency, earlier=earlier)
+            position = outlines[row.id].index(number)
+            rank = best[row.id].index(number) if number in best[row.id] else PASSAGES
+            yield Passage(row, chunks[number], outlines[row.id], position, use, rank, currency)
 
 
-def _is_one_section(first: Chunk, second: Chunk) -> bool:
-    return (first.heading_path, first.place) == (second.heading_path, second.place)
+def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield results without bases, which define tables and say nothing, unless one was the best."""
+    wanted = bool(results) and results[0].about.kind == "base"
+    return (each for each in results if wanted or each.about.kind != "base")
+
+
+def _evidence(passage: Passage, trace: Trace, sections: dict[int, Section], ledger: Ledger) -> Evidence:
+    """Return a passage as an agent reads it, and find its best place; ``sections`` are those found so far."""
+    row, chunk, outline, position, use, rank, currency = passage
+    if outline[position] not in sections:
+        sections |= section_of(outline, position, ledger)
+    shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
+    lines = marked_lines(chunk)
+    # The marks are at the beginning of a line.
+    rest = chunk.text.split("\n")[: shown.line + 1]
+    focus = len("\n".join(lines[: shown.line + 1])) - (len("\n".join(rest)) - shown.offset)
+    marked = replace(chunk, text="\n".join(lines), code=(), edits=())
+    return Evidence(row, marked, sections[outline[position]], position, use, rank, max(0, focus), currency)
 
 
 def _near(outline: Sequence[int], number: int) -> Sequence[int]:
@@ -212,51 +279,64 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
-def _with_opening(evidence: Evidence, ledger: Ledger) -> Evidence:
-    """Return evidence that begins inside a table, a callout or a list with the line that opens it."""
-    chunk = evidence.chunk
-    opening, continued = "", 0
-    # The passage before tells whether it does, which most do not; the block may begin far above that.
-    for count in (1, EARLIER):
-        numbers = evidence.earlier[-count:]
-        known = ledger.chunks.by_number(numbers)
-        above = [known[each] for each in numbers if each in known and _is_one_section(known[each], chunk)]
-        found = _opened(above, chunk) if above else None
-        if found is None:
-            return evidence
-        opening, continued = found
-    return replace(evidence, opening=opening, continued=continued)
+def _pieces(evidence: Evidence) -> list[Evidence]:
+    """Return a passage in pieces, the best first: blocks of which it has a part, and the lines around them.
 
-
-def _opened(above: Sequence[Chunk], chunk: Chunk) -> tuple[str, int] | None:
-    """Return the line that opens the block which ``chunk`` begins inside of, and where this block ends.
-
-    The line is empty for a block that does not need it, such as code, and one that may be cut ends at once.
-    None if no block goes on.
+    Such a block is omitted if the passage only completes another one.
     """
-    first = above[0].start_line
-    shown, source = ([""] * (chunk.end_line - first + 1) for _ in range(2))
-    for each in (*above, chunk):
-        row = each.start_line - first
-        for lines, text in ((shown, each.text), (source, each.source)):
-            for number, line in enumerate(text.split("\n"), row):
-                lines[number] += line
-    here = chunk.start_line - first + 1
-    for span in read_blocks(source).spans:
-        if span.kind != "list_item" and span.start_line < here <= span.end_line:
-            rows = min(span.end_line - here + 1, chunk.text.count("\n") + 1)
-            end = len("\n".join(chunk.text.split("\n")[:rows]))
-            return (_first_line(span, shown, source), end) if span.kind in WHOLE else ("", 0)
-    return None
+    chunk, blocks = evidence.chunk, evidence.section.divided_blocks(evidence.chunk)
+    if not blocks:
+        return [evidence]
+    lines = range(chunk.start_line, chunk.end_line + 1)
+    best = chunk.start_line + chunk.text.count("\n", 0, evidence.focus)
+    pieces: list[Evidence] = []
+    for block in blocks if evidence.rank < PASSAGES else ():
+        first, last = max(lines[0], block.start_line), min(lines[-1], block.end_line)
+        focus = len(evidence.section.text(first, best)) if first <= best <= last else None
+        pieces.append(replace(_of_section(evidence, first, last), focus=focus, block=block))
+    headings = {heading.line for heading in evidence.row.headings}
+    outside = [each for each in lines if not any(each in block.lines for block in blocks)]
+    if any(evidence.section.text(each, each).strip() for each in outside if each not in headings):
+        pieces.append(_between(evidence, outside[0], outside[-1]))
+    return sorted(pieces, key=lambda each: each.focus is None)
 
 
-def _first_line(span: Span, shown: Sequence[str], source: Sequence[str]) -> str:
-    """Return the line that readers need at each part of a block: a head, a title or an introduction."""
-    at = span.start_line - 1
-    if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[at])):
-        return shown[at]
-    above = next((line for line in reversed(shown[max(0, at - 2) : at]) if line.strip()), "")
-    return above if span.kind == "list" and above.rstrip().endswith(COLONS) else ""
+def _between(evidence: Evidence, first: int, last: int) -> Evidence:
+    """Return lines of a passage that are in none of the blocks."""
+    chunk = evidence.chunk
+    rows = chunk.text.split("\n")
+    before = sum(len(row) + 1 for row in rows[: first - chunk.start_line])
+    text = "\n".join(rows[first - chunk.start_line : last - chunk.start_line + 1])
+    focus = evidence.focus - before if evidence.focus is not None else -1
+    part = replace(chunk, text=text, start_line=first, end_line=last)
+    return replace(evidence, chunk=part, focus=focus if 0 <= focus <= len(text) else None)
+
+
+def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
+    """Return these lines of the evidence's section, each whole."""
+    text = evidence.section.text(first, last)
+    return replace(evidence, chunk=replace(evidence.chunk, text=text, start_line=first, end_line=last))
+
+
+def _whole(piece: Evidence) -> Evidence:
+    """Return the whole block that a piece is a part of."""
+    if piece.block is None:
+        return piece
+    block = _of_section(piece, piece.block.start_line, piece.block.end_line)
+    return replace(block, position=None, block=None, is_cut=False)
+
+
+def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
+    """Return the piece with the whole of its block if that fits, or the part of it that fits.
+
+    A part of a block is evidence only if the best match of the note is in it.
+    """
+    whole = _whole(piece)
+    if whole.tokens <= room:
+        return whole
+    if piece.block is None:
+        return _cut(piece, room, at_any_rate=at_any_rate)
+    return None if piece.rank or piece.focus is None else _cut_block(piece, room)
 
 
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
@@ -267,17 +347,31 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
     text = evidence.chunk.text
     ends, whole = _borders(evidence)
     spans = [*zip([0, *ends], ends, strict=False)]
-    first = last = next(at for at, (_, end) in enumerate(spans) if end > evidence.focus or end == len(text))
+    focus = evidence.focus or 0
+    first = next(at for at, (_, end) in enumerate(spans) if end > focus or end == len(text))
     fitting = None
-    for low, high in _growing(first, last, len(spans)):
+    for low, high in _growing(first, first, len(spans)):
         part = _part(evidence, spans[low][0], spans[high][1])
         if part.tokens > room:
             break
         fitting = part
     if at_any_rate and fitting is None and spans[first][1] not in whole:
-        return _beginning(evidence, evidence.focus, room)
+        return _beginning(evidence, focus, room)
     if fitting is None or (not at_any_rate and tokens(fitting.chunk.text) < CUT_TOKENS):
         return None
+    return fitting
+
+
+def _cut_block(piece: Evidence, room: int) -> Evidence | None:
+    """Return the lines around the best match, as many as fit."""
+    first = piece.chunk.start_line
+    at = piece.chunk.text.count("\n", 0, piece.focus)
+    fitting = None
+    for low, high in _growing(at, at, piece.chunk.end_line - first + 1):
+        part = replace(_of_section(piece, first + low, first + high), is_cut=True)
+        if part.tokens > room:
+            break
+        fitting = part
     return fitting
 
 
@@ -297,7 +391,7 @@ def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
         last = borders[bisect_left(borders, end)]
         above = text[:start].rstrip()
         is_introduced = above.endswith(COLONS) or (start - len(above) == 1 and above)
-        if is_introduced and start >= evidence.continued:
+        if is_introduced:
             at = bisect_left(borders, len(above)) - 1
             start = borders[at] if at >= 0 else 0
         borders = [each for each in borders if not start < each < last]
@@ -308,19 +402,11 @@ def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
 def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int]]:
     """Yield the ranges of the blocks of a passage that are not cut."""
     chunk = evidence.chunk
-    source = chunk.source.split("\n")
     starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
-    if evidence.continued:
-        # What is left of a block reads as another one: the end of code would begin code.
-        rows = bisect_left(starts, evidence.continued)
-        source[:rows] = [""] * rows
-        if evidence.opening:
-            yield from zip(starts[:rows], (start - 1 for start in starts[1:]), strict=False)
-        else:
-            yield 0, evidence.continued
-    for span in read_blocks(source).spans:
-        if span.kind in WHOLE:
-            yield starts[span.start_line - 1], starts[span.end_line] - 1
+    for block in evidence.section.blocks:
+        if chunk.start_line <= block.first_line and block.end_line <= chunk.end_line:
+            rows = block.first_line - chunk.start_line, block.end_line - chunk.start_line
+            yield starts[rows[0]], starts[rows[1] + 1] - 1
 
 
 def _beginning(evidence: Evidence, start: int, room: int) -> Evidence | None:
@@ -348,9 +434,8 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
     while len(lines) > 1 and (len(lines) - 1 in headings or not lines[-1].strip()):
         lines.pop()
     text = "\n".join(lines).rstrip()
-    opening = evidence.opening if start < evidence.continued else ""
-    part = replace(chunk, text=text, code=(), edits=(), start_line=first, end_line=first + text.count("\n"))
-    return replace(evidence, chunk=part, is_cut=True, opening=opening)
+    part = replace(chunk, text=text, start_line=first, end_line=first + text.count("\n"))
+    return replace(evidence, chunk=part, is_cut=True)
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
@@ -359,7 +444,15 @@ def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
     use: dict[str, float] = {}
     for each in chosen:
         use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))
-    ordered = sorted(chosen, key=lambda each: (-use[each.row.path], each.row.path, each.chunk.start_line))
+    ordered = sorted(
+        chosen,
+        key=lambda each: (
+            -use[each.row.path],
+            each.row.path,
+            each.chunk.start_line,
+            each.position or 0,
+        ),
+    )
     if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
         ordered.sort(key=lambda each: each.row.created.text[:10])
     return ordered
@@ -377,28 +470,39 @@ def _joined(evidence: Sequence[Evidence]) -> list[Evidence]:
             last.chunk,
             text=f"{last.chunk.text.rstrip()}{gap}{each.chunk.text}",
             end_line=each.chunk.end_line,
-            code=(),
-            edits=(),
         )
         joined[-1] = replace(last, chunk=chunk, position=each.position)
     return joined
 
 
 def _follows(last: Evidence, each: Evidence) -> bool:
-    is_next = last.row.id == each.row.id and last.position + 1 == each.position
-    return is_next and _is_one_section(last.chunk, each.chunk) and not (last.is_cut or each.is_cut)
+    if last.section is not each.section or last.is_cut or each.is_cut:
+        return False
+    is_next = last.position is None or each.position is None or last.position + 1 == each.position
+    return is_next and last.section.are_adjacent(last.chunk.end_line, each.chunk.start_line)
 
 
 def _plain(name: str) -> str:
     return name.replace("|", "\N{BROKEN BAR}")
 
 
-def _places(left_out: Sequence[Evidence]) -> list[str]:
+def _place(row: NoteRow, chunk: Chunk) -> str:
+    return f"{row.path}{f'#{chunk.place}' if chunk.place else f':{chunk.start_line}-{chunk.end_line}'}"
+
+
+def _lines_left_out(row: NoteRow, chunk: Chunk) -> dict[str, JSON]:
+    """Return lines of a note under their place."""
+    lines = {"path": row.path, "start_line": chunk.start_line, "end_line": chunk.end_line}
+    return {_place(row, chunk): lines}
+
+
+def _remark(left_out: Sequence[str]) -> list[str]:
+    """Return the line that names the first places left out."""
     if not left_out:
         return []
     places: list[str] = []
-    for each in {each.place: each for each in left_out[:NAMED]}.values():
-        place = " ".join(each.place.split())
+    for each in left_out[:NAMED]:
+        place = " ".join(each.split())
         if tokens("; ".join([*places, place])) > REMARK_TOKENS // 3:
             break
         places.append(place)

@@ -346,6 +346,13 @@ class Lines(Answer):
     end_line: int
 
 
+class LineRange(Answer):
+    """Lines, 1-based and inclusive."""
+
+    start_line: int
+    end_line: int
+
+
 class EvidencePassage(Lines):
     """Lines of a note that may help with a question; ``cut`` if their passage continues."""
 
@@ -357,8 +364,10 @@ class EvidencePassage(Lines):
     created: str
     currency: Currency | None
     """None if the note is current."""
+    block: LineRange | None
+    """The lines of the block of which this is a part, such as a table."""
     opening: str | None
-    """The line above ``text`` that opens the table, callout or list in which it begins, such as a head."""
+    """The text above that opens this block, such as the table's head."""
     text: str
     cut: bool
 

@@ -1,0 +1,171 @@
+"""The lines of a note below one heading, as an agent reads them, and the blocks among them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from vaultseek.base.model import Chunk, Span
+from vaultseek.content.markdown.blocks import read_blocks
+from vaultseek.content.markdown.rendering import BULLET
+from vaultseek.content.markdown.split import SENTENCE
+from vaultseek.store.ledger import Ledger
+
+WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
+"""Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
+COLONS = (":", "\N{FULLWIDTH COLON}")
+NEAR = 2
+"""Passages on each side in which the borders of a section are first looked for; then in four times more."""
+_CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
+_ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
+"""The signs before the text of a list item: indentation, marker and, of a task, its state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of a note that are not cut, with the line that introduces them.
+
+    ``first_line`` is the first line after the introduction. ``opening`` is the text that readers need at each
+    part: a table's head, a callout's title, the sentence that introduces a list; ``opening_line`` is its
+    line.
+    """
+
+    start_line: int
+    first_line: int
+    end_line: int
+    opening: str
+    opening_line: int
+
+    @property
+    def lines(self) -> range:
+        """The numbers of all lines."""
+        return range(self.start_line, self.end_line + 1)
+
+
+class Section:
+    """Consecutive passages of a note with the same headings."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._first = chunks[0].start_line
+        self._lines, self._source = ([""] * (chunks[-1].end_line - self._first + 1) for _ in range(2))
+        for chunk in chunks:
+            written = chunk.source.split("\n")
+            for row, (line, own) in enumerate(
+                zip(marked_lines(chunk), written, strict=True), chunk.start_line - self._first
+            ):
+                self._lines[row] += line
+                self._source[row] += own
+        self._borders = {
+            later.start_line for each, later in pairwise(chunks) if each.end_line == later.start_line
+        }
+        self._is_divided = len(chunks) > 1
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The blocks that are not cut."""
+        return [*self._read(self._source)]
+
+    def text(self, start_line: int, end_line: int) -> str:
+        """Return these lines."""
+        return "\n".join(self._lines[start_line - self._first : end_line - self._first + 1])
+
+    def are_adjacent(self, line: int, later: int) -> bool:
+        """True if nothing is written between two lines."""
+        return not self.text(line + 1, later - 1).strip()
+
+    def divided_blocks(self, chunk: Chunk) -> list[Block]:
+        """Return the blocks that a passage contains a part of."""
+        start, end = chunk.start_line, chunk.end_line
+        if not self._is_divided:
+            return []
+        return [
+            block
+            for block in self.blocks
+            if block.start_line <= end
+            and start <= block.end_line
+            and (block.start_line < start or end < block.end_line or self._splits(block, chunk))
+        ]
+
+    def _splits(self, block: Block, chunk: Chunk) -> bool:
+        """True if the passage begins or ends within a line of the block."""
+        lines = self._borders & {chunk.start_line, chunk.end_line}
+        return any(block.start_line <= line <= block.end_line for line in lines)
+
+    def _read(self, source: Sequence[str]) -> Iterator[Block]:
+        before: Span | None = None
+        for span in read_blocks(source).spans:
+            if span.kind == "list_item":
+                continue
+            if span.kind in WHOLE:
+                yield self._block(span, before, source)
+            before = span
+
+    def _block(self, span: Span, before: Span | None, source: Sequence[str]) -> Block:
+        """Return a block; a paragraph ``before`` it may introduce it."""
+        start = first = opening_line = span.start_line
+        opening = ""
+        if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[first - 1])):
+            opening = self._lines[first - 1]
+        if before is not None and before.kind == "paragraph" and span.start_line - before.end_line <= 2:
+            line = self._lines[before.end_line - 1].rstrip()
+            if line.endswith(COLONS) or span.start_line - before.end_line == 1:
+                start = before.end_line
+            if span.kind == "list" and line.endswith(COLONS):
+                opening, opening_line = _last_sentence(line), before.end_line
+        shift = self._first - 1
+        return Block(start + shift, first + shift, span.end_line + shift, opening, opening_line + shift)
+
+
+def _last_sentence(line: str) -> str:
+    ends = [match.end() for match in SENTENCE.finditer(line)]
+    return line[max((end for end in ends if end < len(line)), default=0) :].strip()
+
+
+def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
+    """Return the section of the passage at ``position`` of a note, under the number of each of its passages.
+
+    ``outline`` has the numbers of the note's passages.
+    """
+    reach = NEAR
+    while True:
+        low, high = max(0, position - reach), min(len(outline), position + reach + 1)
+        chunks = ledger.chunks.by_number(outline[low:high])
+        own = chunks[outline[position]]
+        start, end = position, position + 1
+        while start > low and _is_below(chunks.get(outline[start - 1]), own):
+            start -= 1
+        while end < high and _is_below(chunks.get(outline[end]), own):
+            end += 1
+        if (start > low or low == 0) and (end < high or high == len(outline)):
+            section = Section([chunks[number] for number in outline[start:end]])
+            return dict.fromkeys(outline[start:end], section)
+        reach *= 4
+
+
+def _is_below(chunk: Chunk | None, own: Chunk) -> bool:
+    return chunk is not None and is_one_section(chunk, own)
+
+
+def is_one_section(first: Chunk, second: Chunk) -> bool:
+    """True if two passages of a note have the same headings and are in the same part of its file."""
+    return (first.heading_path, first.place) == (second.heading_path, second.place)
+
+
+def marked_lines(chunk: Chunk) -> list[str]:
+    """Return the displayed lines of a passage.
+
+    List items keep their indentation, their marker and, if they are tasks, their state.
+    """
+    lines = chunk.text.split("\n")
+    if not chunk.edits:
+        return lines
+    return [_marked(line, written) for line, written in zip(lines, chunk.source.split("\n"), strict=True)]
+
+
+def _marked(line: str, written: str) -> str:
+    item = _ITEM.match(written)
+    if item is None:
+        return line
+    marker = BULLET if item[2] in "-*+" else item[2]
+    return item[1] + line.removeprefix(marker).lstrip() if line.startswith(marker) else line
