@@ -1,11 +1,16 @@
 """What agents were given is recorded, shown, forgotten and turned off, with a real daemon."""
 
+import re
+import subprocess
 import sys
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import Implementation
 
 from vaultseek.base import paths
 from vaultseek.base.text import tokens
@@ -80,6 +85,54 @@ async def test_each_answer_of_mcp_is_recorded_with_its_question_notes_lines_and_
     page = daemon.run("agents", "--vault", str(root), "-n", "7").stdout
     assert "Alarm.md:1-3" in page
     assert "… and 1 more" in page
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("way", ["stdio", "http"])
+async def test_what_a_host_reads_in_any_way_is_recorded_under_its_name(daemon, vault, way, mode):
+    root = daemon.indexed(vault(NOTES))
+    who = {"client_info": Implementation(name="Zürich IDE", version="7"), "mode": mode}
+    async with connected(daemon, root, way, who) as client:
+        await client.call_tool("search", {"query": "float switch"})
+        await client.read_resource(f"vaultseek:///{root.name}/Pump.md")
+    rows = given(daemon, root)
+    assert [(row["tool"], row["agent"]) for row in rows] == [
+        ("resource", "Zürich IDE"),
+        ("search", "Zürich IDE"),
+    ]
+
+
+@asynccontextmanager
+async def connected(daemon, root: Path, way: str, who: dict):
+    """A client that names itself, of a server on standard input and output or on a port."""
+    command = [sys.executable, "-m", "vaultseek", "mcp", "--vault", str(root)]
+    if way == "stdio":
+        server = StdioServerParameters(command=command[0], args=command[1:], env=daemon.environment, cwd=root)
+        async with Client(server, **who) as client:
+            yield client
+        return
+    with on_port(command, daemon) as (address, token):
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http), **who) as client,
+        ):
+            yield client
+
+
+@contextmanager
+def on_port(command: list[str], daemon):
+    """Start a server on a port, and yield its address and token."""
+    with subprocess.Popen(
+        [*command, "--http", "--port", "0"], env=daemon.environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            address = re.search(r"http://127.0.0.1:\d+/mcp", process.stdout.readline())[0]
+            token = process.stdout.readline().split("token in ")[1].strip()
+            yield address, Path(token).read_text().strip()
+        finally:
+            process.terminate()
 
 
 @pytest.mark.timeout(120)

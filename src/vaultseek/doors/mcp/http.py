@@ -4,25 +4,33 @@ It answers only requests to this computer's own names (a web page could point an
 requests from web pages, and only with the token, which is in a file that nobody else can read.
 """
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_urlsafe
 from typing import Any
 
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.datastructures import Headers
+from mcp.types import InitializeRequest
+from pydantic import ValidationError
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vaultseek.base import paths
+from vaultseek.base.limits import NAME_CHARS
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Place
-from vaultseek.doors.mcp.server import server
+from vaultseek.doors.mcp.server import AGENT, server
 from vaultseek.doors.token_file import read_token
 from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, NAMES, is_same, listen_on
 
 PATH = "/mcp"
+INITIALIZE_BYTES = 65_536
+"""Maximum length of a request that begins a session."""
 
 
 def serve_http(
@@ -58,7 +66,59 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
     app = server.streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
-    return _TokenGate(app, token)
+    return _TokenGate(_HostNames(app), token)
+
+
+class _HostNames:
+    """Writes the name that a host gives itself at first into the id of its session.
+
+    The server keeps no sessions, so that hosts go on after its restart; they send the id with every request.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        beginning = bytearray()
+
+        async def read() -> Message:
+            message = await receive()
+            beginning.extend(message.get("body", b"")[: INITIALIZE_BYTES - len(beginning)])
+            return message
+
+        async def write(message: Message) -> None:
+            if message["type"] == "http.response.start" and (name := _initializing(beginning)):
+                MutableHeaders(scope=message)[MCP_SESSION_ID_HEADER] = _session_id(name)
+            await send(message)
+
+        before = AGENT.set(_name_in(Headers(scope=scope).get(MCP_SESSION_ID_HEADER, "")))
+        try:
+            await self._app(scope, read, write)
+        finally:
+            AGENT.reset(before)
+
+
+def _initializing(body: bytes) -> str:
+    """Return the name in a request that begins a session; "" for other requests."""
+    try:
+        request = InitializeRequest.model_validate_json(body)
+    except ValidationError:
+        return ""
+    return request.params.client_info.name[:NAME_CHARS]
+
+
+def _session_id(name: str) -> str:
+    return f"{token_urlsafe(8)}.{urlsafe_b64encode(name.encode()).decode()}"
+
+
+def _name_in(session_id: str) -> str | None:
+    try:
+        return urlsafe_b64decode(session_id.partition(".")[2]).decode()[:NAME_CHARS] or None
+    except ValueError:
+        return None
 
 
 class _TokenGate:

@@ -145,6 +145,7 @@ class _Server(MCPServer[Any]):
             instructions=instructions,
             version=__version__,
             log_level="ERROR",
+            middleware=[_with_name],
         )
         self._notes = notes
 
@@ -171,15 +172,12 @@ class _Server(MCPServer[Any]):
             if unknown := next((each for each in arguments if each not in known), None):
                 advice = in_query(unknown, arguments[unknown]) if _QUERIES & known.keys() else None
                 return _refusal(f"{printable(unknown)}: {advice or unknown_name(unknown, known)}")
-        agent = _AGENT.set(_name_of_agent(context))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 return _refusal(wrong_argument(error.__cause__))
             raise
-        finally:
-            _AGENT.reset(agent)
 
     async def list_resources(self) -> list[Resource]:
         """Return the most recently modified notes."""
@@ -226,21 +224,23 @@ def note_uri(vault: str, path: str) -> str:
     return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
 
 
-_AGENT: ContextVar[str | None] = ContextVar("agent", default=None)
-"""The name of the host that calls a tool."""
+AGENT: ContextVar[str | None] = ContextVar("agent", default=None)
+"""The name of the host whose request is being answered."""
 
 
-def _name_of_agent(context: Any) -> str | None:
-    """Return the name that the host gave itself; None where it did not, as over HTTP."""
+async def _with_name(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+    """Answer a request of any kind, with the name that its host gave itself."""
+    host = context.session.client_params
+    before = AGENT.set(AGENT.get() if host is None else host.client_info.name)
     try:
-        return str(context.request_context.session.client_params.client_info.name)[:NAME_CHARS] or None
-    except (AttributeError, ValueError):
-        return None
+        return await call_next(context)
+    finally:
+        AGENT.reset(before)
 
 
 async def _report(reply: Reply, form: Form, tool: str, question: str, notes: Notes) -> None:
     """Report an answer to the daemon, which records it; the agent gets it whether that succeeds or not."""
-    agent = {"agent": name} if (name := _AGENT.get()) else {}
+    agent = {"agent": name[:NAME_CHARS]} if (name := AGENT.get()) else {}
     for vault, given in reports(reply, form, tool, question):
         with suppress(VaultseekError):
             await notes.ask("agents/given", given | agent, vault)
