@@ -22,6 +22,8 @@ NOTES = {
     "Alarm.md": "# Alarm\n\nIt rings when the float switch of the [[Pump]] fails. #tools\n",
     "Journal/Diary.md": "# Diary\n\nThe float switch made me sad.\n",
 }
+SHELL = (["links", "Alarm"], ["related", "Alarm"], ["table", "float"], ["search", "float switch"], ["tags"])
+"""Commands whose answers show the diary to the user."""
 
 
 @asynccontextmanager
@@ -175,13 +177,22 @@ def test_it_is_the_users_to_see_to_forget_and_to_turn_off(daemon, vault):
 
 @pytest.mark.timeout(120)
 def test_it_is_recorded_while_notes_are_hidden_and_only_the_user_can_read_the_file(daemon, vault):
-    root = vault(NOTES)
+    root = vault({**NOTES, "Journal/Diary.md": "# Diary\n\nThe float switch of [[Alarm]]. #Diary/sad\n"})
     config = paths.config_file()
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(f'[[vaults]]\nname = "notes"\npath = "{root}"\n[agents]\nhide = ["Journal/"]\n')
     assert daemon.run("index", "--wait", "--vault", "notes").returncode == 0
     daemon.run("context", "float switch", "--vault", "notes")
-    (row,) = daemon.json("agents", "--vault", "notes")["given"]
+    for command in SHELL:
+        user, seen = (daemon.run(*command, *way, "--vault", "notes").stdout for way in ([], ["--agent"]))
+        assert ("Diary" in user, "Diary" in seen) == (True, False), command
+    assert "no note matches" in daemon.run("read", "Diary", "--agent", "--vault", "notes").stderr
+    listed = [daemon.json("vault", "list", *way)["vaults"][0]["notes"] for way in ([], ["--agent"])]
+    assert listed == [3, 2]
+    daemon.run("read", "Alarm.md:3-3", "--agent", "--vault", "notes")
+    read, row = daemon.json("agents", "--vault", "notes")["given"]
+    assert (read["tool"], read["question"]) == ("read", "Alarm.md:3-3")
+    assert [lines(note) for note in read["notes"]] == [("Alarm.md", 3, 3)]
     assert {note["path"] for note in row["notes"]} == {"Pump.md", "Alarm.md"}
     ledgers = list(paths.data_directory().rglob("*ledger*"))
     assert ledgers

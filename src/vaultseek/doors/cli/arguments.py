@@ -126,6 +126,7 @@ VAULT = Option(
     repeated=True,
 )
 SHARED_FLAGS = {
+    "--agent": ("agent", True),
     "--no-start": ("autostart", False),
     "--no-color": ("color", False),
     "--pager": ("pager", True),

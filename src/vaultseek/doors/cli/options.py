@@ -124,9 +124,15 @@ def local_options(command: Command) -> Command:
 
 
 def daemon_options(command: Command) -> Command:
-    """Add ``--vault`` and ``--no-start`` to the local options, for commands that call the daemon."""
+    """Add ``--vault``, ``--no-start`` and ``--agent`` to the local options, for commands that call the
+    daemon."""
     no_start = _clear("autostart", "--no-start", "Do not start the daemon if it is not running.")
-    return vault_option(no_start(local_options(command)))
+    return vault_option(no_start(agent_option(local_options(command))))
+
+
+def agent_option(command: Command) -> Command:
+    """Add ``--agent``."""
+    return _flag("agent", "--agent", "Leave out notes that the configuration hides from agents.")(command)
 
 
 def list_options(command: Command) -> Command:

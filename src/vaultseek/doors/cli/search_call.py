@@ -59,7 +59,7 @@ class SearchCall:
             )
         if self.query == ("-",):
             self.query, self.plain = (_standard_input(),), True
-        invocation.agent = self.output == "agent"
+        invocation.agent = invocation.agent or self.output == "agent"
         answer = self._ask(invocation)
         self._print(answer, invocation)
         if self.open and answer.get("results"):

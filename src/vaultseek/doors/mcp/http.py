@@ -90,7 +90,7 @@ class _HostNames:
             return message
 
         async def write(message: Message) -> None:
-            if message["type"] == "http.response.start" and (name := _initializing(beginning)):
+            if message["type"] == "http.response.start" and (name := _initializing(bytes(beginning))):
                 MutableHeaders(scope=message)[MCP_SESSION_ID_HEADER] = _session_id(name)
             await send(message)
 

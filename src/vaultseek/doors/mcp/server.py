@@ -228,12 +228,12 @@ AGENT: ContextVar[str | None] = ContextVar("agent", default=None)
 """The name of the host whose request is being answered."""
 
 
-async def _with_name(context: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+async def _with_name(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
     """Answer a request of any kind, with the name that its host gave itself."""
-    host = context.session.client_params
+    host = ctx.session.client_params
     before = AGENT.set(AGENT.get() if host is None else host.client_info.name)
     try:
-        return await call_next(context)
+        return await call_next(ctx)
     finally:
         AGENT.reset(before)
 

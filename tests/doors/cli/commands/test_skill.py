@@ -37,6 +37,18 @@ def test_it_is_a_skill_whose_commands_exist(home: Path):
     assert "vaultseek vault add" not in head["allowed-tools"]
 
 
+def test_every_command_of_the_skill_has_the_view_of_agents(home: Path):
+    text = run().output
+    head = yaml.safe_load(text.split("---")[1])
+    allowed = re.findall(r"Bash\(vaultseek ([^:]+):\*\)", head["allowed-tools"])
+    own = {"context", "search --format agent"}
+    assert own < set(allowed)
+    assert [each for each in allowed if each not in own and not each.endswith(" --agent")] == []
+    for command in re.findall(r"`vaultseek ([^`]+)`", text.split("---")[2]):
+        words = " ".join(command.split())
+        assert words.startswith((*allowed, "start", "vault add")), words
+
+
 def test_the_errors_that_the_skill_names_are_those_of_the_commands(home: Path):
     text = run().output
     for error in ("no daemon is running", "which vault?"):

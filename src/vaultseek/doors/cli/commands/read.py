@@ -5,7 +5,7 @@ import re
 import click
 
 from vaultseek.base.text import count, quote
-from vaultseek.doors.cli.connect import call_note, find_part
+from vaultseek.doors.cli.connect import call_note, find_part, record_given
 from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
@@ -48,6 +48,11 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
         print_json(answer)
     else:
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
+    if invocation.agent:
+        from vaultseek.doors.mcp.reply import Reply
+
+        given = Reply(answer["path"], [answer["text"]], (), {"vault": answer["vault"]}, [answer])
+        record_given(invocation, given, "read", note)
 
 
 def _parse_range(lines: str | None) -> tuple[int | None, int | None]:

@@ -9,7 +9,7 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.completion_values import complete_folder, complete_vault
 from vaultseek.doors.cli.connect import call_daemon
 from vaultseek.doors.cli.invocation import Invocation, vault_argument
-from vaultseek.doors.cli.options import completed_by, json_option, local_options, shared_options
+from vaultseek.doors.cli.options import agent_option, completed_by, json_option, local_options, shared_options
 from vaultseek.doors.cli.output import print_result
 from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import VaultMissing
@@ -28,6 +28,7 @@ def vault() -> None:
 
 @vault.command("list")
 @json_option()
+@agent_option
 @local_options
 def list_(invocation: Invocation, /) -> int:
     """Show all vaults."""
