@@ -1,5 +1,6 @@
 """What is hidden from agents, and from tokens: to them, a vault is as it would be without these notes."""
 
+import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
@@ -8,10 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from semantic_here import WorkerHere
 from two_worlds import AGENT, ASKED, HIDDEN, MEMBER, SEEN, USER, World, call, differing, made_world
 from vaultseek.daemon.team.gate import ALLOWED, FOR_AGENTS
 from vaultseek.errors import ConfigError, Forbidden, NotFound, Unavailable
 from vaultseek.settings.sections import AgentSettings
+from worlds import write_files
 
 OF_MEMBERS = {path: text for path, text in {**SEEN, **HIDDEN}.items() if path.startswith("House/")}
 CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
@@ -135,3 +138,31 @@ async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds,
         with pytest.raises(ConfigError, match=r"agents\.hide") as refused:
             await world.ask(method, **({"query": "pump"} if method == "search" else {}))
         assert "found" not in str(refused.value), "an agent reads it"
+
+
+async def test_agents_see_when_the_vault_has_been_embedded(tmp_path, monkeypatch):
+    """Embedding changes no revision, but what answers to agents say is left to do."""
+    world = await made_world(tmp_path, SEEN)
+    may_embed = asyncio.Event()
+
+    async def embed(worker: WorkerHere, texts: list[str], **_: object) -> object:
+        await may_embed.wait()
+        return await at_once(worker, texts)
+
+    at_once = WorkerHere.embed
+    monkeypatch.setattr(WorkerHere, "embed", embed)
+    write_files(world.root, {"New.md": "# New\nA second float switch.\n"})
+    follower = await world.registry.find("notes", None)
+    await follower.rescan()
+    (before,) = (await world.ask("index/status"))["vaults"]
+    searched = await world.ask("search", vault="notes", query="float switch")
+    may_embed.set()
+    await follower.wait_until_embedded()
+    (after,) = (await world.ask("index/status"))["vaults"]
+    again = await world.ask("search", vault="notes", query="float switch")
+    assert before["pending"]
+    assert after["pending"] == 0
+    assert after["embedded"] > before["embedded"]
+    assert (searched["index"]["pending"] > 0, again["index"]["pending"]) == (True, 0)
+    assert searched["index"]["revision"] == again["index"]["revision"]
+    await world.registry.close()
