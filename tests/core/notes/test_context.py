@@ -294,11 +294,16 @@ def test_where_nothing_matches_there_is_no_evidence(packed: Open):
 
 
 def test_weak_evidence_says_so_and_is_short(packed: Open):
-    pack = packed({f"{name}.md": f"# {name}\n\nBread of {name}." for name in "abcdefgh"})
+    rows = "".join(f"| loaf {number} | {number} |\n" for number in range(100))
+    table = f"# Table\n\n| Bread | Price |\n| --- | --- |\n{rows}"
+    pack = packed({f"{name}.md": f"# {name}\n\nBread of {name}." for name in "abcdefgh"} | {"t.md": table})
     answer = pack("bread", weak=True)
     assert answer["text"].startswith("[no note matches")
     assert len(answer["passages"]) == 2
-    assert len(pack("bread")["passages"]) == 8
+    assert len(pack("bread")["passages"]) >= 8
+    (part,) = pack("loaf 17", weak=True)["passages"]
+    assert part["block"]
+    assert tokens(part["text"]) < 400
 
 
 def test_the_best_passage_comes_first_however_small_the_budget(packed: Open):

@@ -137,6 +137,17 @@ def test_the_order_does_not_depend_on_the_limit(opened):
         assert search(opened, "loop wire stops hearth dough", limit=limit) == whole[:limit]
 
 
+@pytest.mark.parametrize("query", ["closed loop blue wire relay", "dough oven sundays"])
+def test_a_successor_is_as_certain_as_what_it_replaces_whatever_the_limit(opened, query):
+    answers = (
+        asyncio.run(Searcher(opened).search(request(query, limit=limit)))["results"] for limit in (1, 2, 3, 9)
+    )
+    certain = [[round(each["certainty"], 1) for each in results[:2]] for results in answers]
+    assert {each[0] for each in certain} == {certain[-1][0]}
+    assert {each[1] for each in certain[1:]} == {certain[-1][1]}
+    assert certain[0][0] > 0.5
+
+
 def test_an_explanation_makes_the_score_of_a_successor(opened):
     trace = asyncio.run(Searcher(opened).run(request("closed loop blue wire relay", mode="keyword")))
     for candidate in trace.results:

@@ -43,6 +43,8 @@ CERTAIN_OR_NOT = 5
 """First notes that compete whatever their certainty; of the others only those that are certain."""
 WEAK = 2
 """Passages that are shown where no note matches well."""
+WEAK_TOKENS = 400
+"""Maximum tokens of these passages."""
 FOCUS_CHARS = 80
 """Width in characters of the window used to find a passage's best line."""
 NAMED = 5
@@ -172,6 +174,8 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     given: set[tuple[int, Block]] = set()
     shingles: set[tuple[str, ...]] = set()
     room = budget - min(REMARK_TOKENS, budget // 3)
+    if trace.weak:
+        room = min(room, WEAK_TOKENS)
     for passage in passages:
         own = _shingles(passage.chunk.text)
         if own and len(own & shingles) >= DOUBLE * len(own):

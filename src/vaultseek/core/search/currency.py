@@ -185,7 +185,7 @@ class Placed(NamedTuple):
 
 
 def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
-    """Move successors before the notes that they replace, and cut the results at the limit."""
+    """Move successors before the notes that they replace; only those of results up to the limit."""
     ledger, limit = query.vault.ledger, query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()
     shown = [each.about for each in results[:limit]]
@@ -207,4 +207,4 @@ def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
         for new in dict.fromkeys(row.path for rows in successors.values() for row in rows):
             replaced = (old for old, rows in successors.items() if any(row.path == new for row in rows))
             currencies.setdefault(new, Currency("successor", replaces=tuple(titles[old] for old in replaced)))
-    return Placed(results[:limit], currencies)
+    return Placed(results, currencies)

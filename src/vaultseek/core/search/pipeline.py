@@ -238,9 +238,9 @@ class Searcher:
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selected.results)
-        results, currencies = placed(reranking.results, evidence)
+        ordered, currencies = placed(reranking.results, evidence)
+        results = ordered[: parsed.limit]
         judged = reranking.results if reranking.scores else selection.results
-        order = [*results, *reranking.results[parsed.limit :]]
         shown = [candidate.about for candidate in results]
         rows = shown[: parsed.previews]
         span_finder = self._vault.keyword_index.span_finder
@@ -266,7 +266,8 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, span_finder),
             shared=boilerplate(self._vault.ledger),
-            certainties=certainties_of(judged, order, ranking, weak=selection.weak),
+            # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
+            certainties=certainties_of(judged, ordered, ranking, weak=selection.weak),
             weak=selection.weak,
             currencies=currencies,
             titles=own_titles(rows, self._vault.ledger),
