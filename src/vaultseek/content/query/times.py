@@ -108,21 +108,21 @@ _WEEKDAYS = (
     "sunday|sonntag|dimanche|domingo|domenica|zondag",
 )
 _MONTHS = (
-    "january|januar|jänner|janvier|enero|gennaio|janeiro|januari",
-    "february|februar|février|febrero|febbraio|fevereiro|februari",
+    "jan|january|januar|jänner|janvier|enero|gennaio|janeiro|januari",
+    "feb|february|februar|février|febrero|febbraio|fevereiro|februari",
     "march|märz|mars|marzo|março|maart",
-    "april|avril|abril|aprile",
+    "apr|april|avril|abril|aprile",
     "may|mai|mayo|maggio|maio|mei",
     "june|juni|juin|junio|giugno|junho",
     "july|juli|juillet|julio|luglio|julho",
-    "august|août|agosto|augustus",
-    "sept|september|septembre|septiembre|settembre|setembro",
-    "october|oktober|octobre|octubre|ottobre|outubro",
-    "november|novembre|noviembre|novembro",
-    "december|dezember|décembre|diciembre|dicembre|dezembro",
+    "aug|august|août|agosto|augustus",
+    "sep|sept|september|septembre|septiembre|settembre|setembro",
+    "oct|okt|october|oktober|octobre|octubre|ottobre|outubro",
+    "nov|november|novembre|noviembre|novembro",
+    "dec|dez|december|dezember|décembre|diciembre|dicembre|dezembro",
 )
 _NAMES = frozenset(
-    {"march", "mars", "april", "avril", "may", "june", "august", "summer", "autumn", "easter", "noël"}
+    {"jan", "march", "mars", "april", "avril", "may", "june", "august", "summer", "autumn", "easter", "noël"}
 )
 """Months, seasons and holidays that are also names of people."""
 _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
@@ -212,7 +212,7 @@ _AGO = (
     rf"|(?:in )?den (?:letzten|vergangenen) (?P<number4>{_NUMBER}) (?P<unit4>{_UNIT})"
 )
 _TIME = re.compile(
-    rf"(?<![\w-])(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})|(?P<ago>{_AGO})"
+    rf"(?<![\w-])(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})(?!\s(?:of|von|de|du|do|di|van)\s)|(?P<ago>{_AGO})"
     rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?(?:(?:{_ARTICLE})\s+)?(?:(?P<part>{_PART})\s+)?"
     rf"(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?"
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"

@@ -274,7 +274,7 @@ def _time(trace: Trace) -> JSON | None:
 
 def _time_remarks(trace: Trace) -> Iterator[str]:
     if (time := trace.parsed.time) is not None:
-        yield f"notes of {time.described} come first; {NO_TIME} searches without this"
+        yield f"notes of {time.described} rank higher; {NO_TIME} searches without this"
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
