@@ -48,6 +48,8 @@ FEATURES = {
     "list property": r"(?m)^\w+:\n  - ",
     "link property": r'(?m)^\w+: "\[\[[^\]]+\]\]"$',
     "list of links property": r'(?m)^  - "\[\[',
+    "successor in a property": r'(?m)^superseded_by: "\[\[[^\]]+\]\]"$',
+    "successor in a sentence": r"(?m)^Replaced by \[\[[^\]]+\]\]\.",
     "aliases": r"(?m)^aliases: ?(\[\w|\n  - \w)",
     "cssclasses": r"(?m)^cssclasses:",
     "wikilink": r"[^!]\[\[[^\]|#/]+\]\]",
