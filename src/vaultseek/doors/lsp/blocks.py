@@ -38,6 +38,8 @@ class Block(NamedTuple):
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
     """Yield the blocks of a note that lack an id. The same text always gets the same id."""
+    if text.has_open_properties:
+        return
     note = text.note
     blocks = Blocks(note)
     known = {line for block in note.blocks for line in (block.line, blocks.first_line(block.line))}

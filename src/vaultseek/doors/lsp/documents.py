@@ -13,6 +13,7 @@ from pygls.workspace import PositionCodec, TextDocument, Workspace
 from vaultseek.base.model import Note, Place
 from vaultseek.content.files.read import read_note
 from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.frontmatter import REJECTED
 from vaultseek.content.markdown.parse import parse
 from vaultseek.core.notes.anchors import Anchors
 
@@ -65,6 +66,11 @@ class Text:
     def note(self) -> Note:
         """The text as a note, parsed on first use."""
         return parse(self.source, self.path)
+
+    @property
+    def has_open_properties(self) -> bool:
+        """True if the user is writing properties and has not closed them; until then they are text."""
+        return self.note.body_line == 1 and any(problem.code in REJECTED for problem in self.note.problems)
 
     @cached_property
     def anchors(self) -> Anchors:

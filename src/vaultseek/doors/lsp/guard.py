@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from vaultseek.base.model import Link, Note, Place
-from vaultseek.content.markdown.frontmatter import REJECTED
 from vaultseek.content.markdown.parse import parse
 from vaultseek.core.notes.name_mentions import NO_PROSE
 from vaultseek.doors.lsp.documents import Text
@@ -45,9 +44,6 @@ class Guard:
     def __init__(self, text: Text) -> None:
         self._text = text
         self._blocks = [span for span in text.note.spans if span.kind != "list_item"]
-        problems = {problem.code for problem in text.note.problems}
-        # The user is writing properties, and has not closed them yet.
-        self._has_open_properties = text.note.body_line == 1 and not problems.isdisjoint(REJECTED)
         self._sizes = list(accumulate((len(line) + 1 for line in text.lines), initial=0))
 
     def takes_link(self, line: int, column: int) -> bool:
@@ -73,7 +69,7 @@ class Guard:
     def adds_id(self, change: Change, id: str) -> bool:
         """True if a change gives a block an id and changes nothing else."""
         trial = self._tried([change])
-        if trial is None or self._has_open_properties:
+        if trial is None:
             return False
         before, after = trial.before, trial.after
         return (
@@ -105,7 +101,7 @@ class Guard:
 
     def _adds_links(self, changes: Sequence[Change]) -> bool:
         trial = self._tried(changes) if changes else None
-        if trial is None or self._has_open_properties:
+        if trial is None or self._text.has_open_properties:
             return False
         before, after = trial.before, trial.after
         starts = set(trial.starts)
