@@ -99,7 +99,10 @@ def applied(text: str, edits: list[types.TextEdit]) -> str:
 
 def properties(text: str) -> Any:
     match = re.match(r"---\n(.*?)\n---(?:\n|\Z)", text, re.DOTALL)
-    return yaml.safe_load(match[1]) if match else None
+    try:
+        return yaml.safe_load(match[1]) if match else None
+    except yaml.YAMLError:
+        return match and match[1]
 
 
 def facts(note: Note) -> dict[str, object]:
@@ -129,10 +132,7 @@ def harm(title: str, text: str, changed: str) -> str | None:
         wrong = [name for name in old if old[name] != new[name] and name != "hidden"]
     else:
         wrong = [name for name in old if old[name] != new[name]]
-    try:
-        same = properties(text) == properties(changed)
-    except yaml.YAMLError as error:
-        return f"YAML: {error}"
+    same = properties(text) == properties(changed)
     links, now = [key(link) for link in before.links], [key(link) for link in after.links]
     ids, ids_now = ([block.id for block in note.blocks] for note in (before, after))
     if title.startswith(("Insert a link", "Link ")):
