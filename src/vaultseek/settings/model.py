@@ -39,13 +39,13 @@ class VaultSettings(Section):
     name: str = Field(examples=["notes"])
     """Name for --vault and in results; no slash in it."""
     path: Path = Field(strict=False, examples=["~/Notes"])
-    """The folder of notes. ~ works; a relative path starts at the folder of this file."""
+    """The folder of notes; ~ works, and relative paths start at the folder of this file."""
     language: Language | None = Field(default=None, examples=["en"])
     """Language of all notes, for word stems; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out of this vault, as in a .gitignore: "Private" at any depth,
-    "/Private" at the top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored,
-    and ! is not supported."""
+    """Globs of notes and folders to leave out, as in a .gitignore: "Private" at any depth, "/Private" at the
+    top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored, and ! is not
+    supported."""
 
     @field_validator("name")
     @classmethod
@@ -80,24 +80,23 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out of every vault, as in a vault's own exclude."""
+    """Globs to leave out of every vault, as in a vault's own exclude."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
-    """Larger notes are found by name and path only, and reported as a problem."""
+    """Maximum size of a note in bytes; larger ones are found by name only, and reported."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
-    """Kinds of files that are read besides notes; of all others only the names are indexed. "ocr"
-    reads pictures and scanned PDFs, which is slow and needs the extra ocr; "session" reads logs of
-    coding agents."""
+    """Kinds of files to read besides notes; others are indexed by name only. "ocr" reads pictures and scanned
+    PDFs, slowly, and needs the extra ocr; "session" reads logs of coding agents."""
     backend: EngineKind = "embedded"
-    """The search engine: "embedded" is part of vaultseek; "postgres" is a PostgreSQL server with pgvector,
-    and needs the extra postgres."""
+    """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the extra
+    postgres."""
     uri: str = ""
-    """Address of the engine: "postgresql://db.example/notes". The text of notes is then sent there."""
+    """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
     token_variable: str = ""
     """Environment variable of the daemon that contains the token."""
     token_file: str = ""
-    """File with the token, readable only by you (mode 0600), if it is not in a variable."""
+    """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
-    """File with the certificate (PEM) that verifies the engine; the server's name is then also checked."""
+    """Certificate file (PEM) that verifies the engine; the server's name is then also checked."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
@@ -105,7 +104,7 @@ class IndexSettings(Section):
     )
     """Prefix of schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit in seconds of a search request to the engine."""
+    """Time limit of a search in seconds."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -139,10 +138,10 @@ class DaemonSettings(Section):
     """``[daemon]``: the background process."""
 
     autostart: bool = True
-    """Let commands start the daemon when they need it."""
+    """Let commands start the daemon."""
     tcp: bool = False
-    """Also listen on a port of 127.0.0.1, for programs that cannot use a Unix socket; they need the token
-    from daemon.tcp, beside the socket. Takes effect when the daemon restarts."""
+    """Also listen on a port of 127.0.0.1, for programs that cannot use a Unix socket; the token is in
+    daemon.tcp, beside the socket. Takes effect when the daemon restarts."""
     rescan_minutes: float = Field(default=limits.RESCAN_SECONDS / 60, ge=1.0, le=limits.RESCAN_MINUTES)
     """Minutes between full comparisons of the disk with the index."""
 

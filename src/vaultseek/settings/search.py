@@ -31,11 +31,11 @@ class RecencySettings(Section):
     tiers: tuple[RecencyTier, ...] = Field(
         default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    """The first tier whose ``days`` include a note's age multiplies its score by ``factor``."""
+    """Factors for ages; the first tier that includes the note's age counts."""
     date: Literal["modified", "created", "filename"] = "modified"
     """The date used for a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
-    """Properties that contain a date; the first one present in a note is used instead of ``date``."""
+    """Properties with a date; the first one that a note has is used instead of ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -47,7 +47,7 @@ class RecencySettings(Section):
 
 
 class ExpansionSettings(Section):
-    """``[search.expansion]``: similar terms from the vault added to the query, for semantic search only."""
+    """``[search.expansion]``: similar terms of the vault, added to the query for the search by meaning."""
 
     enabled: bool = False
     """Expand queries."""
@@ -58,14 +58,14 @@ class ExpansionSettings(Section):
 
 
 class CurrencySettings(Section):
-    """``[search.currency]``: the notes that no longer hold, beside those that name a successor or a date."""
+    """``[search.currency]``: which notes are outdated, besides those that name a successor or a date."""
 
     statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
-    """Values of the property ``status`` of notes that no longer hold; case is ignored."""
+    """Values of the property ``status`` that mark a note as outdated; case is ignored."""
     folders: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
-    """Folders of notes that no longer hold, such as "Archive"."""
+    """Folders of outdated notes, such as "Archive"."""
     tags: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
-    """Tags of notes that no longer hold, such as "archived"; including tags nested under them."""
+    """Tags of outdated notes, such as "archived", with the tags nested under them."""
 
     @property
     def rules(self) -> Rules:
@@ -81,28 +81,25 @@ class SearchSettings(Section):
     mode: Mode = "hybrid"
     """Search by words and meaning, by words only or by meaning only."""
     fusion: Literal["rrf", "linear"] = "rrf"
-    """Combination of the lanes: reciprocal rank fusion, or a weighted sum of normalised scores."""
+    """Combine words and meaning by reciprocal rank fusion, or as a weighted sum of normalised scores."""
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
-    """The constant k of RRF; a smaller one favours the top of each lane."""
+    """The constant k of RRF; a smaller one favours the first results of each search."""
     rrf_ranks: Literal["score", "integer"] = "score"
-    """Fractional ranks that preserve the distances between scores, or the plain ranks 1, 2, 3."""
+    """Ranks that keep the distances between scores, or the plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
-    """Weight of the keyword lane; setting it turns adaptive off. ``rrf_keyword_weight`` and
-    ``rrf_bm25_weight`` are other names for it."""
+    """Weight of words; setting it turns adaptive off. Also ``rrf_keyword_weight`` and ``rrf_bm25_weight``."""
     semantic_weight: Weight = 1.0
-    """Weight of the semantic lane; setting it turns adaptive off. ``rrf_vector_weight`` is another name for
-    it."""
+    """Weight of meaning; setting it turns adaptive off. Also ``rrf_vector_weight``."""
     graph_weight: Weight = 0.5
     """Weight of notes linked to the matches; they stay below direct matches."""
     graph: bool = True
-    """Add notes that are linked to the matches to the candidates."""
+    """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of the semantic lane with fusion = "linear"; the keyword lane gets the rest. A lane's own
-    weight, if set, takes precedence."""
+    """Weight of meaning with fusion = "linear"; words get the rest. A weight set above takes precedence."""
     adaptive: bool = True
-    """Choose the weights for each query by the profile, unless a weight is set."""
+    """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Choice of the weights: by what the words match, by the query's length, or fixed."""
+    """Weights by the words' matches, by the query's length, or fixed."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
@@ -112,7 +109,7 @@ class SearchSettings(Section):
     times: bool = True
     """Prefer notes of the time that a question names, such as *last week*."""
     learn: bool = True
-    """Record which notes are opened from which queries, in the index, and rank these notes higher."""
+    """Record in the index which notes are opened from which queries, and rank them higher."""
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder, which is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
@@ -120,7 +117,7 @@ class SearchSettings(Section):
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
     """Number of results to rerank."""
     rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)
-    """Time limit for reranking in seconds; results not reranked in time keep their places."""
+    """Time limit in seconds; results not reranked in time keep their places."""
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
     currency: CurrencySettings = CurrencySettings()

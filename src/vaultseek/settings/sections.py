@@ -36,15 +36,15 @@ class Section(BaseModel):
 
 
 class ServerSettings(Section):
-    """A server of the user's own, which speaks as OpenAI's."""
+    """A user's server with OpenAI's API."""
 
     url: str = ""
-    """Address before ``/embeddings`` of a server that embeds instead of a model on this machine, such as
-    "http://localhost:11434/v1"; empty for none. Text is then sent to that server."""
+    """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without one,
+    the model runs on this machine. Text is sent to the server."""
     key_variable: str = ""
     """Environment variable of the daemon that contains the server's key."""
     key_file: str = ""
-    """File with the key, which only you can read (mode 0600), if it is not in a variable."""
+    """File with the key, readable only by you (mode 0600), instead of a variable."""
 
     former: ClassVar[Mapping[str, str]] = {"class": _URL, "class_name": _URL}
 
@@ -61,8 +61,8 @@ class RerankerSettings(ServerSettings):
     """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
 
     url: str = ""
-    """Address before ``/rerank`` of a server, where ``search.rerank_model`` is "server", such as
-    "http://localhost:8080"; empty for none. Passages and questions are then sent to that server."""
+    """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent
+    there."""
     name: str = ""
     """The server's name for the model, if it has several."""
 
@@ -76,17 +76,17 @@ class ModelSettings(ServerSettings):
     """``[model]``: the embedding model."""
 
     name: str = Field(default=AUTO, min_length=1)
-    """The model: "auto" is "bundled" for a vault in English, and for others the model of ``other_languages``
-    if it is installed. "bundled" is the installed all-MiniLM-L6-v2; else "multilingual-e5-small", a model
-    from `vaultseek models fetch`, or the folder of a model. "hashing" is a stand-in without meaning, for
-    tests. With ``url``, the server's name for its model; "auto" if the server has only one."""
+    """The model: "bundled" (all-MiniLM-L6-v2), "multilingual-e5-small", a model from `vaultseek models
+    fetch`, or a model's folder. "auto" is "bundled" for a vault in English, else the model of
+    ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
+    for its model; "auto" if it has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
-    """Model for languages other than English: for vaults in another language, and for questions in other
-    languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" if it
-    is installed; "off" is none; or a model as in ``name``."""
+    """Model for vaults in languages other than English, and for questions in them to an English vault, which
+    gets a second set of vectors: "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in
+    ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
-    """Minutes without a search by meaning or a change after which the model is unloaded. The next search is
-    answered by word only and reloads it, which takes about a second. 0 keeps it loaded."""
+    """Unload the model after this many minutes without a search by meaning or a change. The next search
+    reloads it in about a second, and is answered by word only. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
@@ -94,11 +94,11 @@ class ModelSettings(ServerSettings):
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""
-    """Any text; another one has everything embedded again, for a server with a new model."""
+    """Any text. Change it after the server's model changed, and everything is embedded again."""
     text_prefix: str = ""
-    """Words that the server's model needs before each passage, such as "search_document: "."""
+    """Text that the server's model needs before each passage, such as "search_document: "."""
     query_prefix: str = ""
-    """Words that it needs before each question, such as "search_query: "."""
+    """Text that it needs before each question, such as "search_query: "."""
 
     @property
     def service(self) -> Service | None:
@@ -114,10 +114,10 @@ class AgentSettings(Section):
     """``[agents]``: what agents see, by MCP, `context` and `search --format agent`; see docs/mcp.md."""
 
     hide: tuple[str, ...] = Field(default=(), strict=False, repr=False)
-    """Notes that they do not see: folders with a slash at the end, as "Journal/", and filters of queries, as
-    "tag:private". An agent that has a shell can still read the files."""
+    """Notes hidden from agents: folders with a slash at the end ("Journal/"), and filters ("tag:private").
+    An agent with a shell can still read the files."""
     record: bool = True
-    """Record what each agent is given, for `vaultseek agents`; it stays on this machine."""
+    """Record on this machine what each agent is given, for `vaultseek agents`."""
 
     @field_validator("hide")
     @classmethod
@@ -139,25 +139,24 @@ class VectorSettings(Section):
     """``[vectors]``: how the nearest vectors are found."""
 
     index: VectorIndexKind = "auto"
-    """"exact" compares a question with every vector; "chroma" lets Chroma propose the nearest, and compares
-    only those: faster from about 150,000 vectors, for another copy on disk and twice their size in memory.
-    "auto" uses Chroma from that number if there is enough memory. Takes effect when the daemon restarts."""
+    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes: faster
+    from about 150,000 vectors, for another copy on disk and twice their size in memory. "auto" uses Chroma
+    from there if memory suffices. Takes effect when the daemon restarts."""
 
 
 class TokenSettings(Section):
-    """``[[team.tokens]]``: a token of the team's server, and what may be seen with it."""
+    """``[[team.tokens]]``: a token of the team's server, and the notes it gives access to."""
 
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
     """Name for the log."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
-    """SHA-256 of the token, in hexadecimal; `vaultseek team token` makes both."""
+    """SHA-256 of the token in hexadecimal; `vaultseek team token` makes both."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
-    """Vaults by name, or folders in them, ``vault/folder``, that may be seen. "*" means every configured
-    vault."""
+    """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Maximum requests per minute, for all clients with this token together."""
+    """Maximum requests per minute of all clients with this token."""
     in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Maximum simultaneous requests, for all of them together."""
+    """Maximum simultaneous requests of all clients with this token."""
 
     @field_validator("sees")
     @classmethod
@@ -172,15 +171,15 @@ class TeamSettings(Section):
     """``[team]``: a server for several people, each with a token; see docs/team.md."""
 
     listen: str = ""
-    """Address and port, as "127.0.0.1:7447", for clients with a token of ``[[team.tokens]]``. It has no
-    encryption: put a proxy with TLS before it. Takes effect when the daemon restarts."""
+    """Address and port, as "127.0.0.1:7447", for clients with a token. It is not encrypted: put a proxy with
+    TLS before it. Takes effect when the daemon restarts."""
     metrics: str = ""
-    """Address and port of /health and /metrics, over HTTP, for everybody who can reach it. Takes effect when
-    the daemon restarts."""
+    """Address and port of /health and /metrics, over HTTP and without a token. Takes effect when the daemon
+    restarts."""
     audit: bool = True
-    """Write a line for each request with a token to audit.log."""
+    """Log each request with a token to audit.log."""
     audit_queries: bool = False
-    """Also write the text of queries there."""
+    """Also log the text of queries."""
     tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
     """The tokens; a change takes effect at once."""
 
