@@ -21,7 +21,6 @@ LIST = PROJECT / "tests" / "faults" / "list.toml"
 PAGE = PROJECT / "docs" / "faults.md"
 BEGIN, END = "<!-- the list, written by scripts/fault --write -->", "<!-- the end of the list -->"
 WORDS = ("survived", "in part", "failed", "skipped", "not tested")
-HEADINGS = ("number", "what goes wrong", "tests", "result")
 
 
 @dataclass
@@ -181,13 +180,14 @@ def _write_page(
     chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result]
 ) -> None:
     tried = f"Tried on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
-    lines = [BEGIN, tried, ""]
+    lines = [BEGIN, f"{tried} In parentheses: the number of tests. All passed unless a line says so.", ""]
     for title, faults in chapters.items():
-        lines += [f"### {title}", "", f"| {' | '.join(HEADINGS)} |", "|---|---|---|---|"]
+        lines += [f"### {title}", ""]
         for number, text in faults.items():
             word, detail = _outcome(number, reasons, results, True)
             tests = results[number].passed + len(results[number].failed) if number in results else 0
-            lines.append(f"| {number} | {text} | {tests} | {word}{f': {detail}' if detail else ''} |")
+            result = "" if word == "survived" else f"; {word}{f': {detail}' if detail else ''}"
+            lines.append(f"* {number}: {text} ({tests}{result})")
         lines.append("")
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
