@@ -12,17 +12,17 @@ PLOT = PROJECT / "docs" / "growth.svg"
 MAIN = {"hybrid-large": 0, "process": 1, "save": 0}
 """The rows of the README, those that a user notices, and which figure of each."""
 STAGES = (
-    ("request, JSON and socket", "request, JSON, socket", "–"),
-    ("filter", "filter", "–"),
-    ("keyword", "keyword lane (beside the semantic one)", "3 to 25"),
-    ("semantic", "semantic lane (with the way to the worker and back)", "43 to 70"),
-    ("embed", "– of this, embedding the query", "8"),
-    ("neighbours", "– of this, the nearest vectors", "9"),
-    ("fuse", "fusion, links, ranking", "9 to 22"),
-    ("passages", "passages and snippets", "2 to 11"),
-    ("over the socket", "**the whole search**", "**65**"),
+    ("request, JSON and socket", "request, JSON, socket"),
+    ("filter", "filter"),
+    ("keyword", "by word (beside the search by meaning)"),
+    ("semantic", "by meaning, with the way to the worker and back"),
+    ("embed", "– of this, embedding the query"),
+    ("neighbours", "– of this, the nearest vectors"),
+    ("fuse", "fusion, links, ranking"),
+    ("passages", "passages and snippets"),
+    ("over the socket", "**the whole search**"),
 )
-"""Stage, its description, and the milliseconds before, as far as they are known."""
+"""Stage and its description."""
 
 Run = dict[str, Any]
 Figures = list[dict[str, Any]]
@@ -46,6 +46,7 @@ def write(run: Run) -> None:
     """Write the tables of both pages and the plot."""
     rows: dict[str, Figures] = run["rows"]
     machine = f"Measured on {run['when']}: {run['machine']}."
+    rows["filters"] = _slowest(rows.get("filters", []))
     everything = [f for name, figures in rows.items() if not name.startswith("profile") for f in figures]
     _replace(PAGE, "table", f"{machine}\n\n{table(everything)}")
     _replace(PAGE, "profile", profile(rows.get("profile-small", []), rows.get("profile-large", [])))
@@ -69,16 +70,25 @@ def table(figures: Sequence[dict[str, Any]], columns: Sequence[str] = COLUMNS) -
 
 
 def profile(small: Figures, large: Figures) -> str:
-    """Return what costs what in a hybrid search, before and now, as a table of Markdown."""
-    after = [
+    """Return the time of each stage of a hybrid search as a table of Markdown."""
+    sizes = [
         {figure["numbers"]["stage"]: figure["numbers"] for figure in figures} for figures in (small, large)
     ]
-    notes = [next((f"{numbers['notes']:,} notes" for numbers in stages.values()), "–") for stages in after]
-    lines = [f"| stage, milliseconds (p50) | before | {notes[0]} | {notes[1]} |", "|---|---|---|---|"]
-    for stage, what, before in STAGES:
-        cells = [f"{stages[stage]['p50_ms']:.1f}" if stage in stages else "–" for stages in after]
-        lines.append(f"| {what} | {before} | {cells[0]} | {cells[1]} |")
+    notes = [next((f"{numbers['notes']:,} notes" for numbers in stages.values()), "–") for stages in sizes]
+    lines = [f"| stage, milliseconds (p50) | {notes[0]} | {notes[1]} |", "|---|---|---|"]
+    for stage, what in STAGES:
+        cells = [f"{stages[stage]['p50_ms']:.1f}" if stage in stages else "–" for stages in sizes]
+        lines.append(f"| {what} | {cells[0]} | {cells[1]} |")
     return "\n".join(lines)
+
+
+def _slowest(filters: Figures) -> Figures:
+    """Return the figure with the highest ratio of each share of passages, whatever kind of filter it is."""
+    slowest: dict[str, dict[str, Any]] = {}
+    for figure in filters:
+        share = figure["what"].rpartition(", by ")[0]
+        slowest[share] = max(figure, slowest.get(share, figure), key=lambda each: float(each["ratio"]))
+    return list(slowest.values())
 
 
 def _replace(page: Path, block: str, text: str) -> None:
