@@ -30,19 +30,17 @@ $ vaultseek config check    # report errors: line, value and what is allowed
 $ vaultseek config show     # show the values in use, and whether default, file or environment sets them
 ```
 
-It is `$XDG_CONFIG_HOME/vaultseek/config.toml`, by default `~/.config/vaultseek/config.toml` (on macOS
-`~/Library/Application Support/vaultseek/config.toml`). `--config FILE` or `VAULTSEEK_CONFIG` names another
-file. The [example](../config.toml.example) is what `config init` writes.
+The file is `$XDG_CONFIG_HOME/vaultseek/config.toml`, by default `~/.config/vaultseek/config.toml` (on macOS
+`~/Library/Application Support/vaultseek/config.toml`), or the one given by `--config FILE` or
+`VAULTSEEK_CONFIG`. `config init` writes the [example](../config.toml.example).
 
-An environment variable overrides the file: `VAULTSEEK_SEARCH__LIMIT=5` sets `limit` in `[search]`. Lists and
-tables are written as JSON. Search settings in the environment of a shell apply to `search`, `find`, `context`
-and `why` from that shell, whatever environment the daemon was started with.
+Environment variables override the file, with lists and tables as JSON. Search settings in a shell's
+environment apply to `search`, `find`, `context` and `why` from that shell.
 
-Changes to the file take effect by themselves, but for a new model (`[model]`), and where a key says
-otherwise: then run `vaultseek start --restart`.
+Changes to the file take effect at once. Only a new model (`[model]`), and keys that say so, need
+`vaultseek start --restart`.
 
-Most people need the first table at most, and there `exclude`. A folder becomes a vault by
-`vaultseek vault add ~/Notes`, too.
+Most people need only the first table, if any; `vaultseek vault add ~/Notes` also adds a vault.
 """
 
 
@@ -68,7 +66,8 @@ def _table(heading: str, section: describe.Model, name: str | None) -> str:
     ]
     lines += ["|---|---|---|---|" + ("---|" if variable else "")]
     for key, field in scalars(section):
-        cells = [f"`{key}`", describe.allowed_values(field), _default(field)]
+        allowed = describe.allowed_values(field).removeprefix("a ").removeprefix("one of ")
+        cells = [f"`{key}`", allowed, _default(field)]
         if variable:
             cells.append(f"`{ENV_PREFIX}{f'{name}.{key}'.upper().replace('.', ENV_DELIMITER)}`")
         lines.append(
@@ -77,7 +76,7 @@ def _table(heading: str, section: describe.Model, name: str | None) -> str:
             + " |"
         )
     if name == "vaults":
-        lines += ["", "`VAULTSEEK_VAULTS` holds the whole list as JSON and replaces the list in the file."]
+        lines += ["", "`VAULTSEEK_VAULTS` replaces the whole list, as JSON."]
     return "\n".join(lines) + "\n"
 
 
@@ -87,9 +86,9 @@ def _searches_table() -> str:
     lines = ["## `[searches]`", f"{field.description} Each key is a name, its value a query:", ""]
     lines += ["```toml", "[searches]", f"{name} = {format_value(query)}", "```", ""]
     lines.append(
-        f"`vaultseek search @{name} boiler` searches the notes that match for *boiler*. "
-        f"`{ENV_PREFIX}SEARCHES__{name.upper()}` of the daemon's environment sets one, "
-        f"`{ENV_PREFIX}SEARCHES` all of them as JSON."
+        f"`vaultseek search @{name} boiler` searches the matching notes for *boiler*. In the daemon's "
+        f"environment, `{ENV_PREFIX}SEARCHES__{name.upper()}` sets one, "
+        f"`{ENV_PREFIX}SEARCHES` all as JSON."
     )
     return "\n".join(lines) + "\n"
 
