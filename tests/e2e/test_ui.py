@@ -1070,6 +1070,28 @@ def test_print_shows_the_note_alone(reader):
     reader.expect(reader.page.locator("#note h1").first).to_be_visible()
 
 
+def test_print_keeps_what_is_drawn_as_background(reader, vault):
+    with written(vault, "Kinds.md", KINDS + "\n==Marked==\n"):
+        reader.page.goto(reader.served.root + "/?note=Kinds.md&of=vault")
+        reader.sees("#note article .callout")
+        reader.page.emulate_media(media="print")
+        for drawn in (".task[data-task='/']", ".callout > .title", ".callout > summary", "mark"):
+            first = reader.page.locator(f"#note article {drawn}").first
+            assert first.evaluate("each => getComputedStyle(each).printColorAdjust") == "exact", drawn
+
+
+def test_print_has_pages_of_a_pdf_or_their_text_and_no_empty_sheet(reader):
+    reader.page.set_viewport_size({"width": 1280, "height": 500})
+    reader.page.goto(reader.served.root + "/?note=manual.pdf&of=vault")
+    sheet = reader.page.locator("#note .sheet").first
+    reader.expect(sheet.locator("img")).to_be_visible()
+    reader.page.emulate_media(media="print")
+    assert sheet.bounding_box()["height"] <= 500
+    sheet.locator("img").evaluate("each => each.removeAttribute('src')")
+    reader.expect(sheet).to_be_hidden()
+    reader.expect(reader.page.locator("#note .drawn p").first).to_be_visible()
+
+
 def test_a_page_of_a_pdf_is_an_empty_sheet_until_it_is_drawn(reader):
     held = []
     reader.page.route("**/api/picture", lambda route: held.append(route))
