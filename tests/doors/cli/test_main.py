@@ -80,6 +80,9 @@ def test_no_help_is_cut_or_has_options_or_words_that_do_not_apply() -> None:
     for name, text in every.items():
         if "--limit" in text:
             assert re.search(r"--limit.*?by\s+default\s+(\d|all)", text, re.DOTALL), name
+        for of in re.findall(r"^  -.*?(?=^  -|^\n|\Z)", text, re.DOTALL | re.MULTILINE):
+            if re.search(r"<=x<=|\[\w+\|", of):
+                assert re.search(r"default|required", of), f"{name}: {of}"
         if name.split(" ")[0] not in ("team", "backend", "mcp"):
             assert not re.search(r"\b(lanes?|tokens? of|shards?|searchers?|PostgreSQL|team)\b", text), name
 

@@ -31,7 +31,7 @@ class Option:
         *,
         choices: tuple[str, ...] = (),
         most: int = 0,
-        default: int = 0,
+        default: int | str = 0,
         repeated: bool = False,
     ) -> None:
         self.name = name
@@ -41,7 +41,7 @@ class Option:
         self.most = most
         """Maximum of a numeric option."""
         self.default = default
-        """Default number of the daemon, shown in the help."""
+        """The value without the option, shown in the help; the daemon's settings may differ."""
         self.repeated = repeated
 
     @property
@@ -101,19 +101,20 @@ SEARCH = (
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
         " or text for an agent.",
         choices=FORMATS,
+        default="text",
     ),
     Option("--json", help="Same as --format json."),
     Option("--paths", help="Same as --format paths: only the paths, one per line."),
     Option("--open", help="Open the best note in your editor, or in Obsidian."),
     Option("--all", help="Also show the less certain notes."),
     Option("--explain", help="Explain the rank of each result."),
-    Option("--mode", help=MODE_HELP, choices=MODES),
+    Option("--mode", help=MODE_HELP, choices=MODES, default=MODES[0]),
     Option("--wait", help="Wait until every change on disk is indexed."),
     Option("--all-vaults", help="Search every vault, instead of one."),
     *FILTERS,
 )
 COMPLETE = (
-    Option("--kind", help="What to complete. By default a note.", choices=KINDS),
+    Option("--kind", help="What to complete.", choices=KINDS, default=KINDS[0]),
     Option("--note", "NOTE", "The note whose headings or blocks to complete."),
     Option("--property", "NAME", "The property whose values to complete."),
     Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS, default=20),

@@ -85,7 +85,7 @@ def limit_option(help: str, most: int = limits.RESULTS, *, default: int) -> Call
 
 def mode_option(help: str) -> Callable[[Command], Command]:
     """Return ``--mode``, which selects the kind of search."""
-    return _by_click(Option("--mode", help=help, choices=MODES))
+    return _by_click(Option("--mode", help=help, choices=MODES, default=MODES[0]))
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:

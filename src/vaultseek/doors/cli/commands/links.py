@@ -69,7 +69,8 @@ def links(invocation: Invocation, /, note: str) -> int:
     type=click.IntRange(1, limits.NEIGHBOUR_DEPTH),
     default=1,
     metavar="N",
-    help=f"Follow links for N steps, at most {limits.NEIGHBOUR_DEPTH}.",
+    show_default=True,
+    help="Follow links for N steps.",
 )
 @list_options
 def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
