@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from vaultseek.base.text import acts_on_terminal
 from vaultseek.doors.cli.live.preview import remarks, row
-from vaultseek.doors.cli.live.screen import _STYLE, KEYS, _keys_line
+from vaultseek.doors.cli.live.screen import _STYLE, KEYS, _keys_line, status_rows
 from vaultseek.doors.cli.terminal import width_of
 
 INDEX = {"notes": 3, "pending": 0}
@@ -41,6 +41,18 @@ def test_the_line_below_the_list_has_figures_and_remarks():
     assert said({**answer, "remarks": [remark]})[1:] == ["search by meaning is not ready yet"]
     assert said({"results": [], "remarks": [remark]}) == ["search by meaning is not ready yet"]
     assert said(answer, "query too deep") == ["query too deep"]
+
+
+@pytest.mark.parametrize("columns", [30, 40, 80, 120])
+def test_remarks_are_never_cut(columns):
+    parts = [
+        ("figures", "107 notes · 51 ms"),
+        ("warning", "search by meaning is not ready yet: 887 passages left"),
+    ]
+    rows = ["".join(text for _, text in row) for row in status_rows(parts, columns)]
+    assert all(width_of(row) <= columns for row in rows)
+    assert " ".join(" ".join(rows).split()) == " ".join(text for _, text in parts)
+    assert len(rows) == 1 or columns < 80
 
 
 def test_a_row_of_a_ranked_list_ends_with_its_certainty():

@@ -27,6 +27,7 @@ from prompt_toolkit.layout import (
     VSplit,
     Window,
 )
+from prompt_toolkit.layout.dimension import Dimension
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import ColorDepth, Output, create_output
 from prompt_toolkit.styles import Style
@@ -34,9 +35,9 @@ from prompt_toolkit.styles import Style
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
-from vaultseek.doors.cli.live.preview import remarks, row
+from vaultseek.doors.cli.live.preview import Row, remarks, row
 from vaultseek.doors.cli.search_page import is_listing
-from vaultseek.doors.cli.terminal import clean, count
+from vaultseek.doors.cli.terminal import clean, count, width_of, wrap
 from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
@@ -53,6 +54,9 @@ KEYS = (
     ("Esc", "leave", 2),
 )
 """The keys in the order of the last line, each with its action and its priority if not all fit."""
+
+STATUS_ROWS = 3
+"""Maximum height of the line of figures and remarks, on screens too narrow for one row."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns possible continuations of the text before the cursor."""
@@ -156,7 +160,9 @@ class Screen:
             BufferControl(self._prompt, input_processors=[BeforeInput(_PROMPT, style="class:prompt")]),
             height=1,
         )
-        status = Window(FormattedTextControl(self._status), height=1)
+        status = Window(
+            FormattedTextControl(self._status), height=Dimension(1, STATUS_ROWS), dont_extend_height=True
+        )
         beside = VSplit([self._list, _rule(width=1, char="│"), self._preview])
         below = HSplit([self._list, _rule(height=1, char="─"), self._preview])
         body = DynamicContainer(lambda: beside if self._is_wide else below)
@@ -217,7 +223,7 @@ class Screen:
         parts += (
             [("word", self._notice)] if self._notice else remarks(self._finder.answer, self._finder.message)
         )
-        return [(f"class:{style}", f"  {text}") for style, text in parts]
+        return _styled(status_rows(parts, self._columns))
 
     # Keys
 
@@ -347,6 +353,17 @@ def _keys_line(columns: int) -> StyleAndTextTuples:
         if place in shown:
             parts += [("class:key", f"  {key}"), ("class:action", f" {action}")]
     return parts
+
+
+def status_rows(parts: Sequence[tuple[str, str]], columns: int) -> list[Row]:
+    """Return figures and remarks in one row; if that is too narrow, each part apart, and remarks in full."""
+    if sum(2 + width_of(text) for _, text in parts) <= columns:
+        return [[(style, f"  {text}") for style, text in parts]]
+    rows: list[Row] = []
+    for style, text in parts:
+        height = 1 if style == "figures" else STATUS_ROWS
+        rows += [[(style, f"  {line}")] for line in wrap(text, columns - 2, height)]
+    return rows
 
 
 def _styled(rows: Any) -> StyleAndTextTuples:
