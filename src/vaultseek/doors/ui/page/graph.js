@@ -137,7 +137,7 @@ function ofVault(map, { route, trouble }, page, width, height) {
   const drawnNotes = map.total > map.nodes.length ? `The ${counted(map.nodes.length, "note")} of ${number(map.total)} that links lead to most` : counted(map.total, "note");
   return {
     nodes, links,
-    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster has the name of its most linked note.`,
+    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: links lead there more often. A cluster has the name of the note with the most links in it.`,
     legend: map.clusters.map((each, place) => el("li", { class: `cluster-${place}` },
       el("button", { type: "button", title: `Search ${each.words}`, onclick: () => page.search(each.words) }, each.name, " ", el("small", {}, number(each.notes))))),
     above: trouble && el("p", { class: "trouble", role: "status" }, trouble),
