@@ -27,3 +27,17 @@ def test_what_is_found_after_a_second_and_the_rest_are_all(vault, tmp_path, monk
     assert parts == len(PARTS)
     assert best_of(found, 20) == whole
     opened.close()
+
+
+def test_no_link_is_suggested_in_a_file_that_cannot_take_one(vault, tmp_path):
+    notes = {
+        "Pump.md": "# Pump\n\nA seal.\n",
+        "Log.txt": "Beside the Pump and the Valve.\n",
+        "Valve.md": "# Valve\n",
+    }
+    opened = index_here(vault(notes), tmp_path / "index")
+    assert "Log.txt" in opened.ledger.paths_of(opened.ledger.notes.ids()).values()
+    found, _ = asyncio.run(recent_suggestions(opened, opened.graph, 20))
+    assert {item["source"]["path"] for item in found} <= {"Pump.md", "Valve.md"}
+    assert "Log.txt" in {item["path"] for item in found}
+    opened.close()

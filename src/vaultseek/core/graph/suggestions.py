@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
+from vaultseek.content.kinds import is_markdown
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.mentions import mentions_of
 from vaultseek.core.notes.name_mentions import named_in
@@ -156,7 +157,8 @@ async def recent_suggestions(
         if (place - start) % _READ_NOTES == 0:
             rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids[place : place + _READ_NOTES])
             mentions = await asyncio.to_thread(_first_mentions, list(rows.values()), vault.ledger)
-        if id in rows:
+        # A link can be added only to Markdown, not to a PDF, for example.
+        if id in rows and is_markdown(rows[id].path):
             source = {"path": rows[id].path, "title": rows[id].title}
             items = await suggestions(rows[id], vault, graph, limit, mentions[id])
             found += ({**item, "source": source} for item in items)

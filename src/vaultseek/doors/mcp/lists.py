@@ -390,6 +390,6 @@ _VAULT_FIELDS = (
     *("notes", "chunks", "embedded", "pending", "problem_count"),
 )
 _COUNTED = (
-    ("pending", ("text to embed", "texts to embed")),
+    ("pending", ("passage to embed", "passages to embed")),
     ("problem_count", ("note with problems", "notes with problems")),
 )
