@@ -962,6 +962,22 @@ def test_the_page_goes_on_when_the_daemon_is_restarted_under_it(reader, vault):
     reader.first("Pump")
 
 
+def test_a_vault_of_the_command_alone_outlives_the_daemon(browser, vault):
+    pantry = vault.root.parent / "pantry"
+    pantry.mkdir()
+    (pantry / "Jam.md").write_text("# Jam\n\nQuinces and sugar.\n")
+    with served(vault.daemon.environment, "--vault", str(pantry), cwd=vault.root) as command:
+        context = browser.new_context(viewport=WIDE)
+        reader = Reader(context.new_page(), command)
+        reader.page.goto(command.address)
+        reader.first("Jam")
+        vault.daemon.stop()
+        reader.page.goto(command.root + "/?q=quinces&note=Jam.md&of=pantry")
+        reader.sees("#note article", "sugar")
+        context.close()
+    vault.daemon.run("vault", "remove", str(pantry))
+
+
 KINDS = """# First
 Text.
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,6 +63,10 @@ class API:
 
     async def about(self, body: JSON) -> JSON:
         """Return the initial contents of the page: the vaults, the selected one, the editor."""
+        if self._vault is not None:
+            # A daemon that was restarted does not know a vault that only the command named.
+            with suppress(VaultseekError):
+                await self._ask("index/status", {"vault": self._vault})
         vaults = await self._ask("vault/list", {})
         return {
             "version": __version__,
