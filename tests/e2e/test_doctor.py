@@ -96,7 +96,7 @@ def lose_a_passage(store: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "status", "message"),
     [
-        (damage, "broken", "the vector index has to be rebuilt: the journal has another header"),
+        (damage, "broken", "the vector index has to be rebuilt: the journal has an unknown header"),
         (lose_a_passage, "broken", "the vector store holds 1 passage, 2 expected"),
         (shutil.rmtree, "warning", "no vector store at "),
     ],
@@ -132,7 +132,7 @@ def test_a_text_without_a_vector_is_a_finding_until_it_is_embedded(daemon, docto
     ledger.problems.add(path, Problem(NOT_EMBEDDED, "it could not be embedded"))
     ledger.close()
     finding = doctor("--no-worker")[1]["vectors of vault"]
-    message = "1 passage and 2 notes by meaning, but 1 note with a text that could not be embedded"
+    message = "1 passage and 2 notes by meaning, but 1 note with text that could not be embedded"
     assert (finding["status"], finding["message"]) == ("warning", message)
     daemon.run("index", "--wait", "--vault", str(root))
     finding = doctor("--no-worker")[1]["vectors of vault"]

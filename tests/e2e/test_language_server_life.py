@@ -92,7 +92,7 @@ async def test_a_folder_without_a_vault_is_named_in_the_log(daemon, tmp_path):
     async with editor(daemon.environment, root) as here:
         here.open("A.md")
         (message,) = await here.until(lambda: here.logged)
-        named, rest = message.removeprefix("vaultseek: ").split(" is in no vault", 1)
+        named, rest = message.removeprefix("vaultseek: ").split(" is not in a vault", 1)
         assert str(root).startswith(named.removesuffix("..."))  # a long path is cut
         assert rest == "; run `vaultseek vault add` there"
         assert here.messages == []

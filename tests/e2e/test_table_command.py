@@ -95,7 +95,7 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
     remarks = shelf.run("table", "E-4108", "--columns", "title").stdout.splitlines()[-2:]
     assert remarks == [
         "no note matches; these are the closest",
-        "no note has E-4108 itself; what is shown is like it",
+        "no note has E-4108; similar notes are shown",
     ]
     assert shelf.run("table", "tag:nothing").returncode == 1
     assert shelf.run("table", "path:Dune.md", "--columns", "title").stdout == "title\nDune\n"

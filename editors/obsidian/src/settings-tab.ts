@@ -35,7 +35,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 			},
 			{
 				name: "Vault",
-				desc: "Name of the vault in vaultseek. Leave it empty for the one that this folder is in.",
+				desc: "Name of the vault in vaultseek. Leave it empty for the vault that contains this folder.",
 				control: { type: "text", key: "vault", validate: (name) => this.wrongVault(name) },
 			},
 			{
@@ -46,7 +46,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 			{ name: "A click on a result", control: { type: "dropdown", key: "click", options: CLICKS } },
 			{
 				name: "Recent searches",
-				desc: "Offer the last searches in an empty search window. They stay on this device.",
+				desc: "Offer recent searches in an empty search window. They stay on this device.",
 				control: { type: "toggle", key: "remember" },
 			},
 		];

@@ -34,7 +34,7 @@ _OF_LINUX = {
 }
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
-TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or end other programs"
+TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or quit other programs"
 
 
 def config_file() -> Path:
@@ -137,8 +137,8 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
     if variable:
         if not (value := os.environ.get(variable, "").strip()):
             raise ConfigError(
-                f"the variable {variable} of {setting}_variable is not set where the daemon was started; "
-                f"set it there, or use {setting}_file"
+                f"the environment variable {variable} ({setting}_variable) is not set for the daemon; "
+                f"set it where the daemon is started, or use {setting}_file"
             )
         return value
     if not file:

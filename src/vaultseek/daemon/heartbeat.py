@@ -66,7 +66,7 @@ class HeartbeatWriter:
         activity, counts = vault.activity, vault.ledger.counts()
         reason = activity.full_reason(counts) or vault.keyword_reason()
         if reason is None and activity.notes_left:
-            progress = f"{activity.notes_left:,} of {activity.notes_total:,} notes are still to be read"
+            progress = f"{activity.notes_left:,} of {activity.notes_total:,} notes remain to be read"
             reason = Reason("being_read", progress)
         if reason is None and activity.state == "indexing":
             reason = Reason("being_read", "the folder is being compared with the index")

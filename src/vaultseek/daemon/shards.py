@@ -69,7 +69,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
                     f"an indexer keeps {name}; run `vaultseek vault remove` there, or stop it first"
                 )
             raise UsageError(
-                f"the engine has {name}; remove it where its indexer runs, or, if that is gone for good, "
+                f"the engine has {name}; remove it where its indexer runs, or, if that machine is gone, "
                 "delete its text from the engine with --delete-index"
             )
 

@@ -414,7 +414,7 @@ class VaultRegistry:
             return
         await asyncio.wait([self.close_vault(former)])
         await asyncio.to_thread(take_index, former, options.root)
-        log.info("the vault at %s is now at %s; its index goes with it", former, options.root)
+        log.info("the vault at %s is now at %s; it keeps its index", former, options.root)
 
     async def _follow(self, options: VaultOptions) -> VaultFollower:
         directory = paths.vault_data_directory(options.root)

@@ -18,7 +18,7 @@ def check_reachable(options: EngineOptions, index: Path) -> None:
         try:
             delete_shard(options, shard, lambda is_there: None, drop=False)
         except Unavailable as error:
-            text = f"nothing was removed, as the engine has the notes: {error}"
+            text = f"nothing was removed, because the engine still has the notes: {error}"
             raise Unavailable(text, error.cause) from error
 
 

@@ -86,7 +86,7 @@ class ShardWriter:
                 if owner and owner not in (self._run, self._file.run):
                     self._check_ended(Heartbeat.of_state(state))
                 if owner:
-                    log.warning("%s was changed outside this index; refilling it", state.get("shard"))
+                    log.warning("%s was changed by another program; refilling it", state.get("shard"))
                 self._backend.empty()
             mark = uuid.uuid4().hex
             self._file.run, self._file.marks = self._run, [*([state["mark"]] if is_own else []), mark]

@@ -134,7 +134,7 @@ def _invalid(error: ValidationError, origin: Origin) -> list[SettingProblem]:
 
 
 def _also(other: str) -> str:
-    return f"{other} is another name for it and is also set; leave one of them out"
+    return f"{other} is another name for this setting and is also set; remove one of them"
 
 
 def _unknown_variables() -> list[SettingProblem]:

@@ -111,7 +111,7 @@ class IndexSettings(Section):
     def _no_milvus(cls, value: Any) -> Any:
         if value == "milvus":
             raise ValueError(
-                '"embedded" or "postgres", as Milvus support is removed; the daemon copies the notes to '
+                '"embedded" or "postgres", as Milvus is no longer supported; the daemon copies the notes to '
                 "either by itself"
             )
         return value

@@ -203,7 +203,7 @@ class TeamSettings(Section):
     def _distinct(cls, tokens: tuple[TokenSettings, ...]) -> tuple[TokenSettings, ...]:
         for key in ("name", "sha256"):
             if len({getattr(token, key) for token in tokens}) < len(tokens):
-                raise ValueError(f"tokens with a {key} of their own")
+                raise ValueError(f"a different {key} for each token")
         return tokens
 
 

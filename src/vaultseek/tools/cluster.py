@@ -126,7 +126,8 @@ def connected(
                     text = f"the Ray cluster at {address} cannot be used: {_line(error)}"
                     raise Unavailable(text) from None
                 say(
-                    f"Ray did not start within {seconds:.0f} s and is restarted; the daemon embeds until then"
+                    f"Ray did not start within {seconds:.0f} s and is being restarted; "
+                    "the daemon embeds until then"
                 )
         yield RayCluster(ray, model, fingerprint)
 
@@ -160,7 +161,7 @@ def embed_on(
         if results or not in_flight:
             last_result = clock()
         elif clock() - last_result > stalled_seconds:
-            raise Unavailable(f"the cluster has given no result for {stalled_seconds:.0f} s; look at its log")
+            raise Unavailable(f"the cluster has been silent for {stalled_seconds:.0f} s; look at its log")
     return embedded
 
 
@@ -251,7 +252,7 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
     """
     here = f"the worker {platform.node()}"
     if version != __version__:
-        advice = f"install {version} there, as on this machine"
+        advice = f"install {version} there, the version on this machine"
         return {"refusal": f"{here} has vaultseek {__version__}; {advice}"}
     try:
         own, encoder = _model(model)

@@ -78,7 +78,7 @@ def test_notes_with_one_like_it_come_only_where_no_note_has_it_and_are_said_to(o
     answer = ask(opened, "X-4107")
     assert set(paths(answer)) >= {"Pumps.md"}
     assert "Motor.md" not in paths(answer), "only a link leads there"
-    assert answer["interpreted"]["notes"] == ["no note has X-4107 itself; what is shown is like it"]
+    assert answer["interpreted"]["notes"] == ["no note has X-4107; similar notes are shown"]
     filtered = ask(opened, "E-4107 path:Pumps")
     assert paths(filtered) == ["Pumps.md"]
     assert "none of these notes has E-4107" in filtered["interpreted"]["notes"][0]
@@ -143,7 +143,7 @@ def test_an_identifier_is_found_however_its_hyphens_are_written(others, query, e
     assert (paths(answer), answer["interpreted"]["notes"]) == (expected, [])
 
 
-LIKE = "no note has {} itself; what is shown is like it"
+LIKE = "no note has {}; similar notes are shown"
 
 
 @pytest.mark.parametrize(

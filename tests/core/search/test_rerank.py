@@ -68,7 +68,7 @@ def test_without_the_model_the_order_is_as_it_was_and_the_answer_says_so(ask):
         {
             "lane": "rerank",
             "code": "worker_unavailable",
-            "reason": "the results are not reranked: there is no model none",
+            "reason": "the results were not reranked: there is no model none",
         }
     ]
     assert all(result["rerank"] is None for result in answer["results"])

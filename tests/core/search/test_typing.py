@@ -164,7 +164,7 @@ def test_words_that_begin_with_the_last_count_only_where_nothing_else_matches(ty
         assert answer["interpreted"]["notes"] == []
     answer = search("E-41", mode="keyword")
     assert paths(answer) == ["Code.md"]
-    assert answer["interpreted"]["notes"] == ["no note has E-41 itself; what is shown is like it"]
+    assert answer["interpreted"]["notes"] == ["no note has E-41; similar notes are shown"]
 
 
 def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_others(typing):

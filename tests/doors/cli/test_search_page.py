@@ -190,7 +190,7 @@ def test_the_first_search_of_a_vault_says_how_far_it_is_read() -> None:
         f"No match yet: {reason}; --wait waits for the rest."
     )
     text = page(answer(result(), partial=reading), Terminal(screen=False), now=NOW)
-    assert f"{reason}: there may be more" in text
+    assert f"{reason}: results may be missing" in text
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:

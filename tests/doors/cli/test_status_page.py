@@ -90,7 +90,7 @@ def test_no_line_is_wider_than_the_terminal() -> None:
 
 
 def test_a_vault_whose_folder_is_gone() -> None:
-    assert "out of reach; its index is kept (no such folder)" in page(
+    assert "unreachable; its index is kept (no such folder)" in page(
         status(vault(state="vault_missing", reason="no such folder")), Terminal(), now=NOW
     )
 

@@ -212,13 +212,13 @@ async def test_l8_columns_and_sort_may_be_a_text(written, listed):
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("search", {"query": "x", "folder": "Plugins"}, "folder: write it into the query: path:Plugins/"),
+        ("search", {"query": "x", "folder": "Plugins"}, "folder: put it in the query: path:Plugins/"),
         (
             "context",
             {"query": "x", "folder": "/My Plugins/"},
-            'folder: write it into the query: path:"My Plugins/"',
+            'folder: put it in the query: path:"My Plugins/"',
         ),
-        ("table", {"source": "tag:x", "folder": "/"}, "folder: write it into the query: path:Folder/"),
+        ("table", {"source": "tag:x", "folder": "/"}, "folder: put it in the query: path:Folder/"),
         ("search", {"query": "x", "tags": ["#work/a", "b"]}, "tags: write it into the query: tag:work/a"),
         ("search", {"query": "x", "since": 7}, "since: write it into the query: after:2026-01-31"),
         ("list_tags", {"folder": "a"}, "folder: unknown key, expected one of first, vault, max_tokens"),
@@ -233,7 +233,7 @@ async def test_l8_a_filter_that_is_no_parameter_is_shown_as_the_query_has_it(too
 async def test_lines_whose_end_is_before_their_start_are_refused():
     async with client(nothing) as agent:
         answer = await agent.call_tool("read_note", {"note": "Pump", "start_line": 9, "end_line": 4})
-    told = "start_line 9 is after end_line 4; exchange them, or leave out end_line to read to the end"
+    told = "start_line 9 is after end_line 4; swap them, or leave out end_line to read to the end"
     assert (answer.is_error, text_of(answer)) == (True, told)
 
 

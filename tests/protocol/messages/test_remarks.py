@@ -64,7 +64,9 @@ def test_what_meaning_waits_for_is_one_remark():
 
 
 def test_an_index_that_is_still_read_may_have_more():
-    assert remarks(FOUND, partial=[READING]) == [("incomplete", f"{READING['reason']}: there may be more")]
+    assert remarks(FOUND, partial=[READING]) == [
+        ("incomplete", f"{READING['reason']}: results may be missing")
+    ]
     assert remarks(partial=[READING]) == [("no_match", f"no note matches yet: {READING['reason']}")]
 
 

@@ -76,7 +76,7 @@ def test_queries_have_weights_of_eight_bits_and_passages_all_digits(tiny_embeddi
         query = encoder.encode([text], query=True)[0]
         assert query @ vector > 0.999
         assert np.abs(query - vector).max() > 1e-5
-    assert "queries with weights of eight bits" in encoder.computing
+    assert "queries with 8-bit weights" in encoder.computing
 
 
 def test_other_processors_compute_queries_in_all_digits(

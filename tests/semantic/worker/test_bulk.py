@@ -71,7 +71,7 @@ def test_short_runs_and_urgent_texts_stay_here() -> None:
 def test_the_faster_way_is_measured_once() -> None:
     process = Elsewhere()
     encoder = BulkEncoder(Slow(), lambda: process)
-    assert "until bfloat16 is measured" in encoder.computing
+    assert "until bfloat16 has been measured" in encoder.computing
     run(encoder)
     assert "in bulk bfloat16" in encoder.computing
     assert process.texts > 2 * 32
@@ -83,7 +83,7 @@ def test_short_texts_are_no_measure() -> None:
     for _ in range(6):
         encoder.encode(["short"] * 32, pause=lambda: None)
     assert process.texts == 0
-    assert "until bfloat16 is measured" in encoder.computing
+    assert "until bfloat16 has been measured" in encoder.computing
 
 
 def test_the_slower_way_is_never_started_again() -> None:

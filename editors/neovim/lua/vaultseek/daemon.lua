@@ -42,7 +42,7 @@ function M.reason(lines, code)
       return "the daemon does not start: " .. lines[number]
     end
   end
-  return ("the daemon does not start: `vaultseek start` ended with %d"):format(code)
+  return ("the daemon does not start: `vaultseek start` exited with status %d"):format(code)
 end
 
 return M

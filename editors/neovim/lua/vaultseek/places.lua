@@ -86,7 +86,7 @@ function M.view(file)
   end
   local opener = vim.fn.has("mac") == 1 and "open" or "xdg-open"
   if vim.fn.executable(opener) == 0 then
-    say.warn(("%s is not installed, so nothing shows %s"):format(opener, say.clean(file)))
+    say.warn(("%s is not installed, but is needed to show %s"):format(opener, say.clean(file)))
   else
     vim.fn.jobstart({ opener, file }, { detach = true })
   end

@@ -12,7 +12,7 @@ local STATES = {
   polling = "ready, but changes are found late",
   failing = "cannot be indexed",
   disk_full = "cannot be indexed",
-  vault_missing = "out of reach; its index is kept",
+  vault_missing = "unreachable; its index is kept",
 }
 
 --- Request the status and show it. Calls `on_shown(lines)`, if given, when it is shown.

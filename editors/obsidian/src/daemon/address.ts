@@ -32,10 +32,10 @@ export function wrongSocket(setting: string): string | undefined {
 	const written = setting.trim();
 	const path = socketPath(written);
 	if (written && !isAbsolute(path)) {
-		return "Write the whole path, from / or ~/ on.";
+		return "Write the full path, starting with / or ~/.";
 	}
 	if (isTooLong(path)) {
-		return `This is longer than the ${PATH_BYTES} bytes that the path of a socket may have.`;
+		return `A socket path may have at most ${PATH_BYTES} bytes.`;
 	}
 	const there = statAt(path);
 	return there && !there.isSocket() ? "This is not a socket." : undefined;

@@ -127,7 +127,7 @@ class BatchReader:
     def _try_again(self, waiting: _Waiting, error: OSError | ReaderError) -> bool:
         """Read a job again without the note that ended its process; return False if no process can do it."""
         if isinstance(error, OSError):
-            log.warning("no process can read notes: %s", error.strerror)
+            log.warning("no process that reads notes could be started: %s", error.strerror)
             return False
         if error.index < 0 or waiting.attempts >= ATTEMPTS:
             return False

@@ -16,7 +16,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 TRIES = 3
 """Maximum number of comparisons begun while the ledger changes; the last one counts."""
 PAGE_NOTES = 500
-_OTHER_NUMBERS = "it has other numbers of vectors than the ledger"
+_OTHER_NUMBERS = "its vector counts differ from the index"
 _WITH_PROBLEM = (
     "SELECT DISTINCT n.id FROM problems p JOIN notes n ON n.path = p.path WHERE p.code = ? ORDER BY n.id"
 )

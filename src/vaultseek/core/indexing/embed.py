@@ -211,7 +211,7 @@ class Embedding:
             and self._space.store()
             and self._expected()[0] > 0
         ):
-            raise IndexDamaged("the vectors are gone; search again when they have been rebuilt")
+            raise IndexDamaged("the vectors are missing; search again when they have been rebuilt")
         return await self._judged(replace(answer, model=self.spec.fingerprint), text)
 
     @property

@@ -34,7 +34,7 @@ def compare_vault(
     """
     if not is_folder(root):
         reason = no_folder_reason(root)
-        raise VaultMissing(f"{root} is out of reach: {reason}; its index is kept until the folder is back")
+        raise VaultMissing(f"{root} cannot be reached: {reason}; its index is kept until the folder is back")
     files = until_stopped(scan(root, ignore), stopped or threading.Event())
     return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
 

@@ -31,7 +31,7 @@ from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
 """Number of texts whose judgement is cached."""
-NOT_YET = "the vectors for other languages than English are not computed yet"
+NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
 """Notes missing from a space that answers do not mention, if they are also at most this share of all notes.

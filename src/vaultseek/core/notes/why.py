@@ -26,7 +26,7 @@ from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
 """Number of keyword results among which a note's rank is determined."""
-BY_WORD_ONLY = Reason("not_searched", "queries of identifiers only are searched by word only")
+BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is searched by word only")
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
@@ -83,7 +83,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
     if not uncut.ranking.matches.eligible[candidate.row]:
         wanted = " or ".join(trace.parsed.profile.identifiers)
-        words = f"it does not have {wanted}, and the query has no other words"
+        words = f"it does not contain {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.parsed.request.settings.nothing_below

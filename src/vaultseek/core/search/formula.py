@@ -89,7 +89,7 @@ GRAPH_CEILING = 0.45
 GRAPH_BELOW_LEADER = 0.99
 """Maximum score of a neighbour by link, as a share of the leader of a direct lane."""
 JOINED_GAIN = 1.0
-"""Maximum gain, as a share of its score, of a note linked with a better one, if the two together have all
+"""Maximum gain, as a share of its score, of a note linked to a better one, if the two together have all
 words of the query."""
 CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; the rest is the neighbour's own title and

@@ -84,7 +84,7 @@ class Ceiling(Signal):
     """The limit that keeps notes found only by links below the leaders of the lanes, in their own order."""
 
     figure = "bound"
-    sentence = "notes that links alone lead to stay below the best"
+    sentence = "notes found only by links stay below the best"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         by_link = notes.fact("by link") > 0
@@ -102,7 +102,7 @@ class Joined(Signal):
     """A link with a better note, if the two together have many of the query's words."""
 
     figure = "joined"
-    sentence = "with a better note that it is linked with it has many of the words"
+    sentence = "it is linked with a better note, and both together contain many of the words"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         words, total = query.word_weights, sum(query.word_weights.values())

@@ -202,7 +202,7 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     names = {name.casefold() for name in searches}
     for name, text in searches.items():
         if (match := _NAME.match(text)) and match[1].casefold() in names:
-            yield name, "a saved search inside another one is a word; write it out"
+            yield name, "a saved search inside another one is treated as a word; write it out"
         try:
             # In brackets, an operator at the end is not taken for one that is being typed.
             notes = parse_with_fields(text, {}).notes or parse_with_fields(f"({text} )", {}).notes

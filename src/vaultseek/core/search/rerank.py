@@ -56,7 +56,7 @@ async def rerank(
     except TimeoutError:
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
-        words = f"the results are not reranked: {error}"
+        words = f"the results were not reranked: {error}"
         return Reranking(results, reason=Reason(Reason.of(error).code, words))
     by_path = {
         candidate.note: RerankScore(score, position)

@@ -282,7 +282,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
     keyword = trace.retrieval.keyword
     matches = trace.ranking.matches
     if matches.has_identifier is False and trace.results:
-        yield f"{which} has {' or '.join(trace.parsed.profile.identifiers)} itself; what is shown is like it"
+        yield f"{which} has {' or '.join(trace.parsed.profile.identifiers)}; similar notes are shown"
     elif matches.missing and trace.results:
         yield f"{which} has {' or '.join(matches.missing)}"
     if keyword is None or not trace.results:
@@ -300,7 +300,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
 def _searched_instead(words: Sequence[str]) -> str:
     """Return the end of a remark on a word that no note has: its substitutes, as far as they are known."""
     if not words:
-        return "words like it were searched for instead"
+        return "similar words were searched for instead"
     return f"searched for {' or '.join(map(quote, words[:WORDS_NAMED]))} instead"
 
 

@@ -98,7 +98,7 @@ class Anchors(Signal):
     """The share of the query's identifiers and phrases that a note has."""
 
     figure = "anchors"
-    sentence = "it has an identifier or phrase of the query"
+    sentence = "it contains an identifier or phrase of the query"
 
     def weight(self, settings: SearchSettings) -> float:
         return settings.anchor_boost - 1.0
@@ -228,7 +228,7 @@ class NameParts(Signal):
     """A name that is a part of the query, or contains a part of it."""
 
     figure = "anchors"
-    sentence = "its name has words of the query"
+    sentence = "its name contains words of the query"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         return notes.fact("name")

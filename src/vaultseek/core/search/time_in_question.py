@@ -38,7 +38,7 @@ class InTime(Signal):
     """A note of the question's time."""
 
     figure = "time"
-    sentence = "it lies in the time that the query names"
+    sentence = "it dates from the time that the query names"
 
     def weight(self, settings: SearchSettings) -> float:
         return TIME_BOOST - 1.0

@@ -167,7 +167,7 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
     embedding = follower.vault.embedding
     if call.fingerprint != embedding.spec.fingerprint:
         raise UsageError(
-            f"these vectors are of the model {call.fingerprint}; use that of {follower.vault.name},"
+            f"these vectors are from the model {call.fingerprint}; use the model of {follower.vault.name},"
             f" {embedding.spec.fingerprint}"
         )
     vectors = {key: _vector(text) for key, text in call.vectors.items()}

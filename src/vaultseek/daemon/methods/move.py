@@ -95,7 +95,7 @@ class MoveMethods:
         if self._moving is None or self._moving[1].done():
             self._moving = asked, asyncio.create_task(self._move(call))
         elif self._moving[0] != asked:
-            raise Unavailable("the vaults are being moved already; run the same command to wait for the end")
+            raise Unavailable("the vaults are already being moved; run the same command to wait for it")
         return await asyncio.shield(self._moving[1])
 
     async def _move(self, call: params.MoveParams) -> JSON:
@@ -249,7 +249,7 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
     if status["state"] not in ("ready", "polling", "paused", "vault_missing"):
         return str(status["reason"] or "notes have not been read yet")
     if not words["up"] or not vault.engine.is_synced:
-        return str(words["reason"] or "notes are on their way to the engine")
+        return str(words["reason"] or "notes have not reached the engine yet")
     if meaning["code"] == "model_unusable":
         return None
     for_good = sum(vault.embedding.unembedded.pending_without_vectors()) if vault.options.paused else 0

@@ -66,7 +66,7 @@ class TableMethods:
         self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
-            raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
+            raise UsageError("columns, sort, group and summaries are for queries; a base has its own")
         from vaultseek.core.tables.run import tables_of  # imported here, because it takes long
 
         vault = follower.vault
@@ -88,7 +88,7 @@ class TableMethods:
         self, call: TableParams, query: str, follower: SeenFollower, context: RequestContext
     ) -> JSON:
         if call.view is not None or call.this is not None:
-            raise UsageError("view and this are for a base; use columns, sort and group with a query")
+            raise UsageError("view and this are for a base; with a query, use columns, sort and group")
         from vaultseek.core.tables.run import table_of_notes
 
         vault, settings = follower.vault, self._settings()

@@ -326,7 +326,7 @@ class Quotas:
             raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
         if use.running >= grant.token.in_flight:
             raise Busy(
-                f"{use.running} requests with this token are running; try again when one of them is done"
+                f"{use.running} requests with this token are running; try again when one of them has finished"
             )
         use.left -= 1
         use.running += 1

@@ -51,7 +51,7 @@ def _satisfying(hidden: Hidden, ledger: Ledger) -> list[int]:
         found = filter_notes(hidden.filter, ledger)
     except BadQuery:
         raise Forbidden(
-            "what agents may see cannot be decided now; ask the user to look at [agents]"
+            "cannot determine which notes agents may see; ask the user to check [agents]"
         ) from None
     finally:
         client_zone.reset(before)

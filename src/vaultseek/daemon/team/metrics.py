@@ -59,7 +59,9 @@ class Metrics:
             for vault in vaults:
                 gauge.add_metric((vault["name"],), vault[key])
             yield gauge
-        up = GaugeMetricFamily("vaultseek_lane_up", "1 for a lane that answers.", labels=("vault", "lane"))
+        up = GaugeMetricFamily(
+            "vaultseek_lane_up", "1 if this kind of search works.", labels=("vault", "lane")
+        )
         for vault in vaults:
             for lane, is_up in vault["lanes"].items():
                 up.add_metric((vault["name"], lane), float(is_up))

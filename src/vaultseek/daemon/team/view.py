@@ -165,4 +165,4 @@ def _name_of(vault: str | None, names: list[str]) -> str:
     for name in names:
         if name.casefold() == vault.casefold():
             return name
-    raise Forbidden(f"this token has no access to such a vault, only to: {listed}")
+    raise Forbidden(f"this token has no access to that vault, only to: {listed}")

@@ -123,7 +123,7 @@ COMPLETE = (
 VAULT = Option(
     "--vault",
     "DIR|NAME",
-    "Vault, by folder or name. By default the one around the current folder.",
+    "Vault, by folder or name. By default the vault that contains the current folder.",
     repeated=True,
 )
 SHARED_FLAGS = {

@@ -135,7 +135,9 @@ def connect(invocation: Invocation) -> Caller:
         used = (client.call("index/status", {}).get("daemon") or {}).get("config")
         if used is None or os.path.realpath(used) != os.path.realpath(invocation.config):
             client.close()
-            runs = f"the daemon runs with {used or 'no configuration file'}, not with {invocation.config}"
+            runs = (
+                f"the daemon is running with {used or 'no configuration file'}, not with {invocation.config}"
+            )
             raise Unavailable(f"{runs}; stop it with `vaultseek stop`")
     return client
 
@@ -181,7 +183,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
         if time.monotonic() > deadline:
             from vaultseek.base import paths
 
-            what = f"a daemon runs (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
+            what = f"a daemon is running (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
             raise Unavailable(f"{what}; {_by_hand(pid)}")
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 LABEL = "vaultseek"
 AGENT = "vaultseek.daemon"
-MARK = "Written by `vaultseek service install`, which replaces it; `vaultseek service remove` takes it away."
+MARK = "Written by `vaultseek service install`, which replaces it; `vaultseek service remove` removes it."
 
 _SANDBOX = {
     "ProtectSystem": "strict",

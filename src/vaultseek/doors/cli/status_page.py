@@ -16,7 +16,7 @@ _STATES = {
     "indexing": ("yellow", "indexing"),
     "scanning": ("yellow", "scanning for changes"),
     "paused": ("yellow", "paused"),
-    "vault_missing": ("red", "out of reach; its index is kept"),
+    "vault_missing": ("red", "unreachable; its index is kept"),
 }
 
 

@@ -93,7 +93,7 @@ class Commands:
         spot = await self._session.spot(_text(arguments, number, "document"))
         if spot is None:
             raise UsageError(
-                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
+                "this document is not in a vault; open a note, or add its folder: vaultseek vault add DIR"
             )
         return spot
 

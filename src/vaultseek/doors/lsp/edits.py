@@ -38,7 +38,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
     """Warn the user of files that do not follow."""
     if paths:
-        session.warn(f"to change by hand, because they name or link to what was renamed: {', '.join(paths)}")
+        session.warn(f"change these by hand; they mention or link to the old name: {', '.join(paths)}")
 
 
 def workspace_edit(

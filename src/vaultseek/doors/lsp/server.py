@@ -214,7 +214,7 @@ class _Editor:
         self._daemon.subscribe()
         folders = self._session.folders()
         if folders and not await self._session.roots():
-            message = f"vaultseek: {printable(folders[0])} is in no vault; run `vaultseek vault add` there"
+            message = f"vaultseek: {printable(folders[0])} is not in a vault; run `vaultseek vault add` there"
             self._server.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
 
     # -- diagnostics -----------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequenc
     remarks = list(not_read)
     if missing:
         remarks.append(
-            f"[cut: {count(len(missing), 'more note')}; ask for fewer, or with a larger max_tokens]"
+            f"[cut: {count(len(missing), 'more note')}; ask for fewer, or use a larger max_tokens]"
         )
     if len(shown) != 1:
         body = [text for each in shown for text in (each.place, *each.rows, *each.remarks)]
@@ -140,7 +140,7 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     title = f" | {structured['title']}" if structured.get("file_name") else ""
     span = f":{start}-{end} of {lines}" if end >= start else " | no lines"
     advice = f'continue with "{path}:{next_line}-"' if next_line else "its last line is too long"
-    remarks = [f"[cut after line {end}; {advice}, or ask with a larger max_tokens]"] if cut else []
+    remarks = [f"[cut after line {end}; {advice}, or use a larger max_tokens]"] if cut else []
     # A blank line can forge nothing, and a note has many.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
     return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)

@@ -188,7 +188,7 @@ def in_query(name: str, value: object) -> str | None:
     text = text or {"path": "Folder", "tag": "x", "kind": "pdf"}.get(operator, "2026-01-31")
     text += "/" if operator == "path" else ""
     quoted = f'"{text}"' if re.search(r"[\s()]", text) else text
-    return f"write it into the query: {operator}:{quoted}"
+    return f"put it in the query: {operator}:{quoted}"
 
 
 def wrong_argument(error: ValidationError) -> str:

@@ -112,7 +112,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False, compact: bool = 
     server.resource(
         _NOTE_URI,
         name="note",
-        description=f"A note as it is on disk. {WARNING}",
+        description=f"A note as stored on disk. {WARNING}",
         mime_type="text/markdown",
         meta=_META,
     )(server.note)

@@ -71,7 +71,7 @@ def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) ->
 def _read(root: Path, path: str, most: int = NOTE_READ_BYTES) -> bytes:
     parts = path.split("/")
     if "\0" in path or any(not part or part.startswith(".") for part in parts):
-        raise BadPath(f"{printable(path)} is not a file of the vault; give its path in the vault")
+        raise BadPath(f"{printable(path)} is not in the vault; give its path in the vault")
     file = read_note(root, path, most)
     if file is None:
         raise NotFound(f"{printable(path)} does not exist; check the link")

@@ -64,7 +64,7 @@ def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
         of = f"{lane['vault']}: " if lane.get("vault") else ""
         if lane["code"] == "being_read":
             if found:
-                yield _remark("incomplete", f"{of}{lane['reason']}: there may be more")
+                yield _remark("incomplete", f"{of}{lane['reason']}: results may be missing")
         elif lane["lane"] == "vault":
             yield _remark("incomplete", f"{of}notes may be missing: {lane['reason']}")
         elif not _is_coming(lane):

@@ -173,7 +173,7 @@ def _open_lock(path: Path) -> int:
     try:
         lock = os.open(path, _OPEN_LOCK, 0o600)
     except OSError as error:
-        raise Unavailable(f"{path} cannot be used as lock: {error.strerror}; remove it") from error
+        raise Unavailable(f"{path} cannot be used as a lock: {error.strerror}; remove it") from error
     state = os.fstat(lock)
     if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
         return lock
@@ -197,7 +197,7 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
         if time.monotonic() >= until:
             pid = read_owner(lock)
             running = f"another daemon is already running{f' (pid {pid})' if pid else ''}"
-            raise AlreadyRunning(f"{running}; use it, or end it with `vaultseek stop`")
+            raise AlreadyRunning(f"{running}; use it, or stop it with `vaultseek stop`")
         time.sleep(0.01)
 
 
@@ -211,7 +211,7 @@ def _bind(path: Path) -> socket.socket:
     except OSError as error:
         listening.close()
         raise Unavailable(
-            f"the socket {path} cannot be made: {error.strerror or error}; check its folder"
+            f"the socket {path} cannot be created: {error.strerror or error}; check its folder"
         ) from error
     except BaseException:
         listening.close()

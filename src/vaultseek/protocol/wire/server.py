@@ -132,11 +132,11 @@ class Server:
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(
-                f"{self._bounds.clients_of_token} clients are connected already with this token; "
+                f"{self._bounds.clients_of_token} clients are already connected with this token; "
                 "close one or try again"
             )
         if sum(bool(each) == bool(principal) for each in principals) >= self._bounds.clients:
-            return Busy(f"{self._bounds.clients} clients are connected already; close one or try again")
+            return Busy(f"{self._bounds.clients} clients are already connected; close one or try again")
         return None
 
     def _make_room(self) -> None:
@@ -147,7 +147,7 @@ class Server:
         if silent:
             min(silent, key=lambda session: session.claim).leave()
             if not self._made_room_before:
-                log.warning("there are %d clients; the one idle for longest was disconnected", len(own))
+                log.warning("there are %d clients; disconnected the one that was idle longest", len(own))
             self._made_room_before = True
 
     async def _accept(self, listening: socket.socket, accept: Accept) -> None:

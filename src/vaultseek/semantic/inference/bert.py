@@ -216,7 +216,7 @@ class BertEncoder:
         else:
             is_fast = multiplies_eight_bits()
             tensors = EightBitTensors(parts.tensors) if is_fast else parts.tensors
-            self.computing += ", queries with weights of eight bits" if is_fast else ""
+            self.computing += ", queries with 8-bit weights" if is_fast else ""
             graph = EncoderGraph(parts.shape, tensors).build()
             self._one = OnnxNetwork(graph, min(MAX_THREADS, processors()))
             self._many = NetworkOnDemand(partial(_passage_network, parts.shape, parts.tensors_again))

@@ -281,7 +281,7 @@ class OnnxNetwork:
         Raises ValueError if a text is padded.
         """
         if lengths.min() < embeddings.shape[1]:
-            raise ValueError("texts with another number of tokens have to be computed apart")
+            raise ValueError("texts with a different number of tokens have to be computed separately")
         pooled: Matrix = self._session.run(None, {"embeddings": embeddings, "shares": shares})[0]
         return pooled[:, 0]
 

@@ -152,5 +152,5 @@ def _load(directory: Path) -> Reranker:
     try:
         return BertReranker(directory)
     except KeyError as error:  # the tensor names differ from BERT's
-        log.info("%s is run by sentence-transformers: no tensor %s", directory.name, error)
+        log.info("using sentence-transformers for %s: it has no tensor %s", directory.name, error)
         return SentenceReranker(directory)

@@ -84,7 +84,9 @@ class Server:
         try:
             array = read(answer)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
-            raise CallFailed(f"it answers {path} in another form; check the address and the model") from None
+            raise CallFailed(
+                f"its answer to {path} has an unexpected form; check address and model"
+            ) from None
         self._failures = 0
         return array
 
@@ -122,7 +124,7 @@ class Server:
             raise CallFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
             raise CallFailed("its answer is not JSON; check the address") from None
-        where = " (url is what stands before /embeddings or /rerank, often with /v1)" if status == 404 else ""
+        where = " (url is the part before /embeddings or /rerank, often with /v1)" if status == 404 else ""
         said = "" if key else f": {data.decode(errors='replace')}"  # the server might repeat the key
         raise CallFailed(f"{status}{where}{said}", status)
 
@@ -161,7 +163,7 @@ class ServedEncoder:
         end = time.monotonic() + WORK_SECONDS
         for start in range(0, len(missing), self._service.batch):
             if time.monotonic() > end:
-                raise WorkerUnavailable(f"the server is slow ({self._server.where}); it goes on later")
+                raise WorkerUnavailable(f"the server is slow ({self._server.where}); it continues later")
             pause()
             batch = missing[start : start + self._service.batch]
             self._embedded |= zip(batch, self._vectors(batch, in_background=True), strict=True)
@@ -214,7 +216,7 @@ class ServedEncoder:
             before = np.asarray(paths.read_json(self._file)["probe"], np.float32)
             if before.shape != probe.shape or float(before @ probe) < SAME_MODEL:
                 advice = (
-                    "go back to the one before, or set another model.revision, which embeds everything again"
+                    "go back to the previous model, or change model.revision, which embeds everything again"
                 )
                 raise WorkerUnavailable(f"the server now has another model ({self._server.where}); {advice}")
         except (OSError, ValueError, TypeError, KeyError):  # there is none yet

@@ -132,7 +132,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
             f"{name} has no tokenizer.json, which is needed to count tokens; choose another model"
         )
     if len(files) > limits.MODEL_FILES:
-        raise ConfigError(f"{name} has {len(files)} files, too many to be a model; choose another model")
+        raise ConfigError(f"{name} has {len(files)} files, too many for a model; choose another model")
     size, free = sum(file.size for file in files), shutil.disk_usage(folder).free
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB

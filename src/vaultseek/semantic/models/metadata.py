@@ -119,7 +119,7 @@ def files_of(directory: Path) -> Iterator[Path]:
             count += 1
             if count > limits.MODEL_FILES:
                 raise ConfigError(
-                    f"model folder {directory} has too many files to be a model; fetch the model again"
+                    f"model folder {directory} has too many files for a model; fetch the model again"
                 )
             yield Path(folder) / name
 

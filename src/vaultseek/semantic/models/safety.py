@@ -72,9 +72,9 @@ def refuse_code_in(path: Path) -> None:
         for module in value if isinstance(value, list) else [{}]:
             kind = str(module.get("type", "") if isinstance(module, dict) else "")
             if not kind.startswith(_TRUSTED_MODULES):
-                raise ConfigError(f"model file {path} needs its own module; choose another model")
+                raise ConfigError(f"model file {path} requires its own module; choose another model")
     elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
-        raise ConfigError(f"model file {path} asks to run its own code; choose another model")
+        raise ConfigError(f"model file {path} requires running its own code; choose another model")
 
 
 def _mentions_code(value: Any) -> bool:

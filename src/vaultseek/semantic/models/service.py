@@ -64,7 +64,7 @@ class Service:
         """
         key = paths.read_secret(self.key_variable, self.key_file, "key")
         if key and not (key.isascii() and key.isprintable()):
-            raise ConfigError("the key of the server has characters that no header may have; correct it")
+            raise ConfigError("the server's key contains characters that a header cannot have; correct it")
         return key
 
 

@@ -206,7 +206,7 @@ class MatrixFile:
             raise _damage("the journal has no header")
         magic, self._number, length, checksum = _HEADER.unpack_from(journal)
         if magic != _MAGIC or checksum != zlib.crc32(journal[: _HEADER.size - 4]):
-            raise _damage("the journal has another header")
+            raise _damage("the journal has an unknown header")
         if length > len(journal):
             raise _damage("the journal was cut off")
         self._rows = self._folder / f"{self._name}.{self._number}.rows"
@@ -215,7 +215,7 @@ class MatrixFile:
     def _read(self, records: list[_Record], matrix: Matrix) -> None:
         dimensions = {record.dimension for record in records if len(record.numbers)}
         if len(dimensions) > 1:
-            raise _damage("the rows have several dimensions")
+            raise _damage("the rows differ in their dimensions")
         self._dimension = dimensions.pop() if dimensions else 0
         self._count = sum(len(record.numbers) for record in records)
         matrix.reserve(self._count)

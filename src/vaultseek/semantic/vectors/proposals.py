@@ -86,7 +86,7 @@ class Proposals:
     def _serve(self) -> None:
         try:
             if not self._serve_until_idle():
-                log.warning("%s does not find what a scan finds; it is filled again", self._path)
+                log.warning("%s misses results that a full scan finds; refilling it", self._path)
                 shutil.rmtree(self._path, ignore_errors=True)
                 self._serve_until_idle()
         except WorkerUnavailable as error:
@@ -123,7 +123,7 @@ class Proposals:
 
     def _fail(self, error: WorkerUnavailable) -> None:
         if not self._has_ended:
-            log.warning("the vectors are scanned without proposals: %s", error)
+            log.warning("scanning all vectors, without proposals: %s", error)
             self.end()
 
 

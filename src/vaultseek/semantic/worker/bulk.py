@@ -128,9 +128,9 @@ class BulkEncoder:
         """Description of how vectors are computed."""
         measurement = None if self._has_failed else self._measurement
         if self._has_failed:
-            bulk = "in bulk the same, because bfloat16 failed"
+            bulk = "no faster in bulk, because bfloat16 failed"
         elif measurement is None:
-            bulk = "in bulk the same until bfloat16 is measured"
+            bulk = "no faster in bulk until bfloat16 has been measured"
         else:
             way = "bfloat16," if measurement.is_better else "the same; bfloat16 is"
             bulk = f"in bulk {way} {measurement.gain:.1f} times as fast"

@@ -28,7 +28,7 @@ WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
 _NO_INSTRUCTIONS = (
-    "this processor lacks instructions that the model's libraries need (signal 4); search by word works"
+    "this processor lacks instructions that the model's libraries need (signal 4); search by word still works"
 )
 _LAST_OUTPUT_SECONDS = 0.5
 _TAIL_BYTES = 2 * limits.KIB

@@ -33,7 +33,7 @@ class ChromaProcess:
         try:
             self._process = ChildProcess(COMMAND, str(path))
         except OSError as error:
-            raise WorkerUnavailable(f"the process of Chroma cannot be started: {error}") from None
+            raise WorkerUnavailable(f"the Chroma process cannot be started: {error}") from None
 
     def count(self) -> int:
         return int(self._ask({"call": "count"}).header["count"])
@@ -54,7 +54,7 @@ class ChromaProcess:
                 self._process.send(*parts_of(header, arrays))
                 return frame_of(*self._process.receive(seconds))
             except (OSError, FrameLost):
-                message = "the process of Chroma has ended unexpectedly or takes too long"
+                message = "the Chroma process ended unexpectedly or took too long"
                 raise WorkerUnavailable(message) from None
 
 

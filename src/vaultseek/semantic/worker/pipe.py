@@ -60,7 +60,7 @@ async def read_async(stream: asyncio.StreamReader) -> Frame | None:
     except asyncio.IncompleteReadError as error:
         if not error.partial and error.expected == child_process.PREFIX.size:
             return None
-        raise FrameLost("the semantic worker was cut off in the middle of a message") from None
+        raise FrameLost("the semantic worker's message was cut off") from None
     return frame_of(*child_process.parse(data[:head], data[head:], payload))
 
 

@@ -166,7 +166,7 @@ class Commits:
         with _translate_write_errors():
             lock = self._storage.lock(f"{_NAME}_WRITELOCK")
             if not lock.acquire():
-                raise Busy("keyword index: another process is writing to it; end that process")
+                raise Busy("keyword index: another process is writing to it; stop that process")
         try:
             yield
         finally:

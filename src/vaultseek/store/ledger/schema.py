@@ -168,7 +168,7 @@ def open_database(file: Path) -> Database:
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))
     if not _is_usable(file, check_pages=not _break_seal(file)):
-        log.warning("%s is damaged or of another version; rebuilding it from the notes", file)
+        log.warning("%s is damaged or from another version; rebuilding it from the notes", file)
         _move_aside(file)
     database = Database(file)
     try:

@@ -53,7 +53,7 @@ def check_numbers(name: str, root: str) -> Iterator[Finding]:
     if answer["same"]:
         yield Finding(check, OK, f"{numbers}, as in the index")
     elif answer["pending"] or answer["reason"]:
-        waits = answer["reason"] or f"{answer['pending']:,} changes are still on their way"
+        waits = answer["reason"] or f"{answer['pending']:,} changes have not reached the engine yet"
         yield Finding(check, WARNING, f"{numbers}; {waits}", "see `vaultseek status`", numbers)
     else:
         yield Finding(check, BROKEN, numbers, _FILL)

@@ -121,8 +121,8 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
             "inotify",
             WARNING,
             f"{message}: some changes are seen late",
-            f"run `sudo sysctl {' '.join(lines)}`, and to keep it `printf '%s\\n' {' '.join(lines)} | "
-            "sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
+            f"run `sudo sysctl {' '.join(lines)}`, and to make it permanent `printf '%s\\n' "
+            f"{' '.join(lines)} | sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
         )
     elif messages:
         yield Finding("inotify", OK, message)

@@ -31,10 +31,10 @@ AUDIT_SECONDS = 20.0
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
-_WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
+_WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
-_RENAME = "rename those whose names are too long or no UTF-8"
+_RENAME = "rename files whose names are too long or not UTF-8"
 _REMEDIES = {
     "not_a_file": "replace the link by a copy of the note; links are not followed",
     "unreadable_folder": _READABLE,
@@ -157,7 +157,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, str(error), advice)
         return
     if version != name:
-        message = "the vector store does not belong to this index"
+        message = "the vector store belongs to another index"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
     elif stored < passages and examine_stored(ledger) == examined:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"
@@ -165,7 +165,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     else:
         message = f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning"
         if refused:
-            lacking = f"{message}, but {count(refused, 'note')} with a text that could not be embedded"
+            lacking = f"{message}, but {count(refused, 'note')} with text that could not be embedded"
             yield Finding(check, WARNING, lacking, _REFUSED)
         else:
             yield Finding(check, OK, message)
@@ -184,7 +184,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         model = find_model(ledger.space.store_model() or BUNDLED)
         spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
         if not ledger.space.store().startswith(f"{spec.name}:"):
-            yield Finding(check, WARNING, "its vectors are those of another version or model", _WAIT)
+            yield Finding(check, WARNING, "its vectors are from another version or model", _WAIT)
             return
         found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
     finally:
@@ -193,7 +193,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with outdated vectors"
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
-        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process ended"
+        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process crashed"
         advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
     if not found.outdated and not found.unread:

@@ -52,7 +52,7 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
     if not judged:
         raise UsageError(f"{queries}: no queries; expected one per line")
     if unknown := set(grades) - set(judged):
-        raise UsageError(f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there")
+        raise UsageError(f"{qrels}: {sorted(unknown)[0]!r} is not in {queries}; add it there")
     if not any(grade > 0 for of_query in grades.values() for grade in of_query.values()):
         raise UsageError(f"{qrels}: no relevant note; give at least one note a grade of 1 or more")
     return list(judged.values())

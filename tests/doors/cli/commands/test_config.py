@@ -177,7 +177,7 @@ key_file = "{key}"
 
     for text, said in (
         ('[index]\nbackend = "postgres"\n', "line 1: index.uri: missing: "),
-        ('[index]\nbackend = "milvus"\n', "as Milvus support is removed"),
+        ('[index]\nbackend = "milvus"\n', "as Milvus is no longer supported"),
         ('[index]\nuri = "junk"\n', "line 2: index.uri: expected postgresql://HOST/DATABASE"),
         ('[model]\nclass = "nonsense"\n', "no longer a setting; write url"),
     ):

@@ -55,7 +55,7 @@ def test_install_says_what_it_did_and_how_to_undo_it(run: Run, notes: Path) -> N
     assert done.stdout.splitlines() == [
         f"wrote {folder()}/vaultseek.service",
         f"wrote {folder()}/vaultseek.socket",
-        "the daemon is now a service: it starts when you log in and restarts when it fails",
+        "the daemon is now a service: it starts when you log in and restarts if it fails",
         "to undo this: vaultseek service remove",
     ]
     assert notes.read_text().splitlines()[1:] == [
@@ -126,7 +126,7 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[team]\nlisten = "127.0.0.1:7447"\n')
-    warning = "the unit is not what `vaultseek service install` writes now (PrivateNetwork)"
+    warning = "the unit differs from the one that `vaultseek service install` writes now (PrivateNetwork)"
     assert f"{warning}: run that again" in run("status").stdout
     assert findings() == [warning]
     run("install", "--sandbox")

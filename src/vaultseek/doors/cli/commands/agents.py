@@ -46,7 +46,7 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
     """
     if off is not None:
         if forget:
-            raise UsageError("--off and --on stand alone; run `vaultseek agents --forget` for the other")
+            raise UsageError("--off and --on cannot be combined with others; use `vaultseek agents --forget`")
         kept = "; `vaultseek agents --forget` deletes what was recorded"
         return switch(invocation, "agents", "record", on=not off, kept=kept)
     if forget:
@@ -60,7 +60,7 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
 def _page(answer: JSON, terminal: Terminal) -> str:
     off = "" if answer["record"] else "\nNothing is recorded: agents.record is off."
     if not answer["given"]:
-        return f"No agent was given anything of {clean(answer['vault'])} yet.{off}"
+        return f"No agent has read anything from {clean(answer['vault'])} yet.{off}"
     now = time.time()
     lines = [line for each in answer["given"] for line in _given(each, now, terminal)]
     return "\n".join(lines) + remaining(answer) + off

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     type=click.Choice(["index", "search", "all"]),
     default="all",
     show_default=True,
-    help="Only keep what others search in an engine, only search what others keep there, or both.",
+    help="Only index (others search the engine), only search (others index into it), or both.",
 )
 @local_options
 def serve(invocation: Invocation, role: Role) -> int:

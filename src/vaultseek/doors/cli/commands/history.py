@@ -42,7 +42,9 @@ def history(
     """
     if off is not None:
         if forget or what is not None:
-            raise UsageError("--off and --on stand alone; run `vaultseek history --forget` for the other")
+            raise UsageError(
+                "--off and --on cannot be combined with others; use `vaultseek history --forget`"
+            )
         kept = "; `vaultseek history --forget` deletes what was recorded"
         return switch(invocation, "search", "learn", on=not off, kept=kept)
     if forget:

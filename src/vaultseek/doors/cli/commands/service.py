@@ -66,7 +66,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
     if stop_daemon():
         print("stopped the running daemon; the service starts its own")
     run_all(manager.start)
-    print("the daemon is now a service: it starts when you log in and restarts when it fails")
+    print("the daemon is now a service: it starts when you log in and restarts if it fails")
     print("to undo this: vaultseek service remove")
     if names := sorted(name for name in os.environ if name.startswith("VAULTSEEK_")):
         variables = ", ".join(map(clean, names))
@@ -157,7 +157,7 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 
-OUTDATED = "the unit is not what `vaultseek service install` writes now"
+OUTDATED = "the unit differs from the one that `vaultseek service install` writes now"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:

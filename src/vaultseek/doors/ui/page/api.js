@@ -22,7 +22,7 @@ async function post(name, body) {
       redirect: "error",
     });
   } catch {
-    throw new Refusal("The command of this page has ended. Run `vaultseek ui` again.", "ended", 0);
+    throw new Refusal("The `vaultseek ui` command of this page has stopped. Run it again.", "ended", 0);
   }
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({ error: { message: response.statusText, code: "internal" } }));
@@ -48,7 +48,7 @@ export const ask = async (name, body = {}) => (await post(name, body)).json();
 /** Call a method of the daemon; a call of the same turn takes the place of one that still runs. */
 export async function call(method, params, { turn, watching = false } = {}) {
   const answer = await ask("call", { method, params, watching, ...(turn ? { turn: `${tab}:${turn}` } : {}) });
-  if (answer.superseded) throw new Refusal("another call has taken its place", "superseded", 0);
+  if (answer.superseded) throw new Refusal("a newer call replaced it", "superseded", 0);
   return answer;
 }
 

@@ -12,9 +12,9 @@ const OPERATORS = [
   ["line:", "words in one line"],
   ["section:", "words between two headings"],
   ["is:", "current, superseded or stale"],
-  ["ext:", "an ending of the file's name"],
+  ["ext:", "a file extension"],
   ["modified:", "a day, a month, or today, yesterday"],
-  ["created:", "the same, for the creation date"],
+  ["created:", "a day, a month, today or yesterday, for the creation date"],
   ["after:", "changed since a day"],
   ["before:", "changed before a day"],
 ];

@@ -20,7 +20,7 @@ export async function showGraph(answer, page) {
   const pane = byId("graph");
   const results = answer?.results ?? [];
   shown = null;
-  if (!results.length) return void pane.replaceChildren(el("p", {}, "No results, so no graph."));
+  if (!results.length) return void pane.replaceChildren(el("p", {}, "No results to draw."));
   let graph;
   try {
     graph = await ask("graph", { notes: results.map((each) => ({ vault: each.vault_path, path: each.path })) });
@@ -45,7 +45,7 @@ async function showMap(page) {
     return;
   }
   if (turn !== drawing) return;
-  if (!map.nodes.length) return void pane.replaceChildren(el("p", {}, "No notes, so no graph."));
+  if (!map.nodes.length) return void pane.replaceChildren(el("p", {}, "No notes to draw."));
   shown = (width, height) => ofVault(map, walked, page, width, height);
   draw(page);
 }

@@ -73,7 +73,7 @@ function cut(note) {
   if (!note.cut && !note.cut_lines) return "";
   return el("p", { class: "cut" },
     note.cut ? `This note is long: lines ${number(note.first_line)} to ${number(note.last_line)} of ${number(note.lines)} are shown.` : "",
-    note.cut_lines ? " A line that is too long is shown in part." : "");
+    note.cut_lines ? " Very long lines are cut." : "");
 }
 
 function head(title, place, page, note = null) {
@@ -214,7 +214,7 @@ const TASKS = {
   f: "Fire", k: "Key", w: "Win", u: "Up", d: "Down",
 };
 const REASONS = {
-  mermaid: "Shown as code: a library that draws Mermaid takes 3 MB and style rules that this page forbids for safety. Obsidian draws it.",
+  mermaid: "Shown as code: drawing Mermaid takes a 3 MB library, with styles that this page blocks for safety. Obsidian can draw it.",
   ...Object.fromEntries(["dataview", "dataviewjs", "tasks", "query"].map((name) => [name, "Shown as code: this block is a query that Obsidian runs."])),
 };
 
@@ -243,7 +243,7 @@ function wire(article, here, page) {
   for (const link of article.querySelectorAll("a.lost")) {
     link.title = "No file has this name";
     if (!link.dataset.target || !page.canMake(here.vault)) continue;
-    Object.assign(link, { href: "#", title: "No file has this name: make the note" });
+    Object.assign(link, { href: "#", title: "No file has this name: create the note" });
     link.addEventListener("click", (event) => {
       event.preventDefault();
       event.stopPropagation();

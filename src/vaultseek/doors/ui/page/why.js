@@ -20,7 +20,7 @@ export function partsOf(result) {
   step("recency", value * sum.recency);
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
-  step("linked with a better one", value * sum.joined);
+  step("linked to a better one", value * sum.joined);
   step("name of the note", value + sum.name * scale);
   step("opened or pinned", value + sum.opened * scale);
   step("limit", Math.min(value, 1));
