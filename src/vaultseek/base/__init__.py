@@ -1,1 +1,1 @@
-"""Foundations of every other room: errors' limits, paths, texts, values."""
+"""Foundations used by all other packages: limits, paths, texts, values."""

@@ -40,7 +40,8 @@ _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.S
 
 
 def is_from_outside(status: int) -> bool:
-    """True if another program ended the process with this exit status, which nobody here has killed."""
+    """True if this exit status means that another program killed the process; only for processes that
+    vaultseek did not kill itself."""
     return -status in _SIGNALS_FROM_OUTSIDE
 
 

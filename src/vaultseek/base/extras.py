@@ -19,7 +19,8 @@ MODULES = {
     "ray": ("ray",),
     "torch": ("torch", "sentence_transformers"),
 }
-"""Extras of the package and the modules that prove one installed; a package before its submodules."""
+"""Modules whose presence shows that an extra is installed, by extra; a package comes before its
+submodules."""
 
 
 def has_extra(name: str) -> bool:
@@ -34,7 +35,7 @@ def require_extra(name: str, what: str) -> None:
 
 
 def missing_extra(name: str, what: str) -> str:
-    """Return the message that ``what`` needs the extra, with the command that adds it."""
+    """Return a message that ``what`` needs the extra, with the command that adds it."""
     return f"{what} needs the extra {name}; add it with `{install_command(name)}`"
 
 

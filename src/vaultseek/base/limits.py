@@ -79,9 +79,9 @@ OCR_SECONDS = 600.0
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
 """Address space of the process that reads such files."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""Address space of that process with OCR."""
+"""Address space of the process that reads files with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
-"""Idle seconds after which that process ends."""
+"""Idle seconds after which the process that reads files ends."""
 EXTRACTION_RETRY_SECONDS = 5.0
 """Minimum seconds before another attempt at a file whose reader process ended."""
 
@@ -100,7 +100,7 @@ FOLDER_NAMES = 5_000
 """Maximum number of file names in a folder that are read to find out whether dates begin with the day or the
 month."""
 APP_SETTINGS_BYTES = 1 * MIB
-"""Maximum size of such a file; larger ones are ignored."""
+"""Maximum size of an Obsidian settings file; larger ones are ignored."""
 EXCLUDED_FILES_RULES = 200
 """Rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
@@ -128,7 +128,7 @@ PATTERN_COMPILE_SECONDS = 2.0
 PATTERN_MEMORY_BYTES = 1024 * MIB
 """Address space of the process that matches long patterns and texts."""
 PATTERN_IDLE_SECONDS = 30.0
-"""Idle seconds after which that process ends."""
+"""Idle seconds after which the process that reads files ends."""
 
 # Queries
 QUERY_CHARS = 1000
@@ -234,7 +234,7 @@ UNSENT_BYTES = 1 * MIB
 NOTICE_BYTES = 256 * KIB
 """Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
 CLIENTS = 64
-"""Simultaneous connections of the user, and as many again for all tokens together."""
+"""Maximum simultaneous connections of the user; all tokens together have the same limit."""
 CLIENTS_OF_TOKEN = 16
 """Maximum simultaneous connections with one token."""
 TOKEN_IDLE_SECONDS = 600.0
@@ -246,7 +246,8 @@ REQUESTS_IN_FLIGHT = 8
 REQUESTS_WAITING = 1000
 """Maximum queued requests of one client, however small."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Maximum connections to the loopback port that have not sent the token yet; one more ends the oldest."""
+"""Maximum connections to the loopback port that have not sent the token yet; a further one closes the
+oldest."""
 AUTH_BYTES = 4 * KIB
 """Maximum size of the first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
@@ -260,7 +261,7 @@ HTTP_CLIENTS = 64
 HTTP_REFUSED = 256
 """Further connections whose requests are answered with status 503."""
 HTTP_REFUSED_SECONDS = 1.0
-"""Seconds that such a connection has for its request."""
+"""Seconds within which a connection above the limit must send its request."""
 HTTP_HEAD_BYTES = 16 * KIB
 """Maximum size of the head of an HTTP request."""
 HTTP_REQUEST_SECONDS = 10.0
@@ -310,7 +311,7 @@ MODEL_JSON_BYTES = 64 * MIB
 PACKED_BYTES = 256 * MIB
 """Maximum size of a packed model's file."""
 PACKED_HEAD_BYTES = 8 * MIB
-"""Part of such a file that contains its vocabulary."""
+"""Maximum size of the vocabulary in a packed model's file."""
 MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
@@ -328,7 +329,7 @@ CHILD_FRAME_BYTES = 256 * MIB
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Pauses in seconds before restarts of a crashed worker, the first one at once; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Maximum pause in seconds after the worker was killed from outside, and minimum pause that a request cuts
+"""Maximum pause in seconds after another program killed the worker, and minimum pause that a request cuts
 short."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
@@ -351,11 +352,11 @@ KEY_BYTES = 4 * KIB
 EMBED_SECONDS = 120.0
 """Deadline in seconds for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
-"""Deadline for the semantic lane of a search."""
+"""Deadline in seconds for the semantic lane of a search."""
 LOADING_SECONDS = 2.0
-"""Maximum time that a search waits for a model that is being loaded, as it is when the daemon has started."""
+"""Maximum seconds that a search waits for a model that is being loaded, such as after the daemon's start."""
 SECOND_QUERY_SECONDS = 5.0
-"""The same deadline if the model may have to be loaded first."""
+"""Deadline for the semantic lane of a search if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline in seconds for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
@@ -372,7 +373,7 @@ collection, Chroma proposes candidates, or the scan uses full precision."""
 HEADER_SHARE = 0.35
 """Maximum share of the model's window for title, aliases and heading path."""
 LISTED_ITEMS = 50
-"""Aliases and tags considered for an embedding text; it contains the first that fit."""
+"""Maximum aliases and tags considered for an embedding text, which contains the first that fit."""
 PLAIN_CHARS = 20_000
 """Characters of a passage from which Markdown is stripped."""
 OPENING_CHARS = 2_000
@@ -380,7 +381,8 @@ OPENING_CHARS = 2_000
 
 # Concepts
 CONCEPT_TERMS = 4_000
-"""Terms of a vault kept with their vectors: six megabytes of memory, half a minute to embed."""
+"""Maximum number of terms kept with their vectors per vault: six megabytes of memory, half a minute to
+embed."""
 CONCEPT_CHARS = 60
 """Maximum length of a term."""
 CONCEPT_FILE_BYTES = 64 * MIB

@@ -4,7 +4,7 @@ Matching has a time limit, but the module ``regex`` checks the clock only every 
 the whole text and compare each character with the whole pattern; and the first search for a run of n
 characters builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough
 for this to matter, or this process has not finished soon, another process of low priority matches and is
-ended when the time is over. All time is processor time, so that the answer does not depend on other work.
+killed when its time is over. All time is processor time, so that the answer does not depend on other work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length matched in this process; 256 steps of that size take at
 most about a second, during which other threads run."""
 HERE_SECONDS = 0.02
-"""Processor time, of all threads of this process together, after which another process matches."""
+"""Processor time of all threads of this process after which another process takes over the match."""
 
 
 @dataclass(frozen=True, slots=True)

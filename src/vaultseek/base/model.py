@@ -321,7 +321,7 @@ class Chunk:
     def column(self, offset: int) -> int:
         """Return the column in the file of the character at ``offset`` in ``text``, both from 0.
 
-        A line of which a reader sees nothing has only its beginning.
+        In a line without displayed text, this is the first column.
         """
         start = self.text.rfind("\n", 0, offset) + 1
         column = offset - start
@@ -352,7 +352,7 @@ class Chunk:
 
 
 LESS_CERTAIN = 0.04
-"""Certainty below which a note is one of the less certain ones, which lists fold."""
+"""Certainty below which a note counts as less certain; lists fold such notes."""
 
 
 def less_certain(certainties: Sequence[float]) -> int:

@@ -292,14 +292,15 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return what the machine is short of and what to do, if the error says so, else ""."""
+    """Return which resource the error says is exhausted, and what to do; "" for other errors."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""
 
 
 def check_files() -> None:
-    """Raise OSError if no file can be opened any more. SQLite says only that it cannot open its own."""
+    """Raise OSError if no file can be opened any more. SQLite only reports that it cannot open its own
+    file."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as error:

@@ -18,7 +18,7 @@ _FIRST, _LAST = (
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The date of a note. ``kind`` tells what is known of it.
+    """The date of a note; ``kind`` is its precision.
 
     A moment is the same everywhere, and its day depends on the zone. A day or a local time written without a
     zone is the same day in every zone. ``seconds`` count from the epoch; dates without a zone are treated as

@@ -29,7 +29,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
 }
 _DRAWING = ".excalidraw.md"
 LINKING_TURN = 1
-"""Files of a later turn, PDFs and pictures, contain no links to the vault."""
+"""Files that are read later, PDFs and pictures, contain no links to the vault."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 

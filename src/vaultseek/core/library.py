@@ -101,7 +101,8 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Sync the index with the disk, including vectors; of a second space only if it has ``questions``.
+    """Sync the index with the disk, including vectors; those of a second space only if it has ``questions``
+    to answer.
 
     Vectors are copied from the ledger ``vectors_in``, which is only read. Raises VaultMissing, or
     WorkerUnavailable if the model cannot be used.
@@ -144,7 +145,7 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
 async def _embed_batch(
     vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
 ) -> bool:
-    """Do a step, repeating it while the worker fails, until there is no progress for long.
+    """Do a step, repeating it while the worker fails, until there has been no progress for a long time.
 
     Raises WorkerUnavailable. Vectors embedded by then are kept.
     """

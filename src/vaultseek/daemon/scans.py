@@ -48,7 +48,7 @@ class Scans:
         return not self._was_indexed and not self._ended_scans[Extent.ALL]
 
     def begin(self) -> None:
-        """Record the beginning of a scan, which sees everything currently on disk."""
+        """Record the beginning of a scan, which finds everything currently on disk."""
         self._begun += 1
 
     async def finish(self, extent: Extent = Extent.ALL) -> None:

@@ -41,7 +41,7 @@ def check_role(role: Role, settings: Settings) -> None:
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
     """Return the settings with the engine's shards as vaults, including former ones.
 
-    The second result is the reason, if the engine does not answer, why there may be others now; or None.
+    The second result is the reason why the list may be incomplete, if the engine does not answer, or None.
     """
     engine = settings.index.engine
     known, problem = ({}, None) if engine is None else _all_shards(engine)
@@ -56,7 +56,8 @@ def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
 
 
 def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned: bool) -> None:
-    """Forget a shard that is no longer in the engine; with ``drop``, delete one abandoned by its indexer.
+    """Forget a shard that is no longer in the engine; with ``drop``, delete a shard that its indexer has
+    abandoned.
 
     Raises UsageError, or Unavailable.
     """

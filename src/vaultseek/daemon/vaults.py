@@ -53,7 +53,7 @@ class _Opening:
     options: VaultOptions
     task: asyncio.Task[VaultFollower]
     is_again: bool
-    """True if the vault was open before, so that requests of it wait."""
+    """True if the vault was open before, so that requests for it wait."""
 
 
 class VaultRegistry:
@@ -125,7 +125,8 @@ class VaultRegistry:
         await (await self.begin_opening(settings, paused))
 
     async def begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
-        """Do the same, but return before the vaults are open, with a future of that.
+        """Apply ``settings`` like `open_configured`, but return before the vaults are open, with a future that
+        completes when they are.
 
         So a request about one vault does not wait for another that takes long.
         """
@@ -471,12 +472,12 @@ class VaultRegistry:
 
 
 async def closed_soon(closing: asyncio.Task[None]) -> None:
-    """Wait for a closing, but not long; the rest is done in the background."""
+    """Wait briefly for a vault to close; the rest is done in the background."""
     await asyncio.wait([closing], timeout=CLOSE_SECONDS)
 
 
 async def opened_soon(opening: Awaitable[T], name: str) -> T:
-    """Return what ``opening`` the vault gives. Raises Unavailable if that takes long."""
+    """Return the result of ``opening`` the vault. Raises Unavailable if that takes long."""
     try:
         async with asyncio.timeout(OPENING_SECONDS):
             return await opening

@@ -1,1 +1,1 @@
-"""Ways in: command line, editors, agents, browser."""
+"""The doors: command line, editors, agents, browser."""

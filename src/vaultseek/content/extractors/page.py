@@ -36,7 +36,7 @@ _OPTIONS: dict[str, Any] = {
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
-"""Elements that are closed by their end tags alone."""
+"""Elements that only their end tags close."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 

@@ -36,7 +36,7 @@ LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
-"""The part of a name that tells the versions of a note apart which git mergetool writes side by side."""
+"""The part of a file name by which git mergetool distinguishes the versions of a note."""
 _VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""

@@ -1,4 +1,4 @@
-"""Settings of Obsidian in a vault: excluded files, new links, line breaks, types of properties.
+"""Obsidian's settings in a vault: excluded files, new links, line breaks, property types.
 
 The vault may come from a stranger: files are limited in size, and every reader of a setting checks its value.
 """
@@ -23,12 +23,12 @@ DAILY_NOTES_FILE = f"{OBSIDIAN_FOLDER}/daily-notes.json"
 
 
 def has_obsidian(root: Path) -> bool:
-    """True for a vault of Obsidian."""
+    """True for an Obsidian vault."""
     return is_folder(root / OBSIDIAN_FOLDER)
 
 
 def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
-    """Return the settings in a file of Obsidian; empty if it is missing, too large or not understood."""
+    """Return the settings in one of Obsidian's files; empty if it is missing, too large or invalid."""
     try:
         settings = json.loads(_read(root / file))
     except (OSError, ValueError, RecursionError):
@@ -53,8 +53,7 @@ def is_day_first(root: Path, folder: Path) -> bool | None:
 
 _LITERAL = re.compile(r"\[[^\]]*\]|.*/")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""Whichever of day and month comes first in a moment.js format, which writes either with one or two
-letters."""
+"""The day or the month, whichever comes first in a moment.js format; each has one or two letters. """
 
 
 @lru_cache(maxsize=64)

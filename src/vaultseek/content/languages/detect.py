@@ -23,7 +23,7 @@ LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
 """Minimum number of distinct stop words of a language in a text, and their minimum share of its words."""
 CLEAR_LEAD = 1.4
-"""Minimum ratio of the stop word weight of a language to the next best one."""
+"""Minimum ratio between the stop word weights of the best and the second-best language."""
 LEAST_LETTERS = 8
 """Minimum number of letters of a script that belongs to one language."""
 SCRIPT_SHARE = 0.4

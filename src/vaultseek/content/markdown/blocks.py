@@ -245,7 +245,8 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def absorb(self, block: Block) -> bool:
-        """Append lines to a block that a container left open, as Obsidian does; true if no line remains."""
+        """Append lines to a block that a container left open, as Obsidian does; return True if no line
+        remains."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
             return False

@@ -44,14 +44,14 @@ from vaultseek.content.markdown.split import (
 )
 
 JOIN_SHARE = 0.6
-"""The share of the model's window up to which sibling sections are joined."""
+"""Share of the model's window up to which sibling sections are joined."""
 UNCOUNTED_CHARS = 64 * KIB
-"""A longer block is split before its tokens are counted."""
+"""Number of characters above which a block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 10
-"""Raise it whenever the same note gives different chunks, title, links or properties; vaults are read
-again."""
+"""Version of the chunks. Raise it whenever the same note gives different chunks, title, links or
+properties; vaults are then read again."""
 
 Path = tuple[str, ...]
 

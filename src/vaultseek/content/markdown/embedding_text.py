@@ -19,12 +19,12 @@ from vaultseek.content.markdown.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
-"""The rest of HEADER_SHARE is for the heading path."""
+"""Shares of the window for title and aliases; the rest of HEADER_SHARE is for the heading path."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 KEY_TEXT_CHARS = 16
-"""Minimum letters and digits in a passage; below, its key also includes a title from the file name."""
+"""Number of letters and digits below which a passage's key also includes a title from the file name."""
 
 EMBEDDING_TEXT_VERSION = 1
 """Version of these texts: raise it with every change that gives a different text under the same key."""
@@ -228,7 +228,8 @@ def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, ad
 
 
 _SPACE = ("", " ", "\n", "\t")
-"""White space for every model; other characters that Python counts as such may be part of a word."""
+"""Characters that every model treats as white space; others that Python counts as such may be part of a
+word."""
 
 
 def _same(heading: str, title: str) -> bool:

@@ -23,7 +23,8 @@ class Emphasis:
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Single delimiters that can close emphasis, and runs of odd length, which end the search for one."""
+        """Delimiters that can close emphasis: single ones, and runs of odd length, which end the search for
+        one."""
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []
@@ -34,7 +35,7 @@ class Emphasis:
             self._record(match.start(), match.end())
 
     def consume(self, position: int) -> tuple[int, bool]:
-        """Return the end of the delimiter at ``position``, and true if it opens or closes emphasis."""
+        """Return the end of the delimiter at ``position``, and whether it opens or closes emphasis."""
         self._close_until(position)
         if position in self.closers:
             return position + self.closers.pop(position), True

@@ -317,7 +317,7 @@ class _Scanner:
         return self._node(end)
 
     def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
-        """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""
+        """Return the end and the destination of the node that the ``]`` closes; plain text has no end."""
         text = self.text
         if text.startswith("(", position + 1):
             destination, end = parse_destination(text, position + 1)

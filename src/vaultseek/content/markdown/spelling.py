@@ -68,10 +68,10 @@ def moved_target(
 
     An embed is treated like a wikilink; a Markdown image must be given as a Markdown link. ``names`` are the
     names after the move. The style of the link is kept: name, path, relative or from the root, with or
-    without ``.md``. A Markdown link that is a valid path remains one, since other programs follow nothing
-    else; with ``portable``, it is relative to its note. A link spelled like the file stays so, because some
-    programs distinguish upper and lower case. Returns the target unchanged if it is still valid, and None if
-    no target is possible.
+    without ``.md``. A Markdown link that is a valid path remains one, because other programs follow only
+    those; with ``portable``, it is relative to its note. A link spelled like the file remains so, because
+    some programs distinguish upper and lower case. Returns the target unchanged if it is still valid, and
+    None if no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
@@ -117,7 +117,8 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return the text of a link's target with the path from another text, ``moved``, and its own fragment."""
+    """Return the text of a link's target with its path taken from another text, ``moved``, and its own
+    fragment."""
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 

@@ -16,14 +16,15 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Divisor of a chunk's tokens: lines and sentences with fewer characters than the result are joined first."""
+"""Divisor of a chunk's token limit; lines and sentences with fewer characters than the quotient are joined
+first."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
 """Length above which a line may be data, such as minified JSON, instead of sentences."""
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
-"""Data has a smaller share of spaces than this, or a larger share of code characters."""
+"""Share of spaces below which, or of code characters above which, a long line is data."""
 DATA_PIECE = 64 * KIB
-"""Characters of a piece of data, which is searched by word; its meaning is taken from its beginning."""
+"""Maximum length of a piece of data, which is searched by word; its vector represents only its beginning."""
 
 
 # A match ends a part. Parts still too long after one level of borders are split at the next level.
@@ -120,7 +121,7 @@ def _parts(
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts between borders, without surrounding white space.
 
-    Adjacent parts below ``min_chars`` stay together, so that many short lines are not counted one by one.
+    Adjacent parts below ``min_chars`` stay together, because counting many short lines one by one is slow.
     """
     for match in border.finditer(text, start, end):
         after = match.end()
@@ -178,7 +179,8 @@ def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, roo
 
 
 def _border(text: str, start: int, stop: int, end: int) -> int:
-    """Return a border at or shortly before ``stop``: after punctuation, or else not inside a Latin word."""
+    """Return a border at or shortly before ``stop``: after punctuation if possible, otherwise not inside a
+    Latin word."""
     if stop >= end:
         return end
     lowest = start + (stop - start) * 3 // 4

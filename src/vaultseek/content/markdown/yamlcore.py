@@ -164,13 +164,13 @@ _TAB_SEPARATES = re.compile(
 """Tabs between values, or a quoted value, whose tabs are kept."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""The escape of half a character, which the scanner refuses."""
+"""An escape of half a surrogate pair, which the scanner rejects."""
 _CORE = "tag:yaml.org,2002:"
 _PIECE = {
     "'": re.compile("''|."),
     '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.)|."),
 }
-"""Spellings of one character between quotation marks."""
+"""Ways to write one character between quotation marks."""
 
 
 def _as_yaml_1_1(text: str) -> str:

@@ -24,8 +24,8 @@ FLAGS = "im"
 class Budget:
     """Time for the expressions of one request, none of it after the monotonic time ``end``.
 
-    ``matching`` and ``total``, which includes reading notes, are seconds of processor time: a query that is
-    refused is refused however busy the machine is.
+    ``matching`` and ``total``, which includes reading notes, are seconds of processor time: so whether a
+    query is refused does not depend on how busy the machine is.
     """
 
     end: float = math.inf

@@ -96,7 +96,7 @@ def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> 
 
 
 def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
-    """Return the lines in code blocks, from the first line of the ``chunks`` on."""
+    """Return the lines in code blocks, starting at the first line of the ``chunks``."""
     return {
         chunk.start_line - chunks[0].start_line + row
         for chunk in chunks
@@ -108,7 +108,7 @@ def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
 def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
     """Return the lines of a note whose chunks have these ``texts``.
 
-    A chunk may end within a line, with white space that is in neither chunk; Chinese has none.
+    A chunk may end within a line; the white space at that point, if any, is in neither chunk.
     """
     first = chunks[0].start_line
     lines: list[str] = []

@@ -336,9 +336,9 @@ class HasProperty:
 class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
-    A number, but not a text, equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. The same applies to
-    days: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is a time on that day in the reader's zone.
-    A link also equals the end of its target.
+    A number, but not a text, equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. Days also equal all
+    their spellings: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is a time on that day in the
+    reader's zone. A link also equals the end of its target.
     """
 
     name: str

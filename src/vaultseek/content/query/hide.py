@@ -33,7 +33,8 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 
 
 def _folder(text: str) -> str | None:
-    """Return the folder that a text names; None for a filter. Raises BadQuery for what looks like both."""
+    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be
+    either."""
     written = text.strip()
     if not written.endswith("/") or set(written) & set(':"[]()'):
         return None
@@ -45,7 +46,7 @@ def _folder(text: str) -> str | None:
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""An expression, an exclusion, a pattern or several folders, which would hide nothing as a folder."""
+"""A regular expression, exclusion, pattern or list of folders; as a folder name it would hide nothing."""
 
 
 def _filter(text: str) -> Filter:

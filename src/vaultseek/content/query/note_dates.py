@@ -61,7 +61,8 @@ def _date(value: object, is_day_first: IsDayFirst) -> When | None:
 
 
 def _day(days: tuple[str, ...], is_day_first: IsDayFirst) -> str:
-    """Return the intended day as ISO; "" if unknown. Of two readings, the first puts the day first."""
+    """Return the intended day as ISO; "" if unknown. If there are two readings, the first one puts the day
+    first."""
     if len(days) == 2:
         day_first = is_day_first()
         return "" if day_first is None else days[0 if day_first else 1]

@@ -52,7 +52,7 @@ Operator = Callable[[Node, Reading], Condition | None]
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
     """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
 
-    The second result has a remark for each value that looks like more than text but is read as text.
+    The second result has a remark for each value that looks like an operator but is read as text.
     ``problem_of`` returns the error in a regular expression.
     """
     match = _PROPERTY.fullmatch(inside)
@@ -106,7 +106,7 @@ def _equal(name: str, text: str) -> Filter:
 
 
 def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
-    """Return the advice for a value that looks like more than text but is not."""
+    """Return the advice for a value that looks like an operator but is read as text."""
     if option.startswith(("<", ">")):
         match = _COMPARISON.fullmatch(option)
         expected = "expected a number or a date such as 2026-01-31 after < or >"

@@ -30,10 +30,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A time in a text: its days, and its characters from ``start`` to ``end``, which are ``text``.
-
-    ``text`` are these characters.
-    """
+    """A time in a text: its days, and its characters from ``start`` to ``end``, which are ``text``."""
 
     days: Days
     start: int

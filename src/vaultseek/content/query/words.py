@@ -13,7 +13,7 @@ PIN = "pin"
 def words_of(text: str) -> str:
     """Return the folded, sorted words of a query, without stop words unless there are no others.
 
-    Queries that say the same with the same words give the same result.
+    Queries with the same words give the same result.
     """
     words = set(re.findall(r"\w+", fold(text)))
     return " ".join(sorted(words - STOP_WORDS or words))

@@ -23,7 +23,7 @@ DAMPING = 0.85
 """Probability that the reader of PageRank follows a link (Page, Brin, Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
-"""Sum of all rank changes below which ranks are final, and maximum number of rounds."""
+"""Sum of rank changes at which PageRank stops, and maximum number of rounds."""
 SEED = 1
 """Fixed seed, so that the same graph always has the same structure."""
 CLUSTER_NOTES = 3

@@ -25,7 +25,7 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum links of a note that counts as evidence for a link between its neighbours."""
+"""Maximum number of links of a note that still counts as evidence for a link between its neighbours."""
 MOST_CANDIDATES = 1000
 """Maximum number of notes whose names are compared with the text: a hub has tens of thousands of
 candidates."""
@@ -34,7 +34,7 @@ SUGGEST_SECONDS = 1.0
 RECENT_NOTES = 50
 """Number of notes changed last for which links are suggested if no note is given."""
 _READ_NOTES = 10
-"""Number of these notes whose mentions are read together."""
+"""Number of recently changed notes whose mentions are read together."""
 
 
 FOLLOWED_NOTES = 15
@@ -143,8 +143,8 @@ async def recent_suggestions(
 ) -> tuple[list[JSON], int | None]:
     """Return the most likely missing links of the notes changed last, each with its ``source``.
 
-    ``start`` of these notes are skipped. After ``SUGGEST_SECONDS``, the answer has what was found, with the
-    ``start`` of the rest, else None.
+    ``start`` of these notes are skipped. After ``SUGGEST_SECONDS``, the answer has the suggestions found so
+    far and the ``start`` of the remaining notes; otherwise None.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
@@ -268,7 +268,8 @@ def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Map
 def _is_likely(reasons: Sequence[JSON]) -> bool:
     """True if the note names the other, or two reasons support the link besides the most common kinds.
 
-    Some note is always the closest in meaning and has links, and a link back is not a reason for a link.
+    Those kinds do not count: some note is always the closest in meaning and has links, and a link back is no
+    reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
     return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1

@@ -90,4 +90,5 @@ def _texts(headings: str) -> str:
 
 
 _NAMES = "SELECT id, title, headings FROM notes ORDER BY path"
-"""In an order that is the same for every index of the same notes, so that the structure is too."""
+"""Nodes in an order that is the same for every index of the same notes, so that the structure is also the
+same."""

@@ -13,7 +13,7 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""Problems of notes whose text was not read because a process ended, perhaps for another reason."""
+"""Problems of notes whose text was not read because a process ended, whether or not the note caused that."""
 NOTES_AT_ONCE = 100
 """Number of notes compared between two checks of the time."""
 

@@ -14,7 +14,7 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 
 TRIES = 3
-"""Maximum number of comparisons begun while the ledger changes; the last one counts."""
+"""Maximum number of comparisons started while the ledger changes; the last one counts."""
 PAGE_NOTES = 500
 _OTHER_NUMBERS = "its vector counts differ from the index"
 _WITH_PROBLEM = (

@@ -57,7 +57,7 @@ CONCEPT_QUIET_SECONDS = 2.0
 """Seconds for which changes are collected before they are counted."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
-"""Seconds after which the vocabulary is refreshed if fewer notes than that share have changed."""
+"""Seconds after which the vocabulary is refreshed even if few notes have changed."""
 
 log = logging.getLogger(__name__)
 BEING_BUILT = "the concept vocabulary is being built; try again in a moment"
@@ -231,8 +231,9 @@ def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
     * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
       of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
       titles has room for its subjects.
-    * Words follow, the most common first, if they tell notes apart: a word of one note leads nowhere that its
-      own passages do not, and a word of every tenth note leads everywhere.
+    * Words follow, the most common first, if they tell notes apart: a word that occurs in one note finds
+      nothing that the note's own passages do not, and a word that occurs in every tenth note finds
+      everything.
 
     Names of more than a few words are sentences, whose notes have vectors of their own. Identifiers and dates
     are left to the keyword search.

@@ -1,4 +1,5 @@
-"""An on-disk record of the note being parsed, so that the next process knows what crashed the last.
+"""An on-disk record of the note being parsed, so that the next process knows which note crashed the previous
+one.
 
 A crash in native code leaves no exception behind. The key of each note is written before it is parsed, only
 to the page cache, because it must survive the process, not the machine. A note whose content crashed the
@@ -46,7 +47,7 @@ class CrashMarker:
         os.close(self._descriptor)
 
     def abandon(self) -> None:
-        """Leave no mark from now on, in any thread: ending the process is then not a crash."""
+        """Leave no mark from now on, in any thread, so that ending the process does not count as a crash."""
         with contextlib.suppress(OSError):
             self._file.unlink()
 
@@ -59,7 +60,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Count the end of another process that parsed this content, with the weight of this many kills."""
+        """Count the end of another process that parsed this content, as this many kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

@@ -55,7 +55,8 @@ class Embedding:
     """One vector space of a vault: its store, and its sync with the ledger in steps of one batch.
 
     ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the
-    previous spec's model. ``space`` lists what the store lacks; the default is the first space's.
+    previous spec's model. ``space`` lists the texts that the store lacks; the default is the list of the
+    first space.
     """
 
     def __init__(
@@ -336,7 +337,7 @@ class Embedding:
         return counts.chunks - chunks, counts.notes - notes
 
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
-        """Remove the entries of items, except those whose notes changed since and have other texts.
+        """Remove the entries of items, unless their notes have changed since and have other texts.
 
         Removes nothing if another store, with another ``version``, was created since. A failed text counts as
         stored; otherwise it would be retried forever. Runs in the writer thread.

@@ -1,4 +1,4 @@
-"""The texts of a space that wait for embedding, in ledger order, composed a page at a time."""
+"""The texts of a vector space that wait for embedding, in ledger order, composed one page at a time."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Number of texts whose order is read at once; reading one takes as long as reading all."""
+"""Number of texts whose order is read at once, because reading it for one text takes as long as for all."""
 
 
 class EmbeddingQueue:

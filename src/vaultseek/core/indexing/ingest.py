@@ -105,7 +105,7 @@ class Indexer:
     def stop(self) -> None:
         """Stop all work after the current batch; the rest is done after the next start.
 
-        The process may be ended during that batch without blaming a note.
+        If the process is killed during that batch, no note is blamed.
         """
         self._stopped.set()
         self._crash_marker.abandon()
@@ -147,7 +147,7 @@ class Indexer:
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:
-        """Sync an engine again that did not answer before."""
+        """Sync an engine that did not answer before."""
         if self._engine.problem is not None:
             self._engine.sync(self._ledger)
 

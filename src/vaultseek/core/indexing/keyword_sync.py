@@ -23,7 +23,7 @@ _ASIDE = ".old-"
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
-"""Function that merges an index's segment files, given its folder and the files."""
+"""Function that merges segment files of an index, given its folder and the files."""
 
 
 class KeywordSync(Engine):

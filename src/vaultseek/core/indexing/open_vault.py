@@ -97,7 +97,7 @@ class VaultOptions:
     kinds: tuple[str, ...] = DEFAULT_SWITCHES
     """The kinds of files that are read besides notes."""
     paused: bool = False
-    """Answer from the index as it is and do not follow the vault."""
+    """Answer from the existing index and do not follow the vault."""
     expansion: bool = False
     """Maintain the concept vocabulary from the start, because queries are expanded by default."""
     engine: EngineOptions | None = None
@@ -328,7 +328,7 @@ class Advance:
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:
-        """Raise `WorkerUnavailable` with the ``problem`` if nothing moved for ``STALLED_SECONDS``."""
+        """Raise `WorkerUnavailable` with the ``problem`` if there was no progress for ``STALLED_SECONDS``."""
         ledger = self.vault.ledger
         pending, synced = ledger.counts().pending, self.vault.engine.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)

@@ -44,7 +44,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
 
 
 def general(reason: Reason | None) -> Reason | None:
-    """Return the reason without details; some reasons contain counts of the whole vault."""
+    """Return the reason without details, because some reasons contain counts of the whole vault."""
     return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
 
 
@@ -65,7 +65,7 @@ class ScopedVault:
     ) -> None:
         self.revision = vault.ledger.revision
         self.is_embedded = vault.ledger.counts().pending == 0
-        """True if the whole vault was embedded; the counts below are of that time."""
+        """True if the whole vault was embedded when the following counts were made."""
         self.ledger = vault.ledger.within(folders, hidden(vault.ledger) if hidden else frozenset())
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self.name, self.options = vault.name, vault.options
@@ -96,7 +96,7 @@ class ScopedVault:
         return ScopedNames(Names.of(self.ledger.link_targets()))
 
     def keyword_reason(self) -> Reason | None:
-        """See `OpenVault`; this applies to all of the following."""
+        """See `OpenVault`, also for the following methods."""
         return general(self._vault.keyword_reason())
 
     def semantic_reason(self, text: str = "") -> Reason | None:

@@ -81,7 +81,7 @@ class SecondSpace(Embedding):
 
     @property
     def has_some(self) -> bool:
-        """True if the space has vectors of some passages, or of every passage there is."""
+        """True if the space has vectors of some passages, or of all passages."""
         pending = self._space.pending_counts()
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
@@ -131,7 +131,7 @@ class SecondSpace(Embedding):
         return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:
-        """True if the local store has everything that the ledger has, as far as the ledger shows."""
+        """True if, according to the ledger, the local store has all of the ledger's vectors."""
         version = self._space.store()
         return (
             version.startswith(f"{self.spec.name}:")

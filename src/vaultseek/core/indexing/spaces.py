@@ -34,12 +34,11 @@ JUDGED_TEXTS = 1000
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Notes missing from a space that answers do not mention, if they are also at most this share of all notes.
-"""
+"""Number of missing notes, and share of all notes, up to which answers do not mention them."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Passages without a vector that answers do not mention, if they are at most this share of all. If there are
-more, notes are compared by their own vectors: one whose passages have none would come last."""
+"""Number of passages without a vector, or share of all passages, up to which answers do not mention them. With
+more, notes are compared by their own vectors, because a note whose passages have no vectors would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 
@@ -50,9 +49,9 @@ class Patience:
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """The same for the model of the second space, which may have to be loaded."""
+    """Maximum wait of a search for the model of the second space, which may have to be loaded."""
     loading_seconds: float = LOADING_SECONDS
-    """The same for a model that is being loaded."""
+    """Maximum wait of a search for a model that is being loaded."""
     rerank_seconds: float | None = None
     """Seconds for reranking; None for the time in the search settings."""
     complete: bool = False
@@ -142,13 +141,13 @@ class EmbeddingSpaces:
         return Reason("not_embedded", "no passage is embedded yet")
 
     async def wait_until_loaded(self) -> None:
-        """Wait for the model if it is being loaded, no longer than a search does."""
+        """Wait for the model if it is being loaded, at most as long as a search would."""
         if self._worker.state.status == "starting":
             with suppress(WorkerUnavailable):
                 await self._worker.ready(self._patience.loading_seconds)
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest passages and notes; only from the ``allowed`` notes unless that is None.
+        """Return the nearest passages and notes, restricted to the ``allowed`` notes unless that is None.
 
         The language of the text determines which space answers. Raises WorkerUnavailable or IndexDamaged.
         """
@@ -216,25 +215,27 @@ another script."""
 JUDGED_CHARS = 1000
 """Maximum characters of a text that are judged."""
 SAMPLED_LETTERS = 20
-"""Minimum letters of a note that count for its vault's language; half of them in other scripts."""
+"""Minimum letters of a note that counts for its vault's language; half as many in other scripts."""
 FOREIGN_LETTERS = 0.3
 """Share of letters in another script at which a text counts as written in it; a formula has fewer."""
 OWN_STOP_WORDS = 2
 """Number of another language's stop words, beyond English ones, that suffice by themselves."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Pieces per word at which one such stop word suffices; ``triks`` and names also have more than one."""
+"""Word pieces per word at which a single such stop word suffices; ``triks`` and names also have more than one
+piece."""
 PIECES_WITH_ACCENT = 1.8
-"""Pieces per word at which a word with an accent suffices."""
+"""Word pieces per word at which a word with an accent suffices."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
-"""Vietnamese without its tones looks like English, so it is detected by its letters."""
+"""Languages recognized by stop words. Vietnamese without its tones looks like English, so it is recognized by
+its letters."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")
 
 
 def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
-    """Return how well an English model reads ``text``; ``count`` counts the pieces of a word."""
+    """Return how well an English model reads ``text``; ``count`` returns the number of a word's pieces."""
     text = text[:JUDGED_CHARS]
     words = [word if word.isupper() else word.lower() for word in _WORD.findall(text)]
     if not words:

@@ -144,7 +144,8 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Rebuilds of one store: the first one at once, further ones with the pauses of a worker."""
+    """Schedule for rebuilding one store: at once the first time, then with the pauses of a worker's
+    restarts."""
 
     def __init__(self) -> None:
         self.damage: str | None = None

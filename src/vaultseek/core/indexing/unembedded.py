@@ -26,19 +26,20 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 4
-"""Raise it when stores must be rebuilt from the vectors in the ledger."""
+"""Version of the stores. Raise it when they must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Number of daemon starts at which a note's refused texts are retried; useless ones would be retried forever.
+"""Number of daemon starts at which a note's refused texts are retried; without a limit, useless ones would be
+retried forever.
 """
 
 LEAST_OUTDATED = 100
-"""Vectors of no use that are always kept."""
+"""Number of unused vectors that are always kept."""
 OUTDATED_SHARE = 0.2
-"""The same for each vector that is needed."""
+"""Number of unused vectors kept for each vector in use."""
 PAGE_NOTES = 500
 PAGE_KEYS = 2_000
 
@@ -71,7 +72,7 @@ class EmbeddingSpec:
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with how well the model read it and the scale of its cosines."""
+        """Return the answer to ``text``, how well the model read the text, and the scale of its cosines."""
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
@@ -249,7 +250,7 @@ def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
-    """Return the text that ``compose`` makes of a note; log and return None if the note breaks it."""
+    """Return the text that ``compose`` makes from a note; log and return None if it fails."""
     try:
         return compose()
     except Exception as error:
@@ -283,10 +284,10 @@ def try_refused_again(ledger: Ledger) -> int:
 async def forget_outdated(
     ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
 ) -> None:
-    """Delete the vectors of texts that no note has any more, if these are many.
+    """Delete the vectors of texts that no note has any more, if there are many of them.
 
-    The ledger keeps a few, so that a text which comes back need not be embedded again, and those of models
-    that are not in use.
+    The ledger keeps a few, so that a text that comes back need not be embedded again, and all vectors of
+    models that are not in use.
 
     Stops when a note changes, and runs again later. ``fingerprints`` identify the models in use.
     """

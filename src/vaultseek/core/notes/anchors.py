@@ -102,7 +102,7 @@ class _Nested:
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
         """Return the headings in the ``spans`` by name, below the nested names ``above``.
 
-        The result is cached. Headings have six levels, so only a few such names lead to each.
+        The result is cached. Headings have only six levels, so there are few such names for each.
         """
         if above not in self._below:
             named: dict[str, list[int]] = {}
@@ -116,7 +116,7 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and last line of the block whose id is in ``line``, perhaps alone."""
+    """Return the first and last line of the block whose id is in ``line``, which may contain nothing else."""
     return Blocks(note).lines(line)
 
 

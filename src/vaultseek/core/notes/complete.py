@@ -1,6 +1,6 @@
 """Completion of notes and their parts, tags, properties and values, and other files.
 
-Headings, blocks and paths of all notes are read when they are first asked for.
+Headings, blocks and paths of all notes are read when they are first requested.
 """
 
 import json
@@ -142,7 +142,7 @@ class VaultCompleter:
             return self._files, self._file_paths
 
     def missing(self, typed: str, limit: int) -> list[JSON]:
-        """Return names starting with the typed text that notes link to and no note has."""
+        """Return names, starting with the typed text, that notes link to but no note has."""
         found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
         return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 

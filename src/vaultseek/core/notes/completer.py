@@ -24,7 +24,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum number of letters for which one may be wrong: each is left out once."""
+"""Maximum number of typed letters of which one may be wrong; each of them is left out once."""
 COMPLETION_FUZZY = 2_000
 """Maximum number of names with the typed letters whose letter order is checked."""
 GRADES = 4
@@ -56,7 +56,7 @@ class NoteName(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Constant, because no name counts more than another."""
+        """Weight of the entry; constant, because no name counts more than another."""
         return 0.0
 
     @property

@@ -34,17 +34,18 @@ NEIGHBOUR = 0.3
 """Value of a neighbouring passage of the same section, relative to the passage itself."""
 LEAST_CERTAINTY = 0.01
 SHINGLE = 4
-"""Words in each run by which two passages are compared."""
+"""Number of words in the runs by which passages are compared."""
 DOUBLE = 0.6
 """Share of a passage's runs already present in the evidence at which it counts as a near duplicate."""
 CUT_TOKENS = 40
 """Minimum tokens of a cut passage; shorter remainders are left out."""
 CERTAIN_OR_NOT = 5
-"""First notes that compete whatever their certainty; of the others only those that are certain."""
+"""Number of first notes that compete whatever their certainty; of the other notes, only certain ones
+compete."""
 WEAK = 2
-"""Passages that are shown where no note matches well."""
+"""Number of passages shown if no note matches well."""
 WEAK_TOKENS = 400
-"""Maximum tokens of these passages."""
+"""Maximum tokens of the passages shown if no note matches well."""
 FOCUS_CHARS = 80
 """Width in characters of the window used to find a passage's best line."""
 NAMED = 5
@@ -81,7 +82,7 @@ class Evidence:
     """Position of the passage in the note; None for a whole block of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; PASSAGES for one that only completes another."""
+    """Rank of the passage in its note; PASSAGES if it only completes another passage."""
     focus: int | None = None
     """Offset of the best matching place in the text; None if it is in another piece of the passage."""
     currency: Currency | None = None
@@ -109,20 +110,20 @@ class Evidence:
 
     @property
     def opening(self) -> str:
-        """The line that opens the block that this is a later part of."""
+        """The line that opens the block of which this is a later part."""
         block = self.block
         return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
 
     @property
     def _before(self) -> list[str]:
-        """The lines that say that a block begins above."""
+        """The lines that report that a block begins above."""
         if self.block is None or self.block.start_line == self.chunk.start_line:
             return []
         return [self.opening, "[…]"] if self.opening else ["[…]"]
 
     @property
     def _after(self) -> list[str]:
-        """The lines that say how much of a block is missing."""
+        """The lines that report how much of a block is missing."""
         block, chunk = self.block, self.chunk
         if block is None:
             return []
@@ -163,8 +164,8 @@ class Evidence:
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
-    The passages that a search found are taken by expected use, each once, and their neighbours where they
-    complete a section; the last are cut at sentences. Evidence is ordered by note and line, or by time if the
+    The passages that a search found are taken by expected use, each once, with neighbours that complete a
+    section; the last ones are cut at sentences. Evidence is ordered by note and line, or by time if the
     question asks for time.
     """
     passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
@@ -331,7 +332,7 @@ def _whole(piece: Evidence) -> Evidence:
 
 
 def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return the piece with the whole of its block if that fits, or the part of it that fits.
+    """Return the piece with its whole block if that fits, otherwise the part that fits.
 
     A part of a block is evidence only if the best match of the note is in it.
     """

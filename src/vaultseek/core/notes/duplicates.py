@@ -30,7 +30,8 @@ TEMPLATE_NOTES = 20
 OWN_SHINGLES = 10
 """Unique shingles added to each note, so that short notes need to share more."""
 COMPARED_NOTES = 20_000
-"""Maximum vault size, in notes, at which all are compared by meaning; above, only those that share text."""
+"""Maximum number of notes in a vault at which all are compared by meaning; in larger vaults, only those that
+share text."""
 NEAREST_NOTES = 5
 """Nearest notes by meaning that are checked for each note."""
 VECTORS_AT_ONCE = 2_000

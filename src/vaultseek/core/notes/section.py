@@ -13,13 +13,14 @@ from vaultseek.content.markdown.split import SENTENCE
 from vaultseek.store.ledger import Ledger
 
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
-"""Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
+"""Blocks that are not cut because a part would mislead, such as a row without the head of its table."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Passages on each side in which the borders of a section are first looked for; then in four times more."""
+"""Number of passages on each side in which the borders of a section are first searched; then four times as
+many."""
 _CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
-"""The signs before the text of a list item: indentation, marker and, of a task, its state."""
+"""The characters before the text of a list item: indentation, marker and, for a task, its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Section:
         return "\n".join(self._lines[start_line - self._first : end_line - self._first + 1])
 
     def are_adjacent(self, line: int, later: int) -> bool:
-        """True if nothing is written between two lines."""
+        """True if there is no text between two lines."""
         return not self.text(line + 1, later - 1).strip()
 
     def divided_blocks(self, chunk: Chunk) -> list[Block]:
@@ -102,7 +103,7 @@ class Section:
             before = span
 
     def _block(self, span: Span, before: Span | None, source: Sequence[str]) -> Block:
-        """Return a block; a paragraph ``before`` it may introduce it."""
+        """Return a block; the paragraph ``before`` it may introduce it."""
         start = first = opening_line = span.start_line
         opening = ""
         if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[first - 1])):

@@ -29,7 +29,7 @@ def commonest(spellings: Counter[str], default: str) -> str:
 
 
 _KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
-"""Types of property values, by Python type; anything else is a text."""
+"""Types of property values, by Python type; all others are texts."""
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -161,7 +161,8 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Number of changed notes completed separately from the ranked names; with more, they are ranked too."""
+"""Number of changed notes completed separately from the ranked names; if there are more, they are also
+ranked."""
 RECENT_PART = 16
 """In a large vault, the fraction (one in this many) of notes completed separately from the ranked names."""
 

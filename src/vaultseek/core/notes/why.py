@@ -1,7 +1,7 @@
 """Explanation of a note's rank for a query, or of the stage at which it was dropped.
 
-The search runs once, and the explanation is read from its trace. A lane is only asked again if the note is
-further down than the search looked.
+The search runs once, and the explanation is read from its trace. A lane is queried again only if the note
+ranks below the results that the search requested.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The way of a query, read in this order.
+"""The path of a query; read the modules in this order.
 
 ``request`` (parse) -> ``store/ledger/filter`` -> ``retrieve`` -> ``lanes`` -> ``ranking`` with ``links``,
 ``signals`` and ``matching`` -> ``selection`` -> ``rerank`` -> ``passages`` -> ``response`` with ``snippet``.

@@ -63,13 +63,14 @@ more than the better of the two counts."""
 CERTAIN_DEVIATIONS = 4.0
 """Standard deviations by meaning that weigh as much as a keyword score that singles out one note."""
 MOST_TRUST = 1.25
-"""Weight of words that are far beyond chance, such as many words of a long question."""
+"""Weight of matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
 """Share of the query's words, by idf, that counts as the whole query."""
 CHANCE_NORM = 0.5
-"""Distance of the norm's p from 1, the sum, if words may match by chance."""
+"""Amount by which the norm's p exceeds 1 (the sum) if words may match by chance."""
 READING_EXPONENT = 3
-"""Above 1, because a model that reads a part of a query understands a smaller part of it."""
+"""Exponent of the share of a query that the model reads; above 1, because the model understands less than it
+reads."""
 LEAST_MEANING = 0.05
 """Trust in the meaning of a query that the model cannot read at all; above zero, so that results have an
 order if no word matches."""
@@ -105,7 +106,7 @@ EXACT_NAME_STEP = 0.05
 begins with a query that is being typed."""
 
 PINNED_GAIN = 2.0
-"""Gain of a note that is pinned to the query, as a share of the best score; larger than any other gain."""
+"""Gain of a note that is pinned to the query, as a share of the best score; the largest of all gains."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
 """Maximum gain of a note that was opened from the same query before, and from a similar query, as a share of
 the best score. The latter is roughly the difference between two notes that are one standard deviation apart
@@ -198,8 +199,8 @@ def keyword_trust(certainty: float) -> float:
 def agreement_norm(rarity: float) -> float:
     """Return p for :func:`agreement`: 1 for words beyond chance, more for others.
 
-    A note that means the query and has a word of it by chance is hardly better than a note that means the
-    query.
+    A note close in meaning that also has a query word by chance is hardly better than one that is only
+    close in meaning.
     """
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
@@ -266,18 +267,18 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 
 
 def semantic_trust(reading: float, distinction: float) -> float:
-    """Return the trust in the semantic lane, in [0, 1], for a query of which its model reads this share.
+    """Return the trust in the semantic lane, in [0, 1], for a query of which the model reads a share.
 
     ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. Text that the model cannot read
-    has a vector, too, but the vector says little about its meaning. For ``distinction`` see
+    also has a vector, but the vector shows little of its meaning. For ``distinction`` see
     :func:`distinction`.
     """
     return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
 
 
 def distinction(scores: Floats) -> float:
-    """Return how far the best of these scores stands out, in [0, 1]; 1 if farther than the best of as many
-    random scores.
+    """Return how far the best of these scores stands out, in [0, 1]; 1 if it exceeds the expected best of an
+    equal number of random scores.
 
     The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` standard deviations above
     their mean.
@@ -380,8 +381,8 @@ def confidence(
 
     A passage of the same meaning (its cosine) is enough, and so are most of the query's words by idf (their
     coverage). Each gives a probability by a logistic curve, and the result is 1 minus the product of both
-    error probabilities. The one by meaning counts only as far as the model reads the query, in [0, 1]: random
-    letters have a vector, too, and some passage is always nearest to it.
+    error probabilities. The probability by meaning counts only by the share of the query that the model
+    reads, in [0, 1]: random letters also have a vector, and some passage is always nearest to it.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
         1 - _logistic(WORDS_CURVE, coverages)
@@ -395,7 +396,7 @@ def is_near(
     meaning_curve: tuple[float, float] = MEANING_CURVE,
     reading: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """Return which notes are near in meaning or have many of the query's words; arguments as for
+    """Return which notes are near in meaning or have many of the query's words; for the arguments see
     :func:`confidence`."""
     by_meaning = reading * _logistic(meaning_curve, cosines) >= NEAR_MEANING
     near: NDArray[np.bool_] = by_meaning | (np.nan_to_num(coverages) >= NEAR_COVERAGE)

@@ -375,7 +375,7 @@ def lane_weights(
 ) -> dict[str, float]:
     """Return each lane's weight by name: as configured, or by the kind of query and the trust in the lane.
 
-    In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
+    In linear fusion they are shares of their sum; ``alpha`` sets both.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic
@@ -394,8 +394,8 @@ def lane_weights(
 
 
 def _is_fragment(retrieval: Retrieval) -> bool:
-    """True if no note has a word of the query, some have similar words, and none is near in meaning: an
-    unfinished word has a vector, too."""
+    """True if notes have words similar to the query's but none of its words, and no note is near in
+    meaning. The typed word may be unfinished, and its vector is then meaningless."""
     keyword, semantic = retrieval.keyword, retrieval.unexpanded
     if keyword is None or semantic is None or not len(keyword):
         return False

@@ -2,7 +2,7 @@
 
 A neighbour that also gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links.
 Other neighbours stay below ``GRAPH_CEILING`` of the best score and below the leader of every direct lane,
-whatever their factors are, so that no neighbour displaces a strong direct hit.
+whatever their factors, so that no neighbour displaces a strong direct hit.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -146,8 +146,8 @@ def neighbour_evidence(
 
     ``words`` are the query's, with their weights. A neighbour counts by the score of the linked note, reduced
     by the number of links of both; by the query's words around the link, in either note; and by the query's
-    words in its own title, aliases and headings. Of several links, the strongest counts, and the one with
-    most words around it. A neighbour without evidence is left out.
+    words in its own title, aliases and headings. If there are several links, the greatest strength and the
+    most words around a link count. A neighbour without evidence is left out.
     """
     strengths = _strengths(leaders, graph, allowed)
     share = ShareOfWords(words)

@@ -146,7 +146,7 @@ def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: 
 def passages_of_properties(
     conditions: Sequence[PropertyFilter], rows: Sequence[NoteRow], passages: Mapping[int, Chunk]
 ) -> dict[int, Chunk]:
-    """Return the properties of each note that has one named in the ``conditions``."""
+    """Return the properties of each note with a property named in the ``conditions``."""
     names = {fold(condition.name) for condition in conditions}
     return {
         row.id: properties_passage(row, passages.get(row.id))

@@ -131,7 +131,7 @@ class Searcher:
         return await in_search_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
-        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property and no file that extension.
+        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file that extension.
 
         A query of filters alone keeps them as filters; a misspelt name gets an answer with a similar name.
         """

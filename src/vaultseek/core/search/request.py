@@ -32,7 +32,7 @@ class SearchRequest:
     ``brief`` results have no passages, like those after the first ``limits.RESULTS``; others have up to
     ``passages``. ``plain`` treats the whole query as words. ``seconds`` is the deadline after which a lane is
     left out. ``typing``: the query is unfinished; the notes ``prefix_named``, by id, then come first, because
-    one of their names begins with it.
+    a name of theirs begins with it.
     """
 
     query: str

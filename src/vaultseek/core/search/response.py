@@ -21,7 +21,7 @@ from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.filter import FilterResult
 
 NO_TIME = "when:any"
-"""Term of a query whose words name no time."""
+"""Term of a query that turns off the reading of times."""
 WORDS_NAMED = 3
 """Maximum substitutes of one word that a remark names."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
@@ -37,7 +37,7 @@ class Trace:
     ``further`` ones are by note id, ``reranked`` by path. ``partial`` maps a lane or stage to the reason why
     it is missing or incomplete. ``matcher`` finds the words to mark in previews, which omit lines ``shared``
     by many notes. ``certainties`` are by note id, including notes beyond the limit; a listing has none.
-    ``weak`` is the selection's. ``substitutes`` maps a word of the query to the words in the results that
+    ``weak`` is from the selection. ``substitutes`` maps a word of the query to the words in the results that
     replace it.
     ``currencies`` has, by path, the results that are not current. ``titles`` has, by path, the results whose
     first heading is common to many notes.
@@ -164,7 +164,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
 
 
 def _line_text(chunk: Chunk, line: int) -> str:
-    """Return a line as a reader sees it; as written if nothing of it is visible, as in a comment."""
+    """Return a line as displayed; as written if nothing of it is visible, as in a comment."""
     seen = chunk.text.split("\n")[line]
     return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
 
@@ -298,7 +298,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
 
 
 def _searched_instead(words: Sequence[str]) -> str:
-    """Return the end of a remark on a word that no note has: its substitutes, as far as they are known."""
+    """Return the end of a remark on a word that no note has: its known substitutes."""
     if not words:
         return "similar words were searched for instead"
     return f"searched for {' or '.join(map(quote, words[:WORDS_NAMED]))} instead"

@@ -27,7 +27,7 @@ DIRECT_LANES = ("keyword", "semantic")
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
 """Maximum notes beyond the depth of a search that are retrieved because they match the words as well as the
-last one. Otherwise the time of indexing would decide among equal notes."""
+last retrieved one. Otherwise the time of indexing would decide among equal notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _ends_with_stop_word(parsed: ParsedRequest) -> bool:
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in such a request; the beginning of a word has no meaning."""
+    """True if the semantic lane takes part in a request; the beginning of a word has no meaning."""
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
     return mode == "semantic" or (mode == "hybrid" and bool(has_words))
@@ -162,7 +162,7 @@ def _incomplete(reason: Reason | None) -> dict[str, Reason]:
 
 
 def _is_misleading(reason: Reason | None) -> bool:
-    """True while so few notes have vectors that the order by words alone is better than by both."""
+    """True while so few notes have vectors that ranking by words alone is better than ranking by both."""
     return reason is not None and reason.code == "not_embedded"
 
 

@@ -33,7 +33,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.opens import Meaning, Open
 
 COMPLETE_STATES = ("ready", "polling", "paused")
-"""In other states of a vault, a lane may not know all notes."""
+"""States of a vault in which every lane knows all notes."""
 NO_SCORE = 0.005
 """Score below which 0.00 is shown."""
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
@@ -186,11 +186,11 @@ def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Fl
 EXAMINATION = 0.7
 HALF_LIFE_SECONDS = 42 * 86_400.0
 MOST_OF_ONE = 3.0
-"""Maximum count of one open, so that three others outweigh it."""
+"""Maximum count of one open, so that three other opens outweigh it."""
 PRIOR = 4.0
-"""Number of opens, neither for nor against it, with which a note starts."""
+"""Number of neutral opens with which a note starts."""
 NEAR_COSINE = 0.75
-"""Cosine from which two queries mean the same."""
+"""Cosine at or above which two queries mean the same."""
 AGENT_WEIGHT = 0.5
 """Weight of opens by an agent, which looks at more notes than it needs."""
 AGENTS = ("vaultseek.mcp",)

@@ -1,6 +1,6 @@
 """Signals: evidence for a candidate in addition to the lanes and the links.
 
-A signal is one class with its values for all candidates, its weight, and its sentence. ``ranking.SIGNALS``
+A signal is a class with values for all candidates, a weight, and a sentence. ``ranking.SIGNALS``
 lists the signals in the order in which they are applied.
 
 Words of names are compared as written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
@@ -46,8 +46,8 @@ DAY_SECONDS = 86_400.0
 
 
 class Signal(ABC):
-    """A column next to the lanes. It multiplies a score by 1 plus ``weight`` times its value or, if it
-    ``adds``, adds that product.
+    """A column of the table in addition to the lanes. It multiplies a score by 1 plus ``weight`` times its
+    value or, if it ``adds``, adds that product.
 
     ``figure`` is its name in the answer; signals with the same name share a figure. ``sentence`` tells people
     why a note gained by it.
@@ -63,7 +63,7 @@ class Signal(ABC):
 
     @abstractmethod
     def values(self, query: Evidence, notes: Table) -> Floats:
-        """Return the value of each candidate; 0 for a candidate that it does not concern."""
+        """Return the value of each candidate; 0 for a candidate that the signal does not concern."""
 
     def apply(self, query: Evidence, notes: Table) -> None:
         """Multiply the candidates' scores, or add to them, and record the figure."""
@@ -133,7 +133,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 DAYS_OF_MONTH = 64
 """Maximum notes named after a day that a search for their month puts first."""
 PARTIAL_WORDS = 3
-"""Maximum words of a query of which a part counts as a name."""
+"""Maximum words of a query in which a part counts as a name."""
 FORM_CHARS = 2
 """Number of letters at the end that may differ between two forms of a word, in languages other than
 English."""
@@ -315,7 +315,7 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
 
 
 class _Named(NamedTuple):
-    """The share of one name, and the query's words for which it has others with the same stem."""
+    """The share of one name, and the query's words for which the name has other words with the same stem."""
 
     share: float = 0.0
     other: frozenset[str] = frozenset()

@@ -40,7 +40,7 @@ class Preview:
 
 
 _Match = tuple[int, int, int]
-"""Start and end of a match, and the number of its query word."""
+"""Start and end of a match, and the number of the matching query word."""
 _Range = tuple[int, int]
 
 
@@ -167,7 +167,7 @@ class _Shown:
         return self.offsets[run] + position - self.starts[run]
 
     def placed(self, matches: Iterable[_Match]) -> list[_Match]:
-        """Return those of the passage's matches that begin in the joined line, with their places in it."""
+        """Return the passage's matches that begin in the joined line, with their places in it."""
         placed: list[_Match] = []
         for low, high, word in matches:
             run = bisect_right(self.offsets, low) - 1

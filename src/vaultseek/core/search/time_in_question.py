@@ -21,9 +21,10 @@ from vaultseek.store.ledger import Ledger, NoteRow
 TIME_BOOST = 2.0
 """Factor for a note whose own day is in the question's time."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Share of the boost for a note that names a day of that time, and for an undated note modified then."""
+"""Share of the boost for a note that names a day of the question's time, and for an undated note modified
+then."""
 PROPOSED = 200
-"""Maximum notes of a time that are ranked although no lane proposes them."""
+"""Maximum notes of the question's time that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:

@@ -386,4 +386,4 @@ _CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
     "number": _number,
     "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
 }
-"""Conversions of texts by type; YAML already types the other values."""
+"""Conversions of texts by type; YAML has already typed all other values."""

@@ -143,7 +143,7 @@ class Methods:
         return await self._views.find(call.vault, call.cwd)
 
     async def _find_whole(self, call: VaultParams) -> VaultFollower:
-        """Return the whole of a vault, for what is written about an answer and never answered from."""
+        """Return the whole vault, for recording data about an answer; never for the answer itself."""
         await self._vaults.follow_settings()
         return await self._registry.find(call.vault, call.cwd)
 

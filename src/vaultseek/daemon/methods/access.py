@@ -33,7 +33,8 @@ UsageError if there is none, VaultMissing or ConfigError."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:
-    """Return the follower of the whole vault. Raises Forbidden for a client that may see only a part."""
+    """Return the follower of the whole vault. Raises Forbidden for a client that may see only a part of
+    it."""
     if isinstance(follower, VaultFollower):
         return follower
     raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only a part")

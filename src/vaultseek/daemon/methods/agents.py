@@ -1,4 +1,4 @@
-"""RPC methods about what agents were given."""
+"""RPC methods about the answers that agents were given."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from vaultseek.store.ledger.given import Given, GivenNote
 class AgentMethods:
     """Handlers of `agents/given`, `agents/history` and `agents/forget`.
 
-    The door that shows an answer to an agent reports it, since it cuts what the daemon returned.
+    The door that shows an answer to an agent reports it, because it shortens the daemon's answer.
     """
 
     def __init__(

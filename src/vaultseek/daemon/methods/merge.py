@@ -72,7 +72,7 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
     """Return the modification times that define a vault's order of results, in which an opened note may
-    precede later ones."""
+    precede newer ones."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]

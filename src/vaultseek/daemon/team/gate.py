@@ -32,7 +32,7 @@ FOR_AGENTS = ALLOWED | {
 }  # fmt: skip
 """Methods for the user's agents while notes are hidden from them."""
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
-"""Methods that are never for agents: what they were given is the user's to see and to forget."""
+"""Methods closed to agents: only the user may see and delete the record of their answers."""
 TIMES = 3
 """Maximum attempts at an agent's request if notes become hidden during it."""
 _SERVER_SETTINGS = {"rerank_model"}

@@ -1,7 +1,7 @@
-"""Options of ``search`` and ``complete`` in one table, for click and for a faster reader.
+"""Options of ``search`` and ``complete`` in one table, for click and for a faster parser.
 
 Importing click takes longer than a search. Common arguments are read here exactly as click would read them.
-Everything else (help, another configuration, mistakes) is left to click.
+Click handles everything else: help, another configuration, mistakes.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _called(
 
 
 def _is_replaced(pid: int | None) -> bool:
-    """Return True as soon as another daemon runs; False if none does for a while."""
+    """Return True as soon as another daemon runs; False if none starts for a while."""
     give_up = time.monotonic() + AWAY_SECONDS
     while daemon_pid() in (pid, None):
         if time.monotonic() > give_up:

@@ -1,4 +1,4 @@
-"""``vaultseek agents``: what agents were given."""
+"""``vaultseek agents``: the answers that agents were given."""
 
 from __future__ import annotations
 
