@@ -179,7 +179,7 @@ def _outcome(
 def _write_page(
     chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result]
 ) -> None:
-    tried = f"Tried on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
+    tried = f"Tested on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
     lines = [BEGIN, f"{tried} In parentheses: the number of tests. All passed unless a line says so.", ""]
     for title, faults in chapters.items():
         lines += [f"### {title}", ""]

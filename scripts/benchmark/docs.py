@@ -15,7 +15,7 @@ STAGES = (
     ("request, JSON and socket", "request, JSON, socket"),
     ("filter", "filter"),
     ("keyword", "by word (beside the search by meaning)"),
-    ("semantic", "by meaning, with the way to the worker and back"),
+    ("semantic", "by meaning, including the round trip to the worker"),
     ("embed", "– of this, embedding the query"),
     ("neighbours", "– of this, the nearest vectors"),
     ("fuse", "fusion, links, ranking"),

@@ -20,7 +20,7 @@ def describe() -> str:
     """Return processor, cores, memory and the versions that matter."""
     memory = f"{psutil.virtual_memory().total / 2**30:.0f} GB"
     software = f"{platform.system()}, Python {platform.python_version()}, torch {version('torch')}"
-    load = f"load {os.getloadavg()[0]:.1f} from others when it began"
+    load = f"load {os.getloadavg()[0]:.1f} from other programs at the start"
     return f"{processor()}, {cores()} cores, {memory}, {software}, {load}"
 
 

@@ -94,7 +94,7 @@ def typing(bench: Bench) -> Iterator[Figure]:
             "typing",
             f"{what}, {world.notes:,} notes, {KEYS} keys at 80 ms",
             f"{times}, longest {number(times.most)} ms, {cancelled} of {len(answers)} cancelled",
-            target=f"every answer within {KEY_GOAL_MS:g} ms of its key",
+            target=f"every answer within {KEY_GOAL_MS:g} ms of its keystroke",
             met=times.most <= KEY_GOAL_MS and not cancelled,
             numbers=times.numbers("key") | {"cancelled": cancelled},
         )

@@ -107,7 +107,7 @@ def _is_pending(world: World, vault: Path) -> bool:
 
 @row("index-wait")
 def index_wait(bench: Bench) -> Iterator[Figure]:
-    """``vaultseek index --wait`` of linked notes, the daemon's start included, with a model without cost."""
+    """``vaultseek index --wait`` of linked notes, the daemon's start included, without embedding."""
     world = bench.new_world("index-wait", COSTLESS)
     size = _linked(bench, world.vault)
     began = time.perf_counter()
@@ -119,7 +119,7 @@ def index_wait(bench: Bench) -> Iterator[Figure]:
     goal = f"≤ {WAIT_SECONDS:g} s"
     yield Figure(
         "index-wait",
-        f"`index --wait`, {world.notes:,} notes ({size:.0f} MB, {passages:,} passages), a model without cost",
+        f"`index --wait`, {world.notes:,} notes ({size:.0f} MB, {passages:,} passages), without embedding",
         f"{seconds:.1f} s",
         target=goal,
         met=seconds <= WAIT_SECONDS,

@@ -68,7 +68,7 @@ def links(bench: Bench) -> Iterator[Figure]:
         "links", f"{what}: clusters", str(louvain), f"NetworkX: {theirs}", ratio=louvain.p50 / theirs.p50
     )
     for name, question in (
-        ("near", f"neighbours of {SEEDS} notes, as a search asks"),
+        ("near", f"neighbours of {SEEDS} notes, as in a search"),
         ("unlinked", "orphans"),
     ):
         graph, sqlite = Times.of(found[name]), Times.of(found[f"{name}_sqlite"])

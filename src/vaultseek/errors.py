@@ -36,7 +36,7 @@ class VaultseekError(Exception):
     number = -32000
     exit_code = 3
     cause: str | None = None
-    """A ``model.ReasonCode`` that says more than ``code`` does."""
+    """A ``model.ReasonCode`` that is more specific than ``code``."""
 
 
 def error_classes() -> dict[str, type[VaultseekError]]:

@@ -125,8 +125,7 @@ class VaultRegistry:
         await (await self.begin_opening(settings, paused))
 
     async def begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
-        """Apply ``settings`` like `open_configured`, but return before the vaults are open, with a future that
-        completes when they are.
+        """Apply ``settings`` like `open_configured`, but return a future before the vaults are open.
 
         So a request about one vault does not wait for another that takes long.
         """

@@ -29,14 +29,14 @@ from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger import Ledger
 
 SLOW_SECONDS = 2.0
-"""Seconds of a sync after which answers report it."""
+"""Seconds after which answers report a running sync."""
 END_SECONDS = 0.5
 """Seconds to finish the current batch when a vault is closed; it is written again later."""
 SYNC_POLL_SECONDS = 0.02
 """Seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Beginning of analysis rules that give all notes the language after it."""
+"""Prefix of analysis rules that assign one language, which follows it, to all notes."""
 log = logging.getLogger(__name__)
 
 
@@ -45,7 +45,7 @@ class PostgresEngine(Engine):
 
     is_remote = True
     writer: ShardWriter | None = None
-    """The right to write; without it, another daemon maintains the shard."""
+    """The right to write; if None, another daemon maintains the shard."""
 
     def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
         super().__init__(language)
@@ -88,9 +88,9 @@ class IndexedShard(PostgresEngine):
         self._lexicon = Lexicon()
         self._failure: Unavailable | None = None
         self._pending_error: Exception | None = None
-        """The last error of the thread other than the server's, such as a full disk; raised once."""
+        """The last local error of the thread, such as a full disk; raised once."""
         self._began: float | None = None
-        """When the running sync began."""
+        """Start time of the running sync."""
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_rebuild_wanted = False
@@ -110,7 +110,7 @@ class IndexedShard(PostgresEngine):
 
     @property
     def is_indexing(self) -> bool:
-        """True while the server makes an index of vectors."""
+        """True while the server builds an index of vectors."""
         return self.backend.server.is_indexing
 
     @property
@@ -120,7 +120,7 @@ class IndexedShard(PostgresEngine):
         return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until it is synced, or a little longer. Raises local errors such as a full disk."""
+        """Wait until the server is synced, or a little longer. Raises local errors such as a full disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)
@@ -242,7 +242,7 @@ class SearchedShard(PostgresEngine):
         super().__init__(ledger.backend, ledger, language)
         self._beat: Heartbeat | None = None
         self._difference = ""
-        """Difference between the indexer and this searcher that leads to different answers."""
+        """A difference between indexer and searcher that would lead to different answers."""
 
     def of_space(self, space: str) -> "SearchedShard":
         """Return this engine, with the name of the vector space in use."""

@@ -25,7 +25,7 @@ STOPPED = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The state of an indexer when it wrote this, ``age`` seconds ago.
+    """The state of an indexer when it wrote the heartbeat, ``age`` seconds ago.
 
     ``lag`` is how many seconds before that the shard was last complete; None if it never was.
     """
@@ -56,7 +56,7 @@ class Heartbeat:
 
     @property
     def is_silent(self) -> bool:
-        """True if it is so old that the indexer seems to be gone."""
+        """True if the heartbeat is so old that the indexer seems to be gone."""
         return self.age > seconds_of("indexer.silence", SILENCE_SECONDS)
 
     @property

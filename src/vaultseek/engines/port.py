@@ -45,13 +45,13 @@ class Engine:
     keeps_rows = False
     """True if links and times of notes are also stored, so that their changes count."""
     is_remote = False
-    """True if it may not answer, and also stores the vectors."""
+    """True for an engine on a server, which may not answer, and also stores the vectors."""
 
     def __init__(self, language: str | None) -> None:
         self.rebuilding = False
-        """True while it has less than the ledger, because it is being refilled."""
+        """True while the engine has fewer notes than the ledger, because it is being refilled."""
         self.stopped = threading.Event()
-        """Set when the vault is being closed; it is synced after the next start."""
+        """Set when the vault is being closed; the engine is then synced after the next start."""
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
@@ -69,17 +69,17 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why it did not answer the last request, or None. Makes no request."""
+        """The reason why the engine did not answer the last request, or None. Makes no request."""
         return None
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why it is behind the ledger, or None if it is not or is unknown."""
+        """The reason why the engine is behind the ledger, or None if it is not or that is unknown."""
         return None
 
     @property
     def is_indexing(self) -> bool:
-        """True while it builds an index of vectors, which may take long and changes no counts."""
+        """True while the engine builds an index of vectors, which may take long and changes no counts."""
         return False
 
     @property
@@ -88,7 +88,7 @@ class Engine:
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until it is synced, or for ``seconds``. Raises local errors such as a full disk."""
+        """Wait until the engine is synced, or for ``seconds``. Raises local errors such as a full disk."""
 
     def start_background_writer(self) -> None:
         """Write notes in a separate thread from now on."""

@@ -34,12 +34,13 @@ ANSWER_VECTORS = 20
 VECTOR_PASSAGES = 5
 """Number of passages per note in an answer."""
 PASSAGES_PER_NOTE = 2
-"""Passages requested per wanted note; more, if they belong to fewer notes."""
+"""Passages first requested per wanted note; if they belong to too few notes, more are requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
 """Minimum share of the notes at which a filter is applied to the nearest of all notes."""
 BULK_VECTORS = 1000
-"""Batch size in vectors at which more are expected, so that the index is built later, which is faster."""
+"""Batch size in vectors at which more batches are expected, so that the index is built afterwards, which is
+faster."""
 INDEXED_VECTORS = 20_000
 """Minimum number of vectors for an approximate index; fewer are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
@@ -55,7 +56,7 @@ _HEADER = 4
 
 
 Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]
-"""Vectors near a question, best first: their numbers, notes and cosines."""
+"""The vectors nearest to a question, best first: their numbers, notes and cosines."""
 
 
 class ShardVectors:

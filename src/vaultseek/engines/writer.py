@@ -58,7 +58,7 @@ class ShardWriter:
     """Writes to a shard as its only indexer."""
 
     def __init__(self, backend: PostgresBackend, folder: Path, vault: str) -> None:
-        """``vault`` is the name of the vault, for searchers."""
+        """``vault`` is the name of the vault that searchers show."""
         self.lost: Unavailable | None = None
         """The reason why the shard must be compared with the ledger before it is written to."""
         self._backend = backend

@@ -71,6 +71,6 @@ class EngineOptions:
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
     def token(self) -> str:
-        """Return the token, "" if there is none. Raises ConfigError if it is missing where the settings
-        point."""
+        """Return the token, "" if there is none. Raises ConfigError if the settings name a source that
+        has none."""
         return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""

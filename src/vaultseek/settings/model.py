@@ -147,7 +147,7 @@ class DaemonSettings(Section):
 
 
 class Settings(Section):
-    """All settings. ``load`` makes them."""
+    """All settings, as returned by ``load``."""
 
     vaults: tuple[VaultSettings, ...] = Field(default=(), strict=False)
     """The folders of notes to watch."""

@@ -73,7 +73,7 @@ class _Unusable(Exception):
 
 
 class _Missing(_Unusable):
-    """A missing folder with nothing else in its place."""
+    """The path of a folder that is missing, with nothing else in its place."""
 
     def __init__(self, problem: SettingProblem, folder: Path) -> None:
         super().__init__(problem)
@@ -223,7 +223,7 @@ class Origin:
         self._environment = environment()
 
     def problem(self, location: Location, message: str) -> SettingProblem:
-        """Return a problem of the setting at ``location`` with the source that set it."""
+        """Return a problem of the setting at ``location``, with the source that set it."""
         variable = self.variable(location)
         source = f"environment variable {variable}" if variable else str(self.file)
         return SettingProblem(source, location, message)

@@ -31,7 +31,7 @@ class RecencySettings(Section):
     tiers: tuple[RecencyTier, ...] = Field(
         default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    """Factors for ages; the first tier that includes the note's age counts."""
+    """Factors for ages; the first tier that includes the note's age applies."""
     date: Literal["modified", "created", "filename"] = "modified"
     """The date used for a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
@@ -85,7 +85,7 @@ class SearchSettings(Section):
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
     """The constant k of RRF; a smaller one favours the first results of each search."""
     rrf_ranks: Literal["score", "integer"] = "score"
-    """Ranks that keep the distances between scores, or the plain ranks 1, 2, 3."""
+    """Use ranks that preserve the distances between scores, or plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
     """Weight of words; setting it turns adaptive off. Also ``rrf_keyword_weight`` and ``rrf_bm25_weight``."""
     semantic_weight: Weight = 1.0

@@ -25,9 +25,9 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Names that others have for some keys."""
+    """Other programs' names for some keys."""
     former: ClassVar[Mapping[str, str]] = {}
-    """Keys that a former version had, and what to write instead."""
+    """Keys of former versions, and their replacements."""
 
     @model_validator(mode="before")
     @classmethod
@@ -36,7 +36,7 @@ class Section(BaseModel):
 
 
 class ServerSettings(Section):
-    """A user's server with OpenAI's API."""
+    """A user's server with an API like OpenAI's."""
 
     url: str = ""
     """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without one,
@@ -51,7 +51,8 @@ class ServerSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _in_one_line(cls, values: Any) -> Any:
-        """Leave out the arguments of a former version's class: the line about the class is enough."""
+        """Leave out the arguments of a former version's class, because the error about the class is
+        enough."""
         return (
             {k: v for k, v in values.items() if k not in _ARGUMENTS} if isinstance(values, dict) else values
         )
@@ -86,7 +87,7 @@ class ModelSettings(ServerSettings):
     ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
     """Unload the model after this many minutes without a search by meaning or a change. The next search
-    reloads it in about a second, and is answered by word only. 0 keeps it loaded."""
+    reloads it, which takes about a second, and is answered by word only. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
@@ -94,11 +95,11 @@ class ModelSettings(ServerSettings):
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""
-    """Any text. Change it after the server's model changed, and everything is embedded again."""
+    """Any text. Change it when the server's model has changed, so that everything is embedded again."""
     text_prefix: str = ""
     """Text that the server's model needs before each passage, such as "search_document: "."""
     query_prefix: str = ""
-    """Text that it needs before each question, such as "search_query: "."""
+    """Text that the server's model needs before each question, such as "search_query: "."""
 
     @property
     def service(self) -> Service | None:
@@ -139,9 +140,9 @@ class VectorSettings(Section):
     """``[vectors]``: how the nearest vectors are found."""
 
     index: VectorIndexKind = "auto"
-    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes: faster
-    from about 150,000 vectors, for another copy on disk and twice their size in memory. "auto" uses Chroma
-    from there if memory suffices. Takes effect when the daemon restarts."""
+    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes, which is
+    faster from about 150,000 vectors but needs another copy on disk and twice their size in memory. "auto"
+    uses Chroma above that number if memory suffices. Takes effect when the daemon restarts."""
 
 
 class TokenSettings(Section):
@@ -150,7 +151,7 @@ class TokenSettings(Section):
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
     """Name for the log."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
-    """SHA-256 of the token in hexadecimal; `vaultseek team token` makes both."""
+    """SHA-256 of the token in hexadecimal; `vaultseek team token` creates both."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
@@ -171,8 +172,8 @@ class TeamSettings(Section):
     """``[team]``: a server for several people, each with a token; see docs/team.md."""
 
     listen: str = ""
-    """Address and port, as "127.0.0.1:7447", for clients with a token. It is not encrypted: put a proxy with
-    TLS before it. Takes effect when the daemon restarts."""
+    """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
+    put a proxy with TLS in front. Takes effect when the daemon restarts."""
     metrics: str = ""
     """Address and port of /health and /metrics, over HTTP and without a token. Takes effect when the daemon
     restarts."""

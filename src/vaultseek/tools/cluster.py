@@ -39,14 +39,15 @@ QUEUED_BATCHES_IN_ALL = 4096
 STALLED_SECONDS = 300.0
 """Seconds without a result, while there is work, after which the run ends."""
 RETRIES = 3
-"""Number of times that Ray retries a task whose worker ended."""
+"""Maximum number of times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
 """Memory for objects of a local cluster: texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
-"""Minimum seconds of a failed start that is retried: Ray gives up after 30 s, too soon for a busy machine."""
+"""Seconds after which a failed start counts as slow and is retried; Ray gives up after 30 s, too soon for a
+busy machine."""
 FAILED_STARTS = 2
-"""Number of times that a local cluster may fail to start in less time than that."""
+"""Number of times that a local cluster may fail to start in less than SLOW_START_SECONDS."""
 CLIENT_PORT = 10001
 """Port of ``ray://`` unless the address names one."""
 _CLIENT = "ray://"
@@ -180,7 +181,7 @@ class RayCluster:
             return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, batch: Texts) -> None:
-        """Give a batch to a worker, and again if that ends before it has answered."""
+        """Give a batch to a worker, and to another one if the first ends without an answer."""
         with _translated(self._ray):
             self._batches[self._task.remote(*self._model, list(batch.values()))] = batch
 

@@ -145,7 +145,7 @@ class SecondSpace(Embedding):
 class PooledKeeper:
     """A worker that runs only while there are requests, with the store of its vectors.
 
-    See ``VectorKeeper`` for the methods; each starts the worker if need be, and raises WorkerUnavailable if
+    See ``VectorKeeper`` for the methods; each starts the worker if necessary, and raises WorkerUnavailable if
     that takes longer than its deadline.
     """
 

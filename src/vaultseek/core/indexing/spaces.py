@@ -37,8 +37,9 @@ LAGGING_SHARE = 0.02
 """Number of missing notes, and share of all notes, up to which answers do not mention them."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Number of passages without a vector, or share of all passages, up to which answers do not mention them. With
-more, notes are compared by their own vectors, because a note whose passages have no vectors would come last."""
+"""Number of passages without a vector, or share of all passages, up to which answers do not mention them.
+If there are more, notes are compared by their own vectors, because a note whose passages have no vectors
+would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 

@@ -51,7 +51,7 @@ class Matches:
 
     @classmethod
     def listing(cls, count: int) -> "Matches":
-        """Return the columns for a query of filters alone, which all notes match."""
+        """Return the columns for a query with only filters, which all notes match."""
         everything = np.ones(count, np.bool_)
         return cls(np.ones(count), everything, everything)
 

@@ -53,7 +53,7 @@ def further_passages(
 ) -> dict[int, list[Chunk]]:
     """Return up to ``number`` matching passages of each note, best first, in addition to the ``shown`` one.
 
-    A query of filters alone has none.
+    A query with only filters has none.
     """
     scores = passage_scores(list(shown), retrieval, ledger)
     best: dict[int, list[int]] = {}

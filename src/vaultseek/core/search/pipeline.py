@@ -133,7 +133,7 @@ class Searcher:
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file that extension.
 
-        A query of filters alone keeps them as filters; a misspelt name gets an answer with a similar name.
+        A query with only filters keeps them as filters; a misspelt name gets an answer with a similar name.
         """
         if parsed.is_listing:
             return parsed

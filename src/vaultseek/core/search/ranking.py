@@ -70,7 +70,7 @@ def rank(query: Evidence) -> Ranking:
 
 
 def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
-    """Rank a query of filters alone: all notes that pass, most recently modified first.
+    """Rank a query with only filters: all notes that pass, most recently modified first.
 
     While a query is being typed, opening a note counts like modifying it.
     """

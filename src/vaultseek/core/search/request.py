@@ -27,7 +27,7 @@ from vaultseek.settings.search import SearchSettings
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. A ``limit`` of None means the settings' limit, or every note for a query of filters alone.
+    """One search. A ``limit`` of None means the settings' limit, or every note for a query with only filters.
 
     ``brief`` results have no passages, like those after the first ``limits.RESULTS``; others have up to
     ``passages``. ``plain`` treats the whole query as words. ``seconds`` is the deadline after which a lane is
@@ -90,7 +90,7 @@ class ParsedRequest:
 
     @property
     def is_listing(self) -> bool:
-        """True for a query of filters alone, which needs no ranking."""
+        """True for a query with only filters, which needs no ranking."""
         return self.query.is_listing or not self.query.rank_text
 
     @property

@@ -40,7 +40,7 @@ class Budget:
         if self._steps >= STEPS_BETWEEN_CHECKS:
             self._steps = 0
             if self._cancelled():
-                raise Cancelled("no client is waiting for the table any more; send the query again")
+                raise Cancelled("no client is waiting for the table any more; try again")
             if time.monotonic() > self._end:
                 seconds = f"{self._seconds:.0f} s"
                 raise UsageError(f"the table takes longer than {seconds}; add a filter by tag or folder")

@@ -66,7 +66,7 @@ class TableMethods:
         self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
-            raise UsageError("columns, sort, group and summaries are for queries; a base has its own")
+            raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
         from vaultseek.core.tables.run import tables_of  # imported here, because it takes long
 
         vault = follower.vault

@@ -27,7 +27,7 @@ DAEMON_ANSWER_SECONDS = 6.0
 DAEMON_STOP_SECONDS = 10.0
 """Seconds for the daemon to end after ``shutdown``; it cancels remaining work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
-"""Time to end after SIGTERM, before SIGKILL."""
+"""Seconds to end after SIGTERM, before SIGKILL."""
 REBIND_SECONDS = 5.0
 """Seconds for a daemon to recreate its socket file after it was deleted."""
 
@@ -190,7 +190,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return how to end a daemon that does not answer; 0 is a process on another machine."""
+    """Return how to end a daemon that does not answer; process id 0 means another machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"

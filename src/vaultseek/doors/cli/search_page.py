@@ -30,7 +30,7 @@ _STEPS = (
     ("successor", "+", "succession", 0.0),
     ("best", "/", "best", None),
 )
-"""The steps from the search scores to the final score: name, sign, key, and the neutral value."""
+"""The steps from the search scores to the final score: name, sign, key, and neutral value."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:

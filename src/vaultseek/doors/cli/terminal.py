@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TERMINAL_COLUMNS_LEAST = 40
 TERMINAL_COLUMNS_MOST = 120
-"""Longer lines are hard to read."""
+"""Maximum width of text; longer lines are hard to read."""
 TERMINAL_LINES = 24
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -145,7 +145,7 @@ def bar(share: float, cells: int) -> str:
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
-    """Return the terminal of ``stream``, with colour if possible and not turned off."""
+    """Return the terminal of ``stream``, with colour if that is possible and not turned off."""
     screen, kind = stream.isatty(), os.environ.get("TERM", "dumb")
     escapes = color and screen and kind != "dumb" and not os.environ.get("NO_COLOR")
     width, height = _size(stream)

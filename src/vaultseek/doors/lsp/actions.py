@@ -118,7 +118,7 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
 
 
 def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
-    """Yield titles of actions with a better target of the link or, if True, fragment."""
+    """Yield titles of actions that replace the link's target or, if the third item is True, its fragment."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
         offered: set[str] = set()

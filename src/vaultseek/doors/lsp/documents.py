@@ -25,7 +25,7 @@ class NoteDocument(TextDocument):
 
     @property
     def lines(self) -> Sequence[str]:
-        """Return the lines with their line ends; the last line has none and may be empty."""
+        """Return the lines with their line endings; the last line has none and may be empty."""
         source = self.source
         lines = _LINE.findall(source)
         return lines[:-1] if len(lines) > 1 and not source.endswith(("\n", "\r")) else lines
@@ -52,7 +52,7 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """A text at one moment, as lines without line ends; positions are the client's."""
+    """A text at one moment, as lines without line endings; positions are the client's."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
         self.source = source

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ToolAnswer(BaseModel):
-    """Fields of every tool's answer. ``truncated`` if the budget left something out."""
+    """Fields of every tool's answer. ``truncated`` is true if the budget left something out."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -50,7 +50,8 @@ class Listing(ToolAnswer):
 
 
 class Tables(Listing):
-    """Rows of tables; ``tables`` has each table's columns, groups and problems, a row its table's number."""
+    """Rows of tables; ``tables`` has each table's columns, groups and problems, and a row has its table's
+    number."""
 
     tables: list[dict[str, Any]]
     rows: list[dict[str, Any]]
@@ -76,13 +77,13 @@ class Notes(Listing):
 
 
 class Tags(Listing):
-    """Tags, the commonest first."""
+    """Tags, most common first."""
 
     tags: list[dict[str, Any]]
 
 
 class Properties(Listing):
-    """Properties, or the values of one, the commonest first."""
+    """Properties, or the values of one, most common first."""
 
     property: str | None = None
     properties: list[dict[str, Any]] | None = None

@@ -70,9 +70,10 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 
 
 class _HostNames:
-    """Writes the name that a host gives itself at first into the id of its session.
+    """Encodes the name that a host sends first in the id of its session.
 
-    The server keeps no sessions, so that hosts go on after its restart; they send the id with every request.
+    The server keeps no sessions, so that hosts can continue after its restart; they send the id with every
+    request.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -122,7 +123,7 @@ def _name_in(session_id: str) -> str | None:
 
 
 class _TokenGate:
-    """Refuses every request without the token before reading anything else of it."""
+    """Refuses every request without the token before reading the rest of it."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

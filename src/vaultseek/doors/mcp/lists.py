@@ -13,11 +13,11 @@ from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line
 from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
-"""Folders named above a list of notes, those with most notes."""
+"""Number of folders named above a list of notes: those with the most notes."""
 FOLDERS_ALIKE = 3
-"""Similar spellings that are suggested for a missing folder."""
+"""Number of similar folders suggested for a missing folder."""
 VALUE_CHARS = 60
-"""Longer values of properties are cut where several stand in a line."""
+"""Maximum length of a property value where several are on one line; longer ones are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Page:
 
 
 def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
-    """Return ``size`` of the items of a whole list, from number ``first``."""
+    """Return ``size`` items of a complete list, starting with number ``first``."""
     return Page(items[first - 1 : first - 1 + size], first, len(items))
 
 
@@ -43,9 +43,9 @@ def links(answer: JSON, page: Page, form: Form) -> Reply:
 def notes(
     answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), is_dated: bool = True
 ) -> Reply:
-    """Format the notes of ``folder``; ``paths`` are those whose folders are counted.
+    """Format the notes of ``folder``; the folders of ``paths`` are counted.
 
-    With ``is_dated`` they follow each other by date, which stands above them; else each has its own.
+    With ``is_dated``, notes are grouped below their dates; otherwise each has its own date.
     """
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
@@ -59,7 +59,8 @@ def notes(
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
-    """Return the folders that end with ``folder``, else those with a name like it, else the outermost."""
+    """Return the folders that end with ``folder``, otherwise those with a similar name, otherwise the
+    outermost ones."""
     folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
     ending = fold(f"/{folder}")
     like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
@@ -67,7 +68,7 @@ def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
 
 
 def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
-    """Return the folders whose path or name is spelled much as ``folder``, the most similar first."""
+    """Return the folders whose path or name is spelled like ``folder``, the most similar first."""
     by_spelling: dict[str, list[str]] = {}
     for each in sorted(folders):
         for spelling in dict.fromkeys((fold(each), fold(each.rpartition("/")[2]))):
@@ -77,7 +78,7 @@ def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
 
 
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
-    """Format tags; a tag counts the notes of those nested in it, too."""
+    """Format tags; the count of a tag includes nested tags."""
     head = head_of(answer)
     title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
     return _listing(
@@ -86,7 +87,7 @@ def tags(answer: JSON, page: Page, form: Form) -> Reply:
 
 
 def properties(answer: JSON, page: Page, form: Form) -> Reply:
-    """Format properties, each with its commonest values."""
+    """Format properties, each with its most common values."""
     head = head_of(answer)
     names = count(page.total, "property", "properties")
     title = f"{names} in vault {head['vault']!r}, with the number of notes"
@@ -154,7 +155,7 @@ def _cell(value: object) -> str:
 
 
 def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
-    """Return the rows; the columns of their table stand above them, its summaries and problems below."""
+    """Return the rows, below the columns of their table and above its summaries and problems."""
     lines: list[str] = []
     for number, table in enumerate(about):
         own = [row for row in rows if row["table"] == number]
@@ -273,7 +274,7 @@ def _listing(
     *,
     pages: bool = True,
 ) -> Reply:
-    """Return as many items as fit, each as ``item`` makes it and as ``lines``.
+    """Return as many items as fit, each converted by ``item`` and by ``lines``.
 
     ``next_first`` begins the next page, if the list has ``pages``.
     """
@@ -340,7 +341,7 @@ def _dated_lines(notes: Sequence[JSON]) -> list[str]:
 
 
 def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
-    """Return the folders directly below ``folder`` with the notes below each, those with most notes first."""
+    """Return the folders directly below ``folder`` with the number of notes in each, the largest first."""
     depth = len(folder.split("/")) if folder else 0
     below = Counter(line(parts[depth]) for path in paths if len(parts := path.split("/")) > depth + 1)
     return dict(below.most_common(FOLDERS_NAMED))

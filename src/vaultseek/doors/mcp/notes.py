@@ -13,11 +13,11 @@ from vaultseek.doors.addresses import Address, part, readings
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
 
 NEAREST_NAMES = 5
-"""Names in the error for a note that does not exist."""
+"""Number of names suggested in the error for a missing note."""
 NEAR_ENOUGH = 0.5
-"""Least confidence of a note found by the words of a wrong name to be suggested."""
+"""Minimum confidence of a suggested note that was found by the words of a wrong name."""
 _SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
-"""The daemon's own advice, which names titles; an agent gets paths."""
+"""The daemon's advice, which contains titles; it is removed, because an agent gets paths."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 """Function from method and parameters to the daemon's answer; raises VaultseekError."""
@@ -32,7 +32,7 @@ class Place:
 
 
 class Notes:
-    """The notes at a place, asked of the daemon. All methods raise VaultseekError."""
+    """The notes at a place, as the daemon returns them. All methods raise VaultseekError."""
 
     def __init__(self, ask: Ask, place: Place) -> None:
         self._ask = ask
@@ -48,13 +48,13 @@ class Notes:
             raise NotFound(await self._no_note(params["note"], vault, error)) from None
 
     async def status(self, vault: str | None) -> JSON:
-        """Return the answer to ``index/status``: of one vault, or of all that the server may show."""
+        """Return the answer to ``index/status``: for one vault, or for all that the server may show."""
         answer = await self._answer("index/status", {}, vault)
         self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer
 
     async def latest(self, limit: int) -> list[JSON]:
-        """Return the notes that were modified last, each with its vault; without a default vault, of all."""
+        """Return the last modified notes, each with its vault; without a default vault, from all vaults."""
         params: JSON = {"query": "ext:md", "mode": "keyword", "limit": limit}
         try:
             answer = await self.ask("search", params, None)
@@ -65,7 +65,7 @@ class Notes:
         return [{"vault": answer.get("vault"), **result} for result in answer["results"]]
 
     async def read(self, name: str, vault: str | None) -> JSON:
-        """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
+        """Return the answer to ``note/get`` for a note, or for the part of it that ``name`` specifies."""
         missing: VaultseekError | None = None
         no_part: NotFound | None = None
         for address in readings(name):

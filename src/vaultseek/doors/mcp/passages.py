@@ -1,4 +1,4 @@
-"""Lines of notes as an agent reads them, of several notes within one budget. No I/O."""
+"""Lines of notes as an agent reads them; several notes share one budget. No I/O."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -20,10 +20,11 @@ from vaultseek.doors.mcp.reply import (
 
 
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
-    """Format answers to ``note/get``: of each as many lines as fit, or the beginning of its first line.
+    """Format answers to ``note/get``: as many lines of each as fit, or the beginning of its first line.
 
-    ``problems`` say why other notes are missing. Lines in two answers are returned once. Notes that need less
-    than their share of the budget leave the rest to the others; those of which nothing fits are counted.
+    ``problems`` are the reasons why other notes are missing. Lines in two answers are returned once. Notes
+    that need less than their share of the budget leave the rest to the others; notes of which nothing fits
+    are counted.
     """
     whole = _without_overlaps(answers)
     remarks = _not_read(problems, form.budget // 2)
@@ -52,7 +53,7 @@ def note_text(answer: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Some lines of a note, below a line with their place, and a remark if there are more."""
+    """Some lines of a note below a line with their place, and a remark if there are more."""
 
     place: str
     rows: Sequence[str]
@@ -87,7 +88,7 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequenc
 
 
 def _not_read(problems: Sequence[str], budget: int) -> list[str]:
-    """Return a remark for each of the problems, as far as the budget goes, and one for the others."""
+    """Return a remark for each problem that fits the budget, and one for the others."""
     remarks: list[str] = []
     for problem in problems:
         remark = f"[not read: {problem}]"
@@ -99,7 +100,7 @@ def _not_read(problems: Sequence[str], budget: int) -> list[str]:
 
 
 def _fitting(answer: JSON, budget: int, form: Form) -> _Passage | None:
-    """Return as much of a note as fits, whole lines if one does; None if nothing of its text does."""
+    """Return as much of a note as fits: whole lines if at least one fits; None if none of its text fits."""
     visible = remove_hidden(str(answer["text"]))
     complete = _passage(answer, visible, complete=True)
     if complete.tokens(form) <= budget:
@@ -147,7 +148,7 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
 
 
 def _without_overlaps(answers: Sequence[JSON]) -> list[JSON]:
-    """Return the answers, merged where their lines of one note overlap or meet."""
+    """Return the answers, merging those with overlapping or adjacent lines of one note."""
     notes: dict[tuple[str, str], list[JSON]] = {}
     for answer in answers:
         notes.setdefault((answer["vault"], answer["path"]), []).append(answer)

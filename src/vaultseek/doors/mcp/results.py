@@ -24,7 +24,8 @@ from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.remarks import with_remarks
 
 NextPage = Callable[[int], str | None]
-"""A function from the number of results shown to the cursor of those after them, None if there are none."""
+"""A function that returns the cursor of the next page, given the number of results shown; None if there are
+no more."""
 
 
 def results(
@@ -36,10 +37,10 @@ def results(
     rest: str = "more",
     advice: str = "ask again with a larger max_tokens",
 ) -> Reply:
-    """Format the answer to ``search`` or ``note/related``, whose results follow ``offset`` others.
+    """Format the answer to ``search`` or ``note/related``, whose results begin after ``offset`` others.
 
-    Without ``next_page``, those that do not fit the budget are counted. ``rest`` says what follows the last
-    one, ``advice`` how to get those that are counted. The answer may be one about several vaults.
+    Without ``next_page``, results that do not fit the budget are counted. ``rest`` describes what follows the
+    last result, ``advice`` how to get the counted ones. The answer may be about several vaults.
     """
     scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # filters alone match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
@@ -95,7 +96,7 @@ def _remarks(answer: JSON) -> list[JSON]:
 
 
 def _remark_lines(head: JSON) -> list[str]:
-    """Return the remarks as lines; those on what was not searched are told apart from the others."""
+    """Return the remarks as lines; remarks on parts that were not searched are marked."""
     kinds = {"incomplete": "partial", "waiting": "partial"}
     return [f"[{kinds.get(remark['code'], 'note')}: {remark['text']}]" for remark in head["remarks"]]
 
@@ -151,7 +152,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
 
 
 def _without_start(preview: str, names: list[str]) -> str:
-    """Return a preview without the headings, or the title, that it begins with and that stand above it."""
+    """Return a preview without the headings or title at its beginning, which are already shown above it."""
     for name in names:
         rest = preview.removeprefix(name)
         if rest != preview and rest[:1] in ("", " "):
@@ -209,7 +210,7 @@ def write_cursor(cursor: Cursor, *question: object) -> str:
 
 
 def read_cursor(text: str | None, *question: object) -> Cursor:
-    """Return the cursor in ``text``; without one, that of the first page.
+    """Return the cursor in ``text``, or the cursor of the first page if it is empty.
 
     Raises UsageError if it is not a cursor, or belongs to another question.
     """
@@ -233,10 +234,10 @@ def _digest(question: tuple[object, ...]) -> str:
 
 
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
-    """Return one answer with the notes of all, best first, each once, with the passage of its best wording.
+    """Return one answer with the notes of all wordings, best first, each once.
 
-    The certainties of the wordings that have a note are added up for the order. It has the greatest of them,
-    or that of the note before it, if that is less.
+    A note has the passage of its best wording. Notes are ordered by the sum of their certainties in all
+    wordings; a note shows the greatest of these, but never more than the note before it.
     """
     total: dict[str, float] = {}
     best: dict[str, JSON] = {}

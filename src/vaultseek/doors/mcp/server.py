@@ -60,7 +60,8 @@ _QUERIES = {"query", "source"}
 _PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
 _HINTS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _OMITTED = ("title", "minimum", "minItems")
-"""Schema keywords of no use to an agent: titles that repeat the names, and bounds that no call exceeds."""
+"""Schema keywords that are useless to an agent: titles that repeat the names, and bounds that no call
+exceeds."""
 
 
 def serve(
@@ -229,7 +230,7 @@ AGENT: ContextVar[str | None] = ContextVar("agent", default=None)
 
 
 async def _with_name(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
-    """Answer a request of any kind, with the name that its host gave itself."""
+    """Answer any request, recording the name that its host sent."""
     host = ctx.session.client_params
     before = AGENT.set(AGENT.get() if host is None else host.client_info.name)
     try:
@@ -247,7 +248,7 @@ async def _report(reply: Reply, form: Form, tool: str, question: str, notes: Not
 
 
 _ASKED = ("query", "note", "other", "source", "folder", "name")
-"""Parameters that say what is asked for."""
+"""Parameters with the subject of a call."""
 
 
 def _question(arguments: JSON) -> str:
@@ -258,7 +259,7 @@ def _question(arguments: JSON) -> str:
 def _as_tool(
     tool: Callable[..., Awaitable[Reply]], notes: Notes, *, structured: bool
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool in the SDK's form: same parameters, and a result also for an error of the daemon.
+    """Return a tool in the SDK's form, with the same parameters; errors of the daemon also become results.
 
     Its answers are reported to the daemon.
     """
@@ -282,7 +283,7 @@ def _as_tool(
 
 
 def _is_blank(value: object) -> bool:
-    """True for a value that says nothing, as some hosts fill in for each parameter that is not given.
+    """True for an empty value, which some hosts send for each omitted parameter.
 
     Numbers count from 1.
     """

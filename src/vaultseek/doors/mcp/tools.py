@@ -1,6 +1,6 @@
 """The tools of the server for agents: each calls the daemon and returns a reply in the requested form.
 
-Their names, docstrings and parameters are part of every prompt, so these are short.
+Their names, docstrings and parameters are part of every prompt, so they are short.
 """
 
 import asyncio
@@ -23,21 +23,21 @@ from vaultseek.doors.mcp.results import Cursor, evidence, merge_wordings, read_c
 from vaultseek.errors import NotFound, UsageError, VaultseekError
 
 AGENT_LIST = 200
-"""Number of items that a list shows at most."""
+"""Maximum number of items in a list."""
 WORDINGS = 5
-"""Number of wordings of one question."""
+"""Maximum number of wordings of one question."""
 WORDING_RESULTS = 50
 """Results of each of several wordings, the same for every page, so that pages agree on the order."""
 NOTES_AT_ONCE = 20
-"""Number of notes that are read in one call."""
+"""Maximum number of notes read in one call."""
 PROPERTIES_NAMED = 3
-"""Names in the error for a property that no note has."""
+"""Number of names suggested in the error for a missing property."""
 EVERY_NOTE: JSON = {"query": "ext:md OR ext:jsonl", "mode": "keyword", "brief": True}
-"""The search that lists all notes, the last changed first."""
+"""The search that lists all notes, last changed first."""
 
 
 def _as_text(value: object) -> object:
-    """Return a text that the SDK parsed as JSON, such as ``[1]`` or ``null``, as text again."""
+    """Convert a text that the SDK parsed as JSON, such as ``[1]`` or ``null``, back to text."""
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -54,7 +54,7 @@ Addresses = Annotated[
     Field(description='Path, title, alias, file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
 ]
 Columns = Annotated[str | list[str], BeforeValidator(_as_text)]
-"""Several columns, or some in one text with commas between them."""
+"""Columns as a list, or as one text with commas between them."""
 Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
 First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
@@ -68,7 +68,7 @@ class Tools:
         self._notes = notes
         self._structured = structured
         self._found: dict[tuple[str, str], JSON] = {}
-        """The results of the last search by vault and path, as ``search/opened`` takes them."""
+        """The results of the last search by vault and path, in the form of ``search/opened``."""
 
     async def search(
         self,
@@ -338,7 +338,7 @@ class Tools:
 
 
 def _folder(text: str) -> str:
-    """Return the path of a folder that may be written as the filter of a query, such as ``path:"a b/"``."""
+    """Return the path of a folder, which may be given as a filter such as ``path:"a b/"``."""
     text = re.sub(r"^path:", "", text.strip(" \"'"), flags=re.IGNORECASE)
     path = text.strip(" \"'").removeprefix("./").strip("/")
     return "" if path == "." else path

@@ -17,7 +17,7 @@ from vaultseek.errors import NotFound, VaultseekError
 RENDERED_CHARS = 200_000
 """Maximum rendered characters of a note; of longer ones, the part around the requested line is rendered."""
 LINES_BEFORE = 200
-"""Lines shown before that line in this case."""
+"""Number of lines shown before the requested line if a note is cut."""
 LINE_CHARS = 60_000
 """Maximum rendered characters of a line; of longer ones, the part around the requested column is rendered."""
 NOTE = "note"

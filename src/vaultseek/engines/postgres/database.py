@@ -135,7 +135,7 @@ def _named(sql: str, schema: str) -> str:
 
 
 class ShardLedger(Ledger):
-    """The ledger of an indexer on the server, for a searcher; nothing of it is on the local disk."""
+    """The ledger of an indexer on the server, for a searcher; none of it is on the local disk."""
 
     keeps_opens = False
     is_read_only = True
@@ -166,7 +166,8 @@ class ShardLedger(Ledger):
         return _Scoped(self.database, scope)
 
     def refresh(self, position: str, store: str, mark: str) -> bool:
-        """Show data written since, at this position; return True if notes changed or a store was created.
+        """Show data written since the last refresh, at this position; return True if notes changed or a store
+        was created.
 
         ``store`` is the name of the vector store. Each write leaves a new ``mark``, even a write of vectors
         only.

@@ -17,7 +17,8 @@ from vaultseek.settings.engine import EngineOptions
 PAUSE_SECONDS = 2.0
 """Seconds for which requests fail at once after a failure, so that not every search waits."""
 SLACK_SECONDS = 1.0
-"""Seconds after a statement's timeout until its connection is given up, because a frozen server ends none."""
+"""Seconds after a statement's timeout until its connection is given up, because a frozen server does not
+enforce the timeout."""
 EXTENSION_SCHEMAS = ("public", "extensions")
 """Schemas that may contain pgvector; some providers put extensions into a separate schema."""
 

@@ -128,7 +128,7 @@ class ShardTerms(TermIndex):
             self._used |= read
 
     def present(self, terms: Collection[str]) -> set[str]:
-        """Return those of the terms that the index has."""
+        """Return the terms that the index contains."""
         self.prepare(terms)
         return {term for term in terms if len(self._used[term].notes)}
 

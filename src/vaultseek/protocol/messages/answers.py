@@ -64,7 +64,7 @@ class LanePart(Answer):
     baseline: NotRequired[float | None]
     """With ``explain``: the contribution of a note unknown to the lane."""
     gain: NotRequired[float | None]
-    """With ``explain``: contribution minus baseline, which is what counts."""
+    """With ``explain``: contribution minus baseline, the part that counts."""
 
 
 class Lane(Answer):
@@ -101,7 +101,7 @@ class Reranked(Answer):
     score: float
     rank_before: int
     score_before: NotRequired[float | None]
-    """With ``explain``: the note's own score; the displayed one is that of its rank."""
+    """With ``explain``: the note's own score; the displayed score is the one of its rank."""
 
 
 class Arithmetic(Answer):
@@ -157,7 +157,7 @@ class Currency(Answer):
     since: str | None
     """The first day after its stated date."""
     text: str
-    """A short text with all of this."""
+    """A short text that summarizes the other fields."""
 
 
 class Via(Answer):
@@ -260,7 +260,7 @@ class Interpreted(Answer):
     """The query as interpreted."""
 
     rank_text: str
-    """The words used for ranking; empty for filters only."""
+    """The words used for ranking; empty if the query has only filters."""
     time: Time | None
     """Notes from this time rank higher; None if the query names no time."""
     phrases: list[str]

@@ -19,10 +19,10 @@ NAMES = {
 def with_remarks(answer: JSON, *, found: bool) -> JSON:
     """Return ``answer`` with its ``remarks``, the most important one first: objects of ``code`` and ``text``.
 
-    A text begins with a small letter and has no full stop, as the message of an error. The codes:
-    ``no_match`` if nothing was found, ``closest`` if the results are only near, ``query`` for what was
-    understood differently from what was typed, ``incomplete`` for what was left out, and ``waiting`` for what
-    is not searched by meaning yet. ``found`` is true if the answer has results.
+    A text begins with a small letter and has no full stop, like the message of an error. The codes:
+    ``no_match`` if nothing was found, ``closest`` if the results are only near, ``query`` for parts of the
+    query that were read differently than typed, ``incomplete`` for parts that were left out, and ``waiting``
+    for notes that are not searched by meaning yet. ``found`` is true if the answer has results.
     """
     return {
         **answer,
@@ -58,7 +58,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
 
 
 def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
-    """Yield what was left out; one remark for all that search by meaning waits for."""
+    """Yield a remark for each part left out; one for everything that search by meaning waits for."""
     lanes = answer["partial"]
     for lane in lanes:
         of = f"{lane['vault']}: " if lane.get("vault") else ""

@@ -57,8 +57,8 @@ class LoopbackVerifier:
 class Authenticator:
     """Reads the first message of each connection; passes admitted ones to ``add_client``.
 
-    Until then a connection costs only a small buffer, and only a few are read at the same time: one more ends
-    the connection that has been silent for longest, so that nobody can keep others out by staying silent.
+    Until then a connection costs only a small buffer, and only a few are read at the same time: a further one
+    closes the connection that has been silent longest, so that nobody can keep others out by staying silent.
     Other protocols, such as a web page's request, get no answer at all.
     """
 

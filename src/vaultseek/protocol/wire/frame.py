@@ -121,7 +121,7 @@ def _body_length(head: bytes, limit: int) -> int:
 
 
 class Decoded:
-    """A decoded body: its ``value`` as far as it could be parsed, and its ``fault`` in one line, or None."""
+    """A decoded body: its ``value``, if it could be parsed, and its ``fault`` in one line, or None."""
 
     __slots__ = ("fault", "value")
 

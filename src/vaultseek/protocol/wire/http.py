@@ -40,7 +40,7 @@ class BoundedProtocol(H11Protocol):
         self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`; this applies to all of the following."""
+        """See `asyncio.Protocol`, also for the following methods."""
         super().connection_made(transport)
         self._await_request()
         served: list[BoundedProtocol] = []

@@ -104,8 +104,8 @@ class Server:
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        If the user has too many, the one silent for longest is disconnected, so that no program keeps the
-        user's others out by staying silent.
+        If the user has too many, the one silent longest is disconnected, so that no silent program can keep
+        others out.
 
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``; for
         ``grant`` and ``principal`` see `ClientInfo`.

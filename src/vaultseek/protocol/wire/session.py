@@ -86,7 +86,7 @@ class Session(Connection):
         """The order in which idle clients are disconnected; the smallest value comes first.
 
         Clients that never sent a message come first, then those without notifications, then the one silent
-        for longest.
+        longest.
         """
         return self._messages > 0, bool(self._callbacks), self._heard
 
@@ -164,7 +164,8 @@ class Session(Connection):
             await self._outbox.flush(limits.CLOSE_SECONDS)
 
     async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
-        """Read the next bytes. Return False at the end of the stream, or when a token's idle time is over.
+        """Read the next bytes. Return False at the end of the stream, or when the idle time of a client with
+        a token is over.
 
         ``started`` is the start time of a partial frame.
         """
@@ -184,7 +185,8 @@ class Session(Connection):
         return bool(data)
 
     def _read_deadline(self, started: float | None) -> float | None:
-        """Return the time by which the next bytes must arrive. Only the user may be silent forever."""
+        """Return the time by which the next bytes must arrive. Only the user's own clients may be silent
+        forever."""
         if started is not None:
             return started + self._bounds.half_frame_seconds
         if not self.client.principal:
@@ -308,7 +310,8 @@ class Session(Connection):
 
 
 def _unexpected(error: Exception, method: str) -> VaultseekError:
-    """Return what the client is told of an error; the log has a bug under the number that it gets."""
+    """Return the error as the client sees it; a bug is logged under an incident number, which the client
+    gets."""
     if what := shortage(error):
         return Unavailable(f"{what}, then try again")
     incident = secrets.token_hex(4)

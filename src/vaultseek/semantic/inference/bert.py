@@ -5,9 +5,9 @@ sentence-transformers, start-up is seconds faster, memory is 300 MB less and a s
 the time; the vectors of passages agree to six digits. `embed` runs all other models with
 sentence-transformers.
 
-Two networks compute the same: `OnnxNetwork`, and in bulk `TorchNetwork` with bfloat16 on processors that
-support it natively. On processors with native eight-bit products, queries use eight-bit weights. The weights
-for passages are in memory only while passages arrive.
+Two networks compute the same vectors: `OnnxNetwork`, and in bulk `TorchNetwork` with bfloat16 on processors
+that support it natively. On processors with native eight-bit products, queries use eight-bit weights. The
+weights for passages are in memory only while passages arrive.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """

@@ -1,9 +1,9 @@
-"""Embedding and reranking by a server that speaks as OpenAI's: ``POST /embeddings`` and ``POST /rerank``.
+"""Embedding and reranking by a server with an API like OpenAI's: ``POST /embeddings`` and ``POST /rerank``.
 
-Ollama, TEI, vLLM, LM Studio and llama.cpp do. A server is slow, busy, gone or hostile at times. So every call
-has a deadline and every answer a limit, and no redirect is followed. A server that failed is not asked for a
-while, so that no search waits for it; callers try background work again. When a text is refused, a harmless
-one shows whether the server refuses everything.
+Ollama, TEI, vLLM, LM Studio and llama.cpp have this API. A server may be slow, busy, gone or hostile. So
+every call has a deadline and every answer a limit, and no redirect is followed. A server that failed is not
+called for a while, so that no search waits for it; callers retry background work. When a text is refused, a
+harmless one shows whether the server refuses everything.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class CallFailed(Exception):
 
 
 class Server:
-    """A server, which several threads may ask."""
+    """A server that several threads may call."""
 
     def __init__(self, service: Service) -> None:
         if service.fault:
@@ -69,10 +69,10 @@ class Server:
         self._reason = ""
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
-        """Return what ``read`` takes from the server's answer, which has about this many ``numbers``.
+        """Return what ``read`` extracts from the server's answer, which has about this many ``numbers``.
 
-        Raises WorkerUnavailable at once while the server is gone, CallFailed if this call has no such answer;
-        `trip_breaker` is for a server that failed.
+        Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer is unusable;
+        callers report a failed server with `trip_breaker`.
         """
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
@@ -172,9 +172,9 @@ class ServedEncoder:
         return vectors
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
-        """Return unit vectors. In the background, a text at fault fails before and after a harmless one.
+        """Return unit vectors. In the background, a text is at fault if a harmless one succeeds.
 
-        Raises ValueError if a text is the cause, WorkerUnavailable if the server is.
+        Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
         """
         for _ in range(2 if in_background else 1):
             try:
@@ -188,7 +188,7 @@ class ServedEncoder:
         raise ValueError(str(failure))
 
     def _ask(self, texts: Sequence[str], seconds: float, query: bool = False) -> Vectors:
-        """Return the server's vectors at length 1. Raises CallFailed."""
+        """Return the server's vectors scaled to length 1. Raises CallFailed."""
         prefix = self._service.query_prefix if query else self._service.text_prefix
         body = {"input": [prefix + text for text in texts]}
         dimension = limits.SERVED_DIMENSION if self._probe is None else len(self._probe)

@@ -2,8 +2,8 @@
 
 Cosines of two models cannot be compared: for one model .3 is near, for another .8 is far. So each model has
 its own curve from cosine to confidence. An English model cannot read Russian, and its tokenizer shows that
-without running the model: an English word has one or two pieces of the vocabulary, a German one two or three,
-and one in another script is spelled letter by letter or unknown.
+without running the model: an English word has one or two pieces of the vocabulary, a German word two or
+three, and a word in another script is spelled letter by letter or unknown.
 """
 
 import re
@@ -60,8 +60,8 @@ _BY_FINGERPRINT = {
 """The curve was set by hand, on questions in four languages and in languages other than the notes': it puts
 hardly any of them below `search.nothing_below`. Logistic fits on all sets but one were two to four times as
 steep, and lost a quarter of the English questions about Chinese notes. Without its language
-(``question.py``), a question's vector is .62 as long before scaling to 1, so the slope is .62 of the former
-one."""
+(``question.py``), a question's vector is .62 as long before scaling to 1, so the slope is .62 times the
+former one."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:

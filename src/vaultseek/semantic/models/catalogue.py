@@ -76,7 +76,7 @@ def find_model(name: str) -> LocalModel:
 
 
 def served_model(service: Service) -> LocalModel:
-    """Return the model behind a server; its fault says why the settings cannot be used."""
+    """Return the model behind a server; its ``fault`` is the reason if the settings cannot be used."""
     name = service.model or "the server's model"
     return LocalModel(name, None, service.fingerprint, service.window, service.fault, service=service)
 

@@ -14,7 +14,7 @@ class Encoder(Protocol):
     """A model that embeds texts."""
 
     fingerprint: str
-    """Identifies the model; vectors with different fingerprints must never be compared."""
+    """Identity of the model; vectors with different fingerprints must never be compared."""
 
     @property
     def dimension(self) -> int:

@@ -4,12 +4,12 @@ All numbers are little-endian. The file contains, in this order:
 
 1. ``E5S1``, a version, seven sizes (width, layers, heads, inner width, tokens, positions, kinds of text), the
    epsilon of the norms, and the size of a block of four-bit numbers;
-2. the number of pieces, the tokens of begin, end, padding and the unknown, and the length of all pieces in
-   bytes; where each piece begins, and where the last one ends; a score for each; the pieces in UTF-8;
+2. the number of pieces, the tokens for begin, end, padding and unknown pieces, and the length of all pieces
+   in bytes; the start of each piece, and the end of the last one; a score for each; the pieces in UTF-8;
 3. the number of characters to be replaced and the bytes that follow; for each the character, the number of
-   those in its place, and these;
-4. the number of tensors; for each its name, kind (0 for float32, 1 for four bits), count of numbers, place
-   and length in bytes.
+   characters that replace it, and these characters;
+4. the number of tensors; for each its name, type (0 for float32, 1 for four bits), number of values,
+   position and length in bytes.
 
 Only known files are read: `packed.py` first verifies the digest of the whole file.
 """

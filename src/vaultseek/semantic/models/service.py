@@ -1,6 +1,6 @@
-"""A server of the user's own that embeds or reranks: its address, and where its key comes from.
+"""A server of the user's own that embeds or reranks: its address, and the source of its key.
 
-Light to import and silent: `served.py` asks the server, in the semantic worker.
+Light to import, and sends nothing: `served.py` calls the server, in the semantic worker.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ _ADDRESS = 'expected the address before /embeddings or /rerank, as "http://local
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The address before ``/embeddings`` or ``/rerank``, the server's name of the model, and how it is asked.
+    """The address before ``/embeddings`` or ``/rerank``, the server's name for the model, and how to call it.
 
     ``batch`` is the number of texts in a request, ``seconds`` its time limit, ``window`` the length of a text
-    in tokens; the prefixes precede each passage and each question; another ``revision`` embeds all again.
+    in tokens; the prefixes precede each passage and each question; a different ``revision`` makes everything
+    be embedded again.
     """
 
     url: str
@@ -41,7 +42,7 @@ class Service:
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the vectors: the model and what is embedded, not the way to the server."""
+        """The identity of the vectors: the model and the embedded text, but not the server's address."""
         text = json.dumps([self.model, self.text_prefix, self.query_prefix, self.revision])
         return f"{SERVED}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
@@ -60,7 +61,7 @@ class Service:
     def key(self) -> str | None:
         """Return the key from the environment or the file; None if the settings name neither.
 
-        Raises ConfigError if it is not there, if others can read the file, or if no header may have it.
+        Raises ConfigError if it is missing, if others can read the file, or if a header cannot contain it.
         """
         key = paths.read_secret(self.key_variable, self.key_file, "key")
         if key and not (key.isascii() and key.isprintable()):
@@ -76,7 +77,7 @@ def sent_text(embedding: Service | None, reranking: Service | None) -> str | Non
 
 
 def destination(url: str) -> str:
-    """Return the place that text is sent to, in words."""
+    """Return where text is sent, in words."""
     host = "" if Service(url).fault else urlsplit(url).hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
     return f"{url} ({'on this machine' if is_here else 'out of this machine'})"

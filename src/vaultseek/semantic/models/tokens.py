@@ -158,8 +158,8 @@ class _WordCounts(dict[str, int]):
         return tokens
 
     def _count_long(self, word: str) -> int:
-        """Do the tokenizer's first steps here, because it would need a hundred bytes of memory per
-        character."""
+        """Do the tokenizer's first steps here, because the tokenizer would need a hundred bytes of
+        memory per character."""
         total = 0
         characters: list[str] = []
         for character in word:

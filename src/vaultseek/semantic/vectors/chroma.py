@@ -20,7 +20,7 @@ _HNSW = {
     "batch_size": 1000,
     "sync_threshold": 2_000,
 }
-"""Besides the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes."""
+"""Options of the index. Besides the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes."""
 
 
 class ChromaIndex:

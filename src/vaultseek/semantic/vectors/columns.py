@@ -48,7 +48,7 @@ class Column:
 
 
 class Table:
-    """A number for each small number from 0 on; -1 if unset."""
+    """A map from small numbers, starting at 0, to numbers; -1 if unset."""
 
     def __init__(self) -> None:
         self._values = np.full(0, -1, dtype=np.int32)

@@ -22,9 +22,9 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, OpenIndex, VectorB
 from vaultseek.semantic.vectors.proposals import Proposals
 
 VECTOR_PAGE = 1000
-"""Vectors that are copied at once when the files are made anew."""
+"""Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 4, 200
-"""Rows that may be of no use before the files are made anew: one in so many, and always a few."""
+"""Unused rows tolerated before the files are rewritten: one in this many, and always a few."""
 PROPOSED = 1000
 """Maximum candidates of the approximate index; if more are needed, scanning is as fast."""
 
@@ -41,10 +41,10 @@ class VectorIndex:
         open_index: OpenIndex | None = None,
         is_proposed: Callable[[int], bool] = lambda vectors: False,
     ) -> None:
-        """Open the index in files of this name in ``folder``, created if need be.
+        """Open the index in files of this name in ``folder``, created if necessary.
 
-        ``open_index`` opens an approximate index. It is asked beyond the matrix's budget, or if
-        ``is_proposed`` returns true for the vectors' size in bytes. Raises ``IndexDamaged``.
+        ``open_index`` opens an approximate index. That index is used above the matrix's budget,
+        or if ``is_proposed`` returns true for the vectors' size in bytes. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
         self._is_proposed = is_proposed
@@ -101,7 +101,8 @@ class VectorIndex:
         return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
-        """Return notes that have a vector, with that vector; of several, the one with the lowest number."""
+        """Return the vector of each note that has one; if there are several, the one with the lowest
+        number."""
         snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]

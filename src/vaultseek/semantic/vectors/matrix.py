@@ -194,7 +194,7 @@ class Matrix:
         self.gone = 0
         """Number of rows whose vectors were deleted or replaced."""
         self.in_budget = True
-        """True while all of it can be scanned."""
+        """True while the whole matrix can be scanned."""
 
     def __len__(self) -> int:
         return len(self._numbers) - self.gone

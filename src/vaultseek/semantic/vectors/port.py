@@ -36,7 +36,7 @@ class VectorBatch:
 
 
 class ApproximateIndex(Protocol):
-    """An index of the first rows of a matrix that finds the nearest without scanning all.
+    """An index of the first rows of a matrix that finds the nearest ones without scanning all.
 
     Every method may raise ``WorkerUnavailable``; the index is unusable afterwards.
     """
@@ -45,7 +45,7 @@ class ApproximateIndex(Protocol):
         """Return the number of rows."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store the rows from ``first`` on, some of which may exist already."""
+        """Store the rows starting with ``first``, some of which may already exist."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
         """Return the ``k`` nearest rows, best first; may miss a few."""

@@ -1,4 +1,4 @@
-"""Proposals of the nearest rows of a large matrix, by an index that a thread opens, fills and ends."""
+"""Proposals of the nearest rows of a large matrix, by an index that a thread opens, fills and closes."""
 
 import logging
 import shutil
@@ -15,14 +15,14 @@ from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
 PROPOSAL_WRITE = 1000
 """Rows per write to the approximate index."""
 PROPOSAL_TAIL = 20_000
-"""Rows that may be missing from it, which are scored for each query."""
+"""Maximum rows missing from the index; these are scored for each query."""
 CHECKED_ROWS = 100
-"""Rows whose nearest are compared with those of a scan when an index is opened."""
+"""Number of rows whose nearest rows by index and by scan are compared when an index is opened."""
 CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
-"""Share of the nearest rows that an index has to find: one of 350,000 rows finds .9995."""
+"""Minimum share of the nearest rows that an index must find; an index of 350,000 rows finds .9995."""
 PROPOSAL_IDLE_SECONDS = 60.0
-"""Seconds without a query after which it is closed."""
+"""Seconds without a query after which the index is closed."""
 
 log = logging.getLogger(__name__)
 _SCORE_ERROR = 1e-4
@@ -52,7 +52,8 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return how many of these rows, from the first on, can currently be proposed. For one thread."""
+        """Return how many of these rows, starting with the first, can currently be proposed. For one
+        thread."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
@@ -93,7 +94,7 @@ class Proposals:
             self._fail(error)
 
     def _serve_until_idle(self) -> bool:
-        """Open the index and fill it; return at once, with false, if it is not sound."""
+        """Open the index and fill it; return False at once if it is not sound."""
         # In this thread, because an index's process ends together with the thread that started it.
         index = self._open(self._path)
         try:

@@ -48,12 +48,12 @@ class BulkProcess:
         self._fingerprint = fingerprint
         self._ready = threading.Event()
         self.is_usable = False
-        """True if it loaded the same model as the worker and has not failed since."""
+        """True if the process loaded the same model as the worker and has not failed since."""
         threading.Thread(target=self._await_ready, name="bulk", daemon=True).start()
 
     @property
     def is_loading(self) -> bool:
-        """True until it is ready, or has failed."""
+        """True until the process is ready or has failed."""
         return not self._ready.is_set()
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:

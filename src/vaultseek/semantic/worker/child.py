@@ -80,7 +80,7 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child: the reason, the unanswered requests, and those it was working on.
+    """The end of a child: the reason, the unanswered requests, and the requests that it was working on.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
     was ready and had no requests. ``unready``: it never became ready.
@@ -114,7 +114,8 @@ class Child:
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
         self._quiet: dict[str, tuple[float, float]] = {}
-        """Seconds since each queue reacted, and how long the child's threads waited to run during them."""
+        """Seconds since each queue last reacted, and how long the child's threads waited to run in that
+        time."""
         self._last_id = 0
         self._answered = loop.time()
         self._reason: str | None = None

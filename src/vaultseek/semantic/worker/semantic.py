@@ -171,7 +171,7 @@ class SemanticWorker:
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        None stops loading one; a loaded one stays until the child ends.
+        None stops loading a model; a loaded one stays until the child ends.
         """
         if model != self._kept_reranker:
             self._kept_reranker = model
@@ -187,8 +187,8 @@ class SemanticWorker:
     ) -> NDArray[np.float32]:
         """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
 
-        Texts without time before the deadline get NaN, the last ones first. Urgent. Unless the model is kept,
-        the first request starts loading it and will probably be too late.
+        Texts that do not fit before the deadline get NaN, starting with the last ones. Urgent. Unless the
+        model is kept, the first request starts loading it and will probably be too late.
         """
         remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)

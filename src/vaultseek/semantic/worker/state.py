@@ -55,12 +55,12 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child; but for the first three, only tests change the defaults."""
+    """Settings of the child; only tests change the defaults, except for the first three."""
 
     reranker: Service | None = None
     """The reranker of a server, which `SERVER` names; None if the settings have none."""
     vector_index: VectorIndexKind = "auto"
-    """Use of Chroma for the nearest vectors: of many, never, or always."""
+    """Use of Chroma for the nearest vectors: for many vectors, never, or always."""
     idle_seconds: float | None = None
     """Seconds without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND

@@ -32,7 +32,8 @@ class StoreCache:
             yield lambda name: store.index(name, create=False) if name is not None else None
 
     def writing(self, path: str, name: str) -> VectorIndex:
-        """Return the collection ``name``, created if it is missing. Only the queue that drops may write."""
+        """Return the collection ``name``, created if it is missing. Only the queue that drops stores may
+        write."""
         index = self._store(path).index(name, create=True)
         assert index is not None
         return index
@@ -98,4 +99,5 @@ def has_memory(vectors: int) -> bool:
 
 
 _CHROMA_MEMORY = 4
-"""Bytes of memory for each byte of vectors, with room for the rest of the machine: Chroma takes two."""
+"""Bytes of memory required for each byte of vectors, with room for the rest of the machine; Chroma takes
+two."""

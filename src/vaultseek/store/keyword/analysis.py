@@ -8,9 +8,10 @@ A text is cut into *tokens* by one regular expression. Each distinct token is an
   ``1.2.3``) gives the whole compound at the position of its first part, and then its parts in order. So
   ``user id`` matches ``user_id``, and the words around it keep their positions. Adjacent letters and
   digits (``D40``, ``sha256``) are one word and are never split.
-* Days and identifiers give their normal form as well, at the end of the text, which takes no position there
+* Days and identifiers also give their normal form, which is added at the end of the text and takes no
+position there
   (``content/query/normal_forms.py``): ``2026-03`` and ``2026-03-15`` match *15 March 2026*.
-* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
+* Scripts without spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
   and every pair of adjacent syllables, which replaces a dictionary (``content/languages/syllables.py``).
 
 A note is analysed by the rules of one language, its own or the vault's. Stems of languages other than
@@ -40,8 +41,8 @@ ANALYZER_VERSION = 4
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
-"""Role of a term in its token: the word itself, a whole compound, a part of one, a single syllable next to
-the pairs of an unspaced script, or a normal form, which only the index has."""
+"""Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable
+next to the pairs of an unspaced script, or a normal form, which only the index has."""
 FORMS = "\ue000"
 """Start of, and separator within, a token of normal forms; not a character of any word."""
 
@@ -354,7 +355,8 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return the bytes whose language came from the vault and is no longer the vault's."""
+        """Return the bytes of notes that got their language from the vault, if the vault's language has
+        changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 

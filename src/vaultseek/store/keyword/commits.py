@@ -261,7 +261,8 @@ def translate_read_errors() -> Iterator[None]:
 
 @contextmanager
 def _translate_write_errors() -> Iterator[None]:
-    """Do the same for writing, but pass on errors of the operating system unless a file is missing."""
+    """Raise ``IndexDamaged`` like ``translate_read_errors``, but pass on errors of the system, except for a
+    missing file."""
     try:
         with translate_read_errors():
             yield

@@ -4,7 +4,7 @@ A cache beside the ledger. A commit carries a revision that is published by the 
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
 One thread at a time changes the index. Any thread may search concurrently; a search sees the state that was
-published when it began. The cost of a change depends on the change only. Changes leave small segments and
+published when it began. The cost of a change depends only on the change. Changes leave small segments and
 deleted notes behind, which ``merge_step`` cleans up without blocking searches or changes.
 """
 

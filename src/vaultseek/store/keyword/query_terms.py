@@ -28,7 +28,7 @@ CHARACTER_WEIGHT = 0.3
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Minimum total letters of two words that are also looked up joined."""
+"""Minimum total letters of two words that are also looked up as one word."""
 K3 = 2.0
 """Saturation of repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 

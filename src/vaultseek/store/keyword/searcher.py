@@ -44,9 +44,9 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Terms that are looked at for each one that is wanted, where not all notes may be seen."""
+"""Number of terms examined for each wanted one if the user may not see all notes."""
 HALF_CHARS = 3
-"""Shortest half of a missing word that is looked for as two words."""
+"""Minimum length of each half if a missing word is searched as two words."""
 PAIR_DISTANCE = 3
 """Maximum distance, in query tokens, of two words that form a pair with only stop words in between."""
 
@@ -127,7 +127,7 @@ class Searcher:
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
         """Return a term; for the unfinished last word, also a term of all words that begin with it.
 
-        These count as the word; the exact word counts in addition.
+        These words count like the word itself; the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -152,8 +152,8 @@ class Searcher:
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by those that begin with it or are within one edit, else by the two words
-        that it is made of, and a missing identifier by those that begin as it does."""
+        """Replace a missing word by words that begin with it or are within one edit, or else by the two
+        words that form it; replace a missing identifier by identifiers with the same beginning."""
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
@@ -195,8 +195,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace ``E-4199`` by ``E-4107``: by the identifiers that share the longest beginning, including a
-        digit of the last number."""
+        """Replace ``E-4199`` by ``E-4107``: by the identifiers with the longest common prefix, which must
+        include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1

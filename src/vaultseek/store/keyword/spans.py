@@ -50,7 +50,7 @@ class _Tokens:
         return len(self._spans)
 
     def with_terms(self, terms: Collection[str], tokens: frozenset[str]) -> dict[str, list[Span]]:
-        """Return those of the ``tokens`` that have one of the ``terms``, with the spans of these."""
+        """Return the ``tokens`` that have one of the ``terms``, with the spans of these terms."""
         for token in tokens.difference(self._spans):
             self._add(token)
         matching = {
@@ -132,7 +132,7 @@ def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tupl
     """Return a text as analysed, its original character positions if they differ, its tokens by place, and
     its distinct tokens.
 
-    Passages shown in answers recur: while a query is typed, and with the next query.
+    Cached, because the passages shown in answers recur while a query is typed, and with the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     if not unicodedata.is_normalized("NFKC", text):

@@ -25,7 +25,7 @@ from vaultseek.store.keyword.strings import Strings, first_bytes
 RARE_NOTES = 4096
 """Maximum number of notes with a term whose places and passage scores are kept for the next search."""
 ALTERNATIVES = 16
-"""Number of alternatives that each raise this limit, because every one is looked up separately."""
+"""Number of alternatives that each raise RARE_NOTES, because every one is looked up separately."""
 
 
 class TermIndex:
@@ -37,10 +37,10 @@ class TermIndex:
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read the data that ``scores`` needs for these terms at once, where that saves time."""
+        """Read the data that ``scores`` needs for these terms in one go, if that saves time."""
 
     def present(self, terms: Collection[str]) -> set[str]:
-        """Return those of the terms that the index has."""
+        """Return the terms that the index contains."""
         texts = [term.encode() for term in terms]
         heads = first_bytes(texts)
         return {
@@ -73,7 +73,7 @@ class TermIndex:
     def count_both(
         self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
     ) -> int:
-        """Return how many notes have any of both ``terms``, given the scores of each."""
+        """Return how many notes have at least one of the two ``terms``, given the scores of each."""
         present = np.zeros(self.snapshot.size, np.bool_)
         present[first.notes] = True
         return int(np.count_nonzero(present[second.notes]))

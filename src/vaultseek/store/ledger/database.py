@@ -173,7 +173,7 @@ class Database:
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
     def shrink(self) -> bool:
-        """Cut off the pages of the file that are free, and empty the log; false if it is being read.
+        """Cut off the free pages of the file, and empty the log; return False if it is being read.
 
         Deleted text is overwritten in the file, but not in the log.
         """

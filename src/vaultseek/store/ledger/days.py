@@ -36,5 +36,6 @@ class DayTable:
 
 
 def _is_whole(first: str) -> bool:
-    """Return True if a period begins with a whole month, so that a month without a day lies within it."""
+    """Return True if a period begins with a whole month, so that it includes dates of that month without a
+    day."""
     return first.endswith("-01")

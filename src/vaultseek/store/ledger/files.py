@@ -15,7 +15,7 @@ class AttachmentTable:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.version = object()
-        """A new object after every change."""
+        """An object that is replaced after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Add and delete paths."""

@@ -1,4 +1,5 @@
-"""The tables ``given`` and ``given_notes``: what agents were given, and which lines of which notes."""
+"""The tables ``given`` and ``given_notes``: the answers that agents were given, and the lines of notes in
+them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -6,11 +7,11 @@ from typing import NamedTuple
 from vaultseek.store.ledger.database import Database
 
 KEPT_ANSWERS = 2000
-"""Answers kept; the oldest go."""
+"""Maximum number of answers kept; the oldest are deleted."""
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the lines that were shown; None where it was only named."""
+    """A note in an answer, with the lines that were shown; None if it was only named."""
 
     path: str
     start_line: int | None = None
@@ -38,7 +39,7 @@ class GivenTable:
         self._database = database
 
     def add(self, given: Given) -> None:
-        """Add an answer; the oldest goes where there are too many."""
+        """Add an answer, deleting the oldest if there are too many."""
         *about, notes = given
         with self._database.transaction():
             number = self._database.run(
@@ -70,7 +71,7 @@ class GivenTable:
         return deleted
 
     def forget_deleted(self) -> None:
-        """Delete the names of notes that are no more."""
+        """Delete the names of notes that no longer exist."""
         known = "SELECT path FROM notes UNION SELECT path FROM attachments"
         with self._database.transaction():
             self._database.run(f"DELETE FROM given_notes WHERE path NOT IN ({known})")

@@ -47,7 +47,8 @@ class Ledger:
         self._scoped = ScopedConnections(database.file)
         self._counts: Counts | None = None
         self.relinked: tuple[tuple[int, int, str], ...] = ()
-        """For part of a ledger, links that resolve differently than in the whole: note id, ordinal, path."""
+        """For a part of a ledger, the links that resolve differently than in the whole ledger: note id,
+        ordinal, path."""
         self.chunks = ChunkTable(self._database)
         self.links = LinkTable(self._database)
         self.attachments = AttachmentTable(self._database)
@@ -112,9 +113,9 @@ class Ledger:
         self._revision = revision
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text, give back its room, and note the time; false if a reader is in the way.
+        """Overwrite deleted text, free its space, and record the time; return False if a reader prevents it.
 
-        What the history has of deleted notes goes, too.
+        The history of deleted notes is also removed.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
@@ -140,7 +141,7 @@ class Ledger:
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
     def languages(self) -> dict[str, int]:
-        """Return the number of notes by language, "" for unclear; maintained by triggers."""
+        """Return the number of notes by language, with "" for an unclear language; triggers maintain it."""
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -178,7 +179,8 @@ class Ledger:
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Return where links to hidden notes resolve within a part, where hidden notes do not exist."""
+    """Return how links to hidden notes resolve within a part of the ledger, in which hidden notes do not
+    exist."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

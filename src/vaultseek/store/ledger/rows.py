@@ -141,9 +141,9 @@ class NoteRows(NamedTuple):
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
     code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is what the note
-    says about itself, and a succession (target, 1 for a successor, key). ``days`` are the days and months
-    that the note names. ``folded_tags`` and ``names`` are used to find the note.
+    problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
+    statement; a succession is (target, 1 for a successor, key). ``days`` are the days and months
+    in the note. ``folded_tags`` and ``names`` are used to find the note.
     """
 
     path: str
@@ -239,7 +239,7 @@ def _days(indexed: IndexedNote) -> list[str]:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, file name with and without extension, and its meaning."""
+    """Return the names of a note: title, aliases, file name with and without extension, and decoded."""
     file_name, path = note.path.rpartition("/")[2], note.path
     names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
     return ({fold(name) for name in names} | pinned_names(note.frontmatter)) - {""}

@@ -116,8 +116,8 @@ _TRIGGERS = (
     + _FOLLOWED.format(table="notes", of_note=1, number="id", note="id")
 )
 """Triggers that list in ``unsynced``, for each vector space, the texts whose vectors the store lacks and the
-numbers that it no longer needs, and that count rows: every search and save needs these numbers, and counting
-them would take longer the larger the vault."""
+numbers that it no longer needs, and that count rows, because every search and save needs the counts, and
+counting takes long in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:
@@ -257,8 +257,8 @@ def _create_tables(database: Database) -> None:
 def _inherit_vectors(database: Database) -> None:
     """Copy the vectors and the history of a ledger that was moved aside, then delete it.
 
-    Vectors are expensive to compute, and the history is in no note. The rest is the text of notes that may
-    have been deleted since.
+    Vectors are expensive to compute, and the history exists nowhere else. The rest is deleted, because it
+    contains the text of notes that may have been deleted since.
     """
     old = database.file.with_name(f"{database.file.name}.bad")
     if not old.exists():

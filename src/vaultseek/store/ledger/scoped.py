@@ -43,7 +43,7 @@ class Scope(NamedTuple):
 
 
 _WITHOUT_NOTES = frozenset(["meta"])
-"""Shared tables, which have no data about single notes."""
+"""Tables that stay visible, because they have no data about single notes."""
 _LAST = "\U0010ffff"
 """A text that sorts after every path."""
 _OF_PATH = (

@@ -70,7 +70,7 @@ class SpaceTable:
     """The table ``unsynced``: what the store of one vector space lacks, and the store's name.
 
     Triggers enter changes: the numbers of new chunks and notes, whose vectors must be stored, and of removed
-    ones, whose vectors must be deleted. An entry is removed once the store has done it.
+    ones, whose vectors must be deleted. An entry is removed once the store has done the work.
     """
 
     def __init__(self, database: Database, space: int) -> None:
@@ -108,7 +108,7 @@ class SpaceTable:
         return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
 
     def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return which of these chunk numbers are waiting to be stored, in this order."""
+        """Return the chunk numbers among these that are waiting to be stored, in this order."""
         pending = self._pending(0, numbers)
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
         rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}

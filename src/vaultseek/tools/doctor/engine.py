@@ -9,7 +9,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 VERIFY_SECONDS = 60.0
-"""Seconds for an engine to count what it has of a vault."""
+"""Seconds for an engine to count its rows of a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
 _SINGULAR = {
     "notes": "note",

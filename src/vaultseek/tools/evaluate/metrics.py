@@ -103,8 +103,8 @@ NOISE_QUERIES = 40
 class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
 
-    Noise is randomly typed letters, foreign queries have no right note, questions have one; the worst
-    category loses most of its questions. None if there are no such queries.
+    Noise consists of random letters, foreign queries have no right note, and questions have one; the
+    worst category is the one that loses most of its questions. None if there are no such queries.
     """
 
     threshold: float
@@ -115,7 +115,7 @@ class Refusal(NamedTuple):
 
 
 def keyboard_noise() -> list[str]:
-    """Return queries of one to four words of random letters, always the same ones."""
+    """Return queries of one to four words of random letters, the same on every call."""
     generator = random.Random(_SEED)
 
     def word() -> str:

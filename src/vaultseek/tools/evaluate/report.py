@@ -37,7 +37,7 @@ def as_json(report: Report) -> JSON:
 
 
 class _Table(NamedTuple):
-    """A table of a report; the first column has names, the others have figures."""
+    """A table of a report; the first column has names, the others have numbers."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]

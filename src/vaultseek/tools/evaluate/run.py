@@ -317,7 +317,8 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
 
 
 class _Outage:
-    """Time since the worker last answered; a worker that stays away is waited for only once."""
+    """Time since the worker last answered, so that only one search waits for a worker that does not
+    return."""
 
     def __init__(self) -> None:
         self._since: float | None = None

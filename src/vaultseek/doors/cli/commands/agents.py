@@ -34,9 +34,9 @@ SHOWN = 20
 @json_option()
 @daemon_options
 def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int | None) -> int:
-    """Show what AI agents were given of your notes.
+    """Show which of your notes AI agents were given.
 
-    Of each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
+    For each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
     lines was only named. The latest come first. All of this stays in the index of the vault.
 
     \b

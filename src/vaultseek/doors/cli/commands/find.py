@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
-"""Number of results of a live search, more than anybody looks through."""
+"""Number of results of a live search; more than anybody looks at."""
 EVERY_NOTE = "ext:md"
 HISTORY = 50
 """Number of latest opened notes whose queries are offered while nothing is typed."""

@@ -109,8 +109,8 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    In NOTE, or in the notes changed last; what is found after a second is printed, and what better links
-    follow. Nothing is written. Exit code 1 if there are none.
+    In NOTE, or in the notes changed last; the first links are printed after a second, and better ones as
+    they are found. Nothing is written. Exit code 1 if there are none.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     if answer["next"] is None:
@@ -218,7 +218,7 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
 
 
 def _suggest_on(answer: JSON, invocation: Invocation, limit: int) -> int:
-    """Print what was found so far, then what more notes add to the best of all."""
+    """Print the links found so far, then the better ones found in further notes."""
     from vaultseek.core.graph.suggestions import best_of
 
     in_parts = not (invocation.json or invocation.paths)

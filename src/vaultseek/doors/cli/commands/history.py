@@ -58,7 +58,7 @@ def history(
 
 
 def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: str) -> int:
-    """Set a recording on or off in the configuration; ``kept`` is said where it is off."""
+    """Turn a recording on or off in the configuration; ``kept`` is added to the message when it is off."""
     from vaultseek.base import paths
     from vaultseek.settings.toml import set_key
 

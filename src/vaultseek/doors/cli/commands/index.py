@@ -96,7 +96,7 @@ def summary_of(state: JSON) -> str:
 @json_option()
 @daemon_options
 def compact(invocation: Invocation, /) -> int:
-    """Remove what is left of deleted notes from the index.
+    """Remove the remains of deleted notes from the index.
 
     A note that you delete, or a password that you remove from one, disappears from search at once. Its text
     stays in the index files until they are rewritten: daily, or by this command.

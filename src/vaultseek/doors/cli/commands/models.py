@@ -199,7 +199,7 @@ def _settings(invocation: Invocation) -> Settings:
 
 
 def _used(settings: Settings) -> dict[str, str]:
-    """Return what each model in use is used for, by the model's folder."""
+    """Return the use of each model in use, by the model's folder."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO, choose_models
     from vaultseek.semantic.models.service import SERVER

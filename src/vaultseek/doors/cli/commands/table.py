@@ -1,4 +1,4 @@
-"""``vaultseek table``: a base of Obsidian, or the notes found by a query, as a table."""
+"""``vaultseek table``: an Obsidian base, or the notes found by a query, as a table."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def table(
     limit: int | None,
     format_: str | None,
 ) -> int:
-    """Show a base of Obsidian, or the notes of a query.
+    """Show an Obsidian base, or the notes of a query.
 
     A note may contain several bases, shown as several tables. A base has its own columns; for a query, choose
     them here. A column is a property, a fact such as title or modified, or an expression in the language of

@@ -88,7 +88,7 @@ class Finder:
 
     @property
     def is_beginning(self) -> bool:
-        """True until there is anything to show, an answer or an error."""
+        """True until there is an answer or an error to show."""
         return not (self.answer or self.message)
 
     def type(self, text: str) -> None:

@@ -259,7 +259,8 @@ class Screen:
         return handle
 
     def _search(self, prompt: Buffer) -> None:
-        """Search for the typed text. A suggestion that is only selected is also in the prompt, and waits."""
+        """Search for the typed text. A suggestion that is only selected is also in the prompt, but is not
+        searched yet."""
         self._notice = ""
         if not self._browsing:
             self._finder.type(prompt.text)
@@ -285,7 +286,7 @@ class Screen:
             self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
 
     def _choose(self, *, obsidian: bool) -> None:
-        """Leave with the choice, or with the first result of an answer that is still to come."""
+        """Leave with the choice, or with the first result of the pending answer."""
         self._accept()
 
         async def leave() -> None:
