@@ -32,8 +32,8 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by another program that count as one crash: when memory runs out, the system ends whichever
-process takes the last of it."""
+"""Number of kills by another program that count as one crash: when memory runs out, the system kills
+whichever process requests more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
 """Environment variables that a child process needs."""
 _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

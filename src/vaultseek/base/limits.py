@@ -19,27 +19,27 @@ BINARY_PROBE_BYTES = 8 * KIB
 PATH_BYTES = 4096
 """Maximum length of a path in bytes."""
 NOTE_LINKS = 10_000
-"""Links read from one note."""
+"""Maximum number of links read from one note."""
 NOTE_TAGS = 5_000
-"""Tags read from one note."""
+"""Maximum number of tags read from one note."""
 NOTE_HEADINGS = 5_000
-"""Headings read from one note."""
+"""Maximum number of headings read from one note."""
 NOTE_PROBLEMS = 50
-"""Problems reported for one note."""
+"""Maximum number of problems reported for one note."""
 NOTE_LINES = 30_000
-"""Lines of a note with structure, links and tags; the rest is indexed as plain text."""
+"""Maximum number of lines of a note with structure, links and tags; the rest is indexed as plain text."""
 NOTE_MARKS = 100_000
-"""Characters of a note that can open or hide a link or tag; the text after them is indexed as plain text."""
+"""Maximum characters of a note that can open or hide a link or tag; the rest is indexed as plain text."""
 OPEN_BRACKETS = 10_000
-"""Unmatched opening brackets in one block; if there are more, the outer half is plain text."""
+"""Maximum unmatched opening brackets in one block; if there are more, the outer half is plain text."""
 TITLE_CHARS = 500
 """Maximum length of a title taken from a heading."""
 READER_NOTE_SECONDS = 60.0
-"""Processor seconds of a reader process for one note."""
+"""Maximum processor seconds of a reader process for one note."""
 READER_JOB_BYTES = 4 * MIB
 """Maximum bytes of notes in one batch of a reader process."""
 READER_MEMORY_BYTES = 2048 * MIB
-"""Address space of a reader process."""
+"""Maximum address space of a reader process."""
 
 # Files of other kinds
 CANVAS_BYTES = 8 * MIB
@@ -47,11 +47,11 @@ CANVAS_BYTES = 8 * MIB
 CANVAS_NODES = 10_000
 """Maximum number of nodes, and of edges, read from a canvas."""
 CANVAS_GROUPS = 500
-"""Groups of a canvas that are read."""
+"""Maximum number of groups of a canvas that are read."""
 DRAWING_BYTES = 32 * MIB
 """Maximum size of a drawing, which may contain its pictures."""
 DRAWING_ELEMENTS = 50_000
-"""Elements of a drawing that are read."""
+"""Maximum number of elements of a drawing that are read."""
 TEXT_BYTES = 2 * MIB
 """Maximum size of a plain text or Org file."""
 PAGE_BYTES = 8 * MIB
@@ -61,25 +61,25 @@ SESSION_BYTES = 64 * MIB
 PDF_BYTES = 128 * MIB
 """Maximum size of a PDF."""
 PDF_PAGES = 3_000
-"""Pages of a PDF that are read."""
+"""Maximum number of pages of a PDF that are read."""
 PDF_OUTLINE = 5_000
-"""Entries of a PDF's outline that are read."""
+"""Maximum number of entries of a PDF's outline that are read."""
 OCR_PAGES = 100
-"""Scanned pages of a PDF that are read by OCR."""
+"""Maximum number of scanned pages of a PDF that are read by OCR."""
 OCR_PIXELS = 40_000_000
 """Maximum pixels of a picture read by OCR."""
 IMAGE_BYTES = 32 * MIB
 """Maximum size of a picture."""
 EXTRACTED_CHARS = 4 * MIB
-"""Characters of the text of one file; the rest is left out."""
+"""Maximum characters of the text of one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
-"""Processor seconds for reading a file other than Markdown."""
+"""Maximum processor seconds for reading a file other than Markdown."""
 OCR_SECONDS = 600.0
-"""Processor seconds for reading a file with OCR."""
+"""Maximum processor seconds for reading a file with OCR."""
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
-"""Address space of the process that reads such files."""
+"""Maximum address space of the process that reads files other than Markdown."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""Address space of the process that reads files with OCR."""
+"""Maximum address space of the process that reads files with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
 """Idle seconds after which the process that reads files ends."""
 EXTRACTION_RETRY_SECONDS = 5.0
@@ -93,7 +93,7 @@ FRONTMATTER_DEPTH = 16
 FRONTMATTER_KEYS = 1000
 """Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
-"""Characters and values after alias expansion (against "billion laughs")."""
+"""Maximum characters and values after alias expansion (against "billion laughs")."""
 
 # Settings of Obsidian in a vault
 FOLDER_NAMES = 5_000
@@ -102,9 +102,9 @@ month."""
 APP_SETTINGS_BYTES = 1 * MIB
 """Maximum size of an Obsidian settings file; larger ones are ignored."""
 EXCLUDED_FILES_RULES = 200
-"""Rules of "Excluded files" read from one vault."""
+"""Maximum number of rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
-"""Seconds for matching a path against one rule that is a regular expression."""
+"""Maximum seconds for matching a path against one rule that is a regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
 """Seconds in one scan after which slow rules are dropped."""
 
@@ -114,19 +114,19 @@ TOKEN_WORD_CHARS = 1_000
 TOKEN_CHARS = 40
 """Assumed maximum length of a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Characters of one token that the keyword index analyses."""
+"""Maximum characters of one token that the keyword index analyses."""
 TERM_CHARS = 80
 """Maximum length of a term in the keyword index."""
 COMPOUND_PARTS = 32
-"""Parts indexed from one compound word."""
+"""Maximum number of parts indexed from one compound word."""
 
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
 """Maximum characters of a pattern with its counted repeats written out."""
 PATTERN_COMPILE_SECONDS = 2.0
-"""Processor seconds for compiling a long pattern."""
+"""Maximum processor seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
-"""Address space of the process that matches long patterns and texts."""
+"""Maximum address space of the process that matches long patterns and texts."""
 PATTERN_IDLE_SECONDS = 30.0
 """Idle seconds after which the process that reads files ends."""
 
@@ -141,17 +141,17 @@ words."""
 QUERY_DEPTH = 32
 """Maximum nesting of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
-"""Processor seconds for matching one text against a regular expression of a query."""
+"""Maximum processor seconds for matching one text against a regular expression of a query."""
 MATCHING_SECONDS = 1.5
-"""Processor seconds for all matching of regular expressions in one request."""
+"""Maximum processor seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Processor seconds for reading the notes of a vault and matching them; a deadline may end it sooner."""
+"""Maximum processor seconds for reading and matching the notes of a vault; a deadline may be earlier."""
 KEYWORD_TERMS = 64
-"""Terms of a query that the keyword index scores."""
+"""Maximum number of terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
-"""Scores and places of terms that the keyword index of one vault keeps in memory."""
+"""Maximum number of scores and places of terms that the keyword index of one vault keeps in memory."""
 TERM_CACHE_NOTE_BYTES = 128
-"""Additional bytes of that cache per note, which matter in a vault of more than 250,000 notes."""
+"""Additional bytes per note of the cache of scores and places; they matter above 250,000 notes."""
 
 # Tables
 BASE_BYTES = 1 * MIB
@@ -161,9 +161,9 @@ BASE_DEPTH = 40
 BASE_KEYS = 10_000
 """Maximum number of keys in a base's YAML, including nested ones."""
 BASE_VIEWS = 200
-"""Views read from one base."""
+"""Maximum number of views read from one base."""
 BASES_IN_NOTE = 50
-"""Bases that one note contains or embeds."""
+"""Maximum number of bases that one note contains or embeds."""
 FORMULA_CHARS = 10_000
 """Maximum length of a filter or formula."""
 FORMULA_DEPTH = 60
@@ -171,46 +171,46 @@ FORMULA_DEPTH = 60
 FORMULA_VALUE_CHARS = 500_000
 """Maximum characters and elements of a value created by a formula."""
 FORMULA_PATTERN_SECONDS = 0.1
-"""Processor seconds for one regular expression of a formula on one text."""
+"""Maximum processor seconds for one regular expression of a formula on one text."""
 TABLE_SECONDS = 20.0
-"""Seconds for one table."""
+"""Maximum seconds for one table."""
 TABLE_VALUES_CHARS = 64 * MIB
 """Maximum characters and elements of all values created by one table's formulas."""
 TABLE_COLUMNS = 100
-"""Columns of one table."""
+"""Maximum number of columns of one table."""
 TABLE_CHARS = 8 * MIB
 """Maximum characters in the cells of the tables of one answer; further rows are left out, which the answer
 reports."""
 TABLE_PROBLEMS = 20
-"""Problems named with one table."""
+"""Maximum number of problems named with one table."""
 
 # Results
 SHOWN_RESULTS = 10
 """Default number of results of a search."""
 RESULTS = 200
-"""Results of one search."""
+"""Maximum number of results of one search."""
 LISTED_NOTES = 50_000
 """Maximum notes listed for a query of only filters; those after the first RESULTS have no passage."""
 NOTE_PASSAGES = 20
-"""Passages of one note in the answer to a search."""
+"""Maximum number of passages of one note in the answer to a search."""
 RERANKED_NOTES = 100
-"""Results that the cross-encoder may rerank."""
+"""Maximum number of results that the cross-encoder may rerank."""
 PREVIEW_CHARS = 240
-"""Length of a result's preview."""
+"""Maximum length of a result's preview."""
 LINE_CHARS = 240
-"""Length of the line shown with a link or a mention."""
+"""Maximum length of the line shown with a link or a mention."""
 LISTED_ITEMS_MOST = 10_000
-"""Links, tags and notes in one list."""
+"""Maximum number of links, tags and notes in one list."""
 COMPLETIONS = 100
-"""Completions in one response."""
+"""Maximum number of completions in one response."""
 CANDIDATES_NAMED = 10
-"""Notes listed in the error for an ambiguous name."""
+"""Maximum number of notes listed in the error for an ambiguous name."""
 NOTE_TEXT_CHARS = 1_000_000
-"""Characters of a note in one response."""
+"""Maximum characters of a note in one response."""
 NEIGHBOUR_DEPTH = 5
-"""Steps along links in the neighbourhood of a note."""
+"""Maximum number of steps along links in the neighbourhood of a note."""
 NEIGHBOUR_EDGES = 2_000
-"""Links in the neighbourhood of a note."""
+"""Maximum number of links in the neighbourhood of a note."""
 AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
 """Minimum, default and maximum token budget of an answer to an agent."""
 
@@ -224,11 +224,11 @@ HEADER_BYTES = 1 * KIB
 JSON_DEPTH = 32
 """Maximum nesting of JSON in a request."""
 INTEGER_BITS = 64
-"""Size of integers in a request."""
+"""Maximum size in bits of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
 """Bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
-"""Bytes of queued requests that are read ahead, so that a later cancel is seen."""
+"""Maximum bytes of queued requests that are read ahead, so that a later cancel is seen."""
 UNSENT_BYTES = 1 * MIB
 """Unsent bytes after which a client that does not read is disconnected."""
 NOTICE_BYTES = 256 * KIB
@@ -240,7 +240,7 @@ CLIENTS_OF_TOKEN = 16
 TOKEN_IDLE_SECONDS = 600.0
 """Seconds without a request after which a connection with a token ends; the user's own never end."""
 BACKLOG = 128
-"""Connections that wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
 """Maximum requests of one client that run at the same time."""
 REQUESTS_WAITING = 1000
@@ -253,27 +253,27 @@ AUTH_BYTES = 4 * KIB
 ADDRESS_BYTES = 4 * KIB
 """Maximum size of the loopback port's address file."""
 HALF_FRAME_SECONDS = 10.0
-"""Seconds for the rest of a frame after its first byte."""
+"""Maximum seconds for the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
-"""Seconds for a client to read RECEIVE_BYTES."""
+"""Maximum seconds for a client to read RECEIVE_BYTES."""
 HTTP_CLIENTS = 64
 """Maximum simultaneous connections of one HTTP server."""
 HTTP_REFUSED = 256
-"""Further connections whose requests are answered with status 503."""
+"""Maximum number of further connections whose requests are answered with status 503."""
 HTTP_REFUSED_SECONDS = 1.0
 """Seconds within which a connection above the limit must send its request."""
 HTTP_HEAD_BYTES = 16 * KIB
 """Maximum size of the head of an HTTP request."""
 HTTP_REQUEST_SECONDS = 10.0
-"""Seconds for a whole HTTP request, from the start of its connection or the end of the previous answer."""
+"""Maximum seconds for a whole HTTP request, from the start of its connection or the previous answer's end."""
 DEADLINE_SECONDS = 600.0
 """Maximum deadline of a request in seconds."""
 CALL_SECONDS = 30.0
 """Default deadline of a request in seconds."""
 CLOSE_SECONDS = 1.0
-"""Seconds at shutdown for a client to read its last messages and for cancelled work to end."""
+"""Maximum seconds at shutdown for a client to read its last messages and for cancelled work to end."""
 RECONNECT_SECONDS = 2.0
-"""Seconds in which a client tries to reconnect."""
+"""Maximum seconds for which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
 """Seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
@@ -313,9 +313,9 @@ PACKED_BYTES = 256 * MIB
 PACKED_HEAD_BYTES = 8 * MIB
 """Maximum size of the vocabulary in a packed model's file."""
 MODEL_WINDOW = 254
-"""Tokens that the bundled model reads, without the two special tokens."""
+"""Maximum tokens of a text that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
-"""Address space of the worker process."""
+"""Maximum address space of the worker process."""
 GRAPH_ITEMS = 10
 """Default number of hubs, bridges, clusters or suggestions shown."""
 GRAPH_NODES = 1000
@@ -332,7 +332,7 @@ WORKER_RETRY_SECONDS = 15.0
 """Maximum pause in seconds after another program killed the worker, and minimum pause that a request cuts
 short."""
 BATCH_TEXTS = 32
-"""Texts embedded in one request to the worker."""
+"""Maximum number of texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
 """Maximum number of texts that a client takes at once to embed."""
 SERVED_TEXTS = 16
@@ -344,7 +344,7 @@ SERVED_DIMENSION = 16_384
 SERVED_NUMBER_BYTES = 40
 """Assumed size of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Bytes of a server's answer besides its numbers and the texts that it repeats."""
+"""Maximum bytes of a server's answer besides its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Maximum of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
@@ -356,7 +356,7 @@ QUERY_EMBED_SECONDS = 1.5
 LOADING_SECONDS = 2.0
 """Maximum seconds that a search waits for a model that is being loaded, such as after the daemon's start."""
 SECOND_QUERY_SECONDS = 5.0
-"""Deadline for the semantic lane of a search if the model may have to be loaded first."""
+"""Deadline in seconds for the semantic lane of a search if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline in seconds for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
@@ -398,13 +398,13 @@ EMBED_RETRY_SECONDS = 10.0
 STALLED_SECONDS = 60.0
 """Seconds without progress after which commands stop waiting for the indexing."""
 REFRESH_SECONDS = 5.0
-"""Seconds that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
+"""Maximum seconds that `vaultseek index` without --wait, or a request for an unknown note, waits."""
 LEDGER_CLOSE_SECONDS = 5.0
 """Maximum seconds to wait for an interrupted statement before its connection is closed."""
 SQL_VARIABLES = 500
 """Maximum number of variables in one SQL statement."""
 LOG_BYTES = 1 * MIB
-"""Size at which a log is rotated."""
+"""Size in bytes at which a log is rotated."""
 
 # Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB

@@ -102,4 +102,5 @@ for _name, _call in TABLE.items():
     setattr(Methods, _name, _method(*_call))
 
 AsyncMethods = Methods
-"""The same methods; their results are awaited, like that of ``call``."""
+"""The methods of the protocol for the asyncio client; their results are awaited, like the result of
+``call``."""

@@ -290,7 +290,7 @@ class FolderSource:
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
         """Report the failure and request a rescan; whatever was not indexed still differs from the ledger.
 
-        A client's request ends the pause, since whoever fixed the cause is waiting for the result.
+        A client's request ends the pause, because the user who fixed the cause is waiting for the result.
         """
         self._failures += 1
         self._reporter.report_failure(error)

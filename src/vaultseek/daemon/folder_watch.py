@@ -16,7 +16,7 @@ LIVENESS_SECONDS = 2.0
 POLL_SECONDS = 5.0
 """Minimum rescan interval in seconds if changes cannot be watched, or while the vault is missing."""
 POLL_SHARE = 20
-"""Repeated rescans may take one part in this many of the time."""
+"""Inverse of the share of time that repeated rescans may take."""
 
 
 class FolderWatch:

@@ -91,7 +91,7 @@ class VaultFollower:
             self._spawn(work, name)
 
     async def close(self) -> None:
-        """Stop all tasks and close the vault; the index is kept as it is."""
+        """Stop all tasks and close the vault; the index is kept unchanged."""
         self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()

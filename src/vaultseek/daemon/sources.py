@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vaultseek.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
-"""Seconds between a searcher's checks whether a shard has changed."""
+"""Seconds between a searcher's checks for changes of a shard."""
 
 
 class Source:

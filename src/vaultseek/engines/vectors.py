@@ -52,7 +52,7 @@ _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
 _NEAR = "SELECT number, note, 1 - (vector <=> %s::halfvec) FROM"
 _FIRST = "ORDER BY vector <=> %s::halfvec LIMIT %s"
 _HEADER = 4
-"""Bytes before the numbers of a vector, as sent by the server."""
+"""Number of bytes before the numbers of a vector, as sent by the server."""
 
 
 Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]

@@ -80,7 +80,7 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs to leave out of every vault, as in a vault's own exclude."""
+    """Globs of notes and folders to leave out of every vault, with the syntax of a vault's exclude."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
     """Maximum size of a note in bytes; larger ones are found by name only, and reported."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)

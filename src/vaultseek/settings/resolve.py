@@ -128,7 +128,7 @@ def _model_name(name: str, key: str, origin: Origin) -> str:
 
 
 def _missing_model(name: str, origin: Origin) -> str | None:
-    """Return the name or folder to look for later; only semantic search requires the model."""
+    """Return the name or folder of a model that may be added later; only semantic search requires it."""
     if paths.model_directory(name) is not None:
         return name
     try:

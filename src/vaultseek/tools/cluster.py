@@ -33,7 +33,7 @@ LOCAL = "local"
 BATCH_TEXTS = 64
 """Number of texts in one task, which take a processor about a second."""
 QUEUED_BATCHES = 2
-"""Batches per processor of the cluster: one being embedded, and one waiting."""
+"""Number of batches per processor of the cluster: one being embedded, and one waiting."""
 QUEUED_BATCHES_IN_ALL = 4096
 """Maximum number of batches at the cluster, because their texts are in this process's memory."""
 STALLED_SECONDS = 300.0
@@ -41,7 +41,7 @@ STALLED_SECONDS = 300.0
 RETRIES = 3
 """Maximum number of times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
-"""Memory for objects of a local cluster: texts and vectors of a few seconds."""
+"""Bytes of memory for objects of a local cluster: texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
 """Seconds after which a failed start counts as slow and is retried; Ray gives up after 30 s, too soon for a

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from vaultseek.base.text import fold_accents
 
 CACHED_STEMS = 20_000
-"""Stems cached per language."""
+"""Number of stems cached per language."""
 LEAST_STEM = 3
 """Minimum number of letters left after removing an ending."""
 

@@ -1,6 +1,6 @@
 """A bounded parser of YAML 1.2's core schema for frontmatter.
 
-Values are those of JSON: text, numbers, booleans, null, lists, mappings with text keys. Dates, times, ``no``
+Values are JSON's: text, numbers, booleans, null, lists, mappings with text keys. Dates, times, ``no``
 and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expanded up to a bound.
 """
 

@@ -446,7 +446,7 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on one fact, named by their ``stored``."""
+"""Conditions on one fact, which their ``stored`` names."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
@@ -478,7 +478,7 @@ def needs_text(condition: Filter | None) -> bool:
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     """Return the regular expressions that a matching note must match, without those that exclude notes.
 
-    Words after ``line:`` are expressions, too, because they may be in the source alone.
+    Words after ``line:`` are also expressions, because they may be only in the source.
     """
     in_lines = (
         leaf.pattern
@@ -612,7 +612,7 @@ def _number_like(text: str) -> float | None:
 
 
 _EXACT = 2**53
-"""Integers at which floating-point numbers are no longer exact."""
+"""Magnitude of integers above which floating-point numbers are no longer exact."""
 _NUMBER_LIKE = re.compile(
     r"\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?\s*"
 )

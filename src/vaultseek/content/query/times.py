@@ -16,7 +16,7 @@ from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 EVE_WEEKS = 4
-"""Weeks covered by *before* or *after* a holiday, a month or a day."""
+"""Number of weeks covered by *before* or *after* a holiday, a month or a day."""
 EARLIEST = date(1900, 1, 1)
 """Start of the period before a year."""
 

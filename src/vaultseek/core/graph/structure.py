@@ -20,7 +20,7 @@ from vaultseek.core.graph.louvain import connected, louvain
 Edges = NDArray[np.int64]
 """Pairs of notes by number, one per row."""
 DAMPING = 0.85
-"""Probability that the reader of PageRank follows a link (Page, Brin, Motwani and Winograd 1999)."""
+"""PageRank's probability that a reader follows a link (Page, Brin, Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
 """Sum of rank changes at which PageRank stops, and maximum number of rounds."""
@@ -31,7 +31,7 @@ CLUSTER_NOTES = 3
 CLUSTER_WORDS = 3
 """Number of words that name a cluster."""
 BRIDGE_STEPS = 2_500_000
-"""Notes and links visited by the search for bridges, which determines the sample of starts."""
+"""Number of notes and links that the search for bridges may visit, which determines the sample of starts."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]

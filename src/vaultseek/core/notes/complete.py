@@ -208,7 +208,7 @@ def _as_json(match: Match) -> JSON:
 
 
 _WITH_PLACES = ("pdf", "base")
-"""Kinds of files whose parts have readable names; those of canvases are numbers."""
+"""Kinds of files whose parts have readable names; parts of canvases have numbers."""
 _GRADES = ("prefix", "word", "inside", "fuzzy")
 
 

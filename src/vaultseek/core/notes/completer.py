@@ -87,7 +87,7 @@ class Completer:
         return len(self._entries)
 
     def merged(self, entries: Iterable[Named], without: Collection[int]) -> Completer:
-        """Return a completer that adds these entries and drops those of the notes in ``without``."""
+        """Return a completer that adds these entries and drops the entries of the notes in ``without``."""
         folded = self._text[1:-1].split("\n") if self._entries else []
         pairs = [pair for pair in zip(folded, self._entries, strict=True) if pair[1].note not in without]
         pairs += [(fold(entry.text), entry) for entry in entries]

@@ -51,12 +51,12 @@ FOCUS_CHARS = 80
 NAMED = 5
 """Maximum number of places named in the remark about what was left out."""
 REMARK_TOKENS = 125
-"""Tokens reserved for remarks."""
+"""Number of tokens reserved for remarks."""
 
 _WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
 ABBREVIATION_CHARS = 12
-"""Characters before a sentence border that are checked for an abbreviation."""
+"""Number of characters before a sentence border that are checked for an abbreviation."""
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )

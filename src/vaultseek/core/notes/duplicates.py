@@ -28,12 +28,12 @@ SHINGLE_WORDS = 5
 TEMPLATE_NOTES = 20
 """Number of notes with a shingle at which it counts as part of a template."""
 OWN_SHINGLES = 10
-"""Unique shingles added to each note, so that short notes need to share more."""
+"""Number of unique shingles added to each note, so that short notes need to share more."""
 COMPARED_NOTES = 20_000
 """Maximum number of notes in a vault at which all are compared by meaning; in larger vaults, only those that
 share text."""
 NEAREST_NOTES = 5
-"""Nearest notes by meaning that are checked for each note."""
+"""Number of nearest notes by meaning that are checked for each note."""
 VECTORS_AT_ONCE = 2_000
 _ROWS_AT_ONCE = 1_000
 

@@ -185,7 +185,7 @@ class Placed(NamedTuple):
 
 
 def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
-    """Move successors before the notes that they replace; only those of results up to the limit."""
+    """Move successors before the notes that they replace; only for results up to the limit."""
     ledger, limit = query.vault.ledger, query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()
     shown = [each.about for each in results[:limit]]

@@ -61,7 +61,8 @@ SEMANTIC_SOFTNESS = 2.0
 more than the better of the two counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""Standard deviations by meaning that weigh as much as a keyword score that singles out one note."""
+"""Number of standard deviations by meaning that weigh as much as a keyword score that singles out one
+note."""
 MOST_TRUST = 1.25
 """Weight of matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
@@ -76,7 +77,7 @@ LEAST_MEANING = 0.05
 order if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
-"""Ranks between two scores that are one standard deviation apart."""
+"""Number of ranks between two scores that are one standard deviation apart."""
 LEADING_NOTES = 10
 """Number of best notes of each lane that are always ranked, whatever the limit, and whose neighbours may be
 added."""

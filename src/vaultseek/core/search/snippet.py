@@ -23,7 +23,7 @@ ELLIPSIS = "…"
 SNAP = 24
 """Maximum characters by which a cut may move to fall between two words."""
 NARROW = 16
-"""A line narrower than this is cut without ellipsis."""
+"""Width below which a line is cut without an ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class TermMatcher:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatcher:
-    """Finds the matches of the query's regular expressions, and those of its ``terms``, if any."""
+    """Finds the matches of the query's regular expressions, and of its ``terms``, if any."""
 
     patterns: tuple[str, ...]
     terms: TermMatcher | None = None

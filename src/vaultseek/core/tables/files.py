@@ -285,7 +285,7 @@ class VaultFiles:
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links of a note, read in one batch with those of the files after it.
+        """Return the links of a note, read in one batch with the links of the files after it.
 
         In Obsidian a base has no links, although the index has the notes that it refers to.
         """

@@ -129,7 +129,7 @@ class Link:
 
     @property
     def markdown(self) -> str:
-        """The link as it is written in a note."""
+        """The link as written in a note."""
         if self.is_external:
             return f"[{self.display}]({self.target})" if self.display else self.target
         return f"[[{self.target}|{self.display}]]" if self.display else f"[[{self.target}]]"

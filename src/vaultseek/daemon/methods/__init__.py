@@ -154,8 +154,8 @@ class Methods:
         return await self._views.find_several(call.vaults, call.cwd)
 
     async def _hidden_from_agents(self) -> tuple[str, ...]:
-        """Return what is currently hidden from agents. Raises ConfigError, as wrong settings may hide too
-        little."""
+        """Return what is currently hidden from agents. Raises ConfigError, because invalid settings may
+        hide too little."""
         await self._vaults.follow_settings()
         return self._registry.settings.agents.hide
 

@@ -81,7 +81,7 @@ def _times(results: Sequence[JSON]) -> list[datetime]:
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
     """Return how the query was interpreted, with the remarks of all answers, then those of single vaults.
 
-    Of the latter, only those of ``shown`` vaults are used, if there are any.
+    Remarks of single vaults are limited to the ``shown`` vaults, if there are any.
     """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:

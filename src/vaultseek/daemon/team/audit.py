@@ -54,7 +54,7 @@ class _Handler(logging.handlers.RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the base class
         if not self._failed:
-            log.error("the audit log cannot be written; requests go on without it", exc_info=True)
+            log.error("the audit log cannot be written; requests continue without it", exc_info=True)
         self._failed = True
 
 

@@ -20,9 +20,9 @@ PROGRESS_LINE_SHARE = 0.25
 """Interval between progress lines, as a share of the elapsed time: ten lines in two minutes."""
 BAR_COLUMNS = 30
 NAME_COLUMNS = 20
-"""Columns for the name of a vault on a narrow screen, where the bar becomes shorter."""
+"""Number of columns for the name of a vault on a narrow screen, where the bar becomes shorter."""
 STEP_COLUMNS = 54
-"""Columns for a step in words, which is shown whole; a longer one has a second line."""
+"""Number of columns for a step in words; a longer step continues on a second line."""
 DELAY_SECONDS = 0.5
 """Seconds before the progress of a waiting search is shown."""
 

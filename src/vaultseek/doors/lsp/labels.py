@@ -91,7 +91,8 @@ def _label(match: re.Match[str], number: int, *, defines: bool) -> Label:
 
 
 def _without_code(line: str) -> str:
-    """Return a line with blanks instead of code spans; each ends at the next run of as many backticks."""
+    """Return a line with blanks instead of code spans; each ends at the next run of backticks of the same
+    length."""
     runs = [match.span() for match in _BACKTICKS.finditer(line)]
     ends: dict[int, list[int]] = {}
     for start, end in reversed(runs):

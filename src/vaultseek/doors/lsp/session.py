@@ -213,7 +213,7 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline, without looking for its vault if it is open."""
+        """Return the text of a document for its outline, without searching for its vault if it is open."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:

@@ -187,7 +187,7 @@ async def inlay_hints(
 
 
 async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
-    """Return the lines with a backlink count: the note's own, and those of headings with any."""
+    """Return the lines with a backlink count: the note's own, and the headings' if they have any."""
     links: Sequence[JSON] = await backlinks(session, spot, spot.path)
     headings = text.note.headings
     lines = Counter(

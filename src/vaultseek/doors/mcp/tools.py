@@ -27,7 +27,8 @@ AGENT_LIST = 200
 WORDINGS = 5
 """Maximum number of wordings of one question."""
 WORDING_RESULTS = 50
-"""Results of each of several wordings, the same for every page, so that pages agree on the order."""
+"""Number of results of each of several wordings, the same for every page, so that pages agree on the
+order."""
 NOTES_AT_ONCE = 20
 """Maximum number of notes read in one call."""
 PROPERTIES_NAMED = 3

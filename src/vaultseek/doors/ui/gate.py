@@ -87,7 +87,7 @@ class Gate:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return 421, "this server has another name"
+            return 421, "requests must use the server's own name"
         if scope["path"].startswith(API):
             origins = headers.getlist("origin")
             if headers.get("sec-fetch-site", "same-origin") != "same-origin":

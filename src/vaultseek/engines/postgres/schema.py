@@ -7,7 +7,7 @@ from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.schema import read_tables
 
 VERSION = 5
-"""Part of schema names, so that another version uses other schemas."""
+"""Part of schema names, so that a different version uses different schemas."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "successions", "days", "attachments", "problems", "removed",
     "unsynced",

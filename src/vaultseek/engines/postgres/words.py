@@ -39,7 +39,7 @@ from vaultseek.store.keyword.spans import SpanFinder, span_finder
 from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 PAGE_BITS = 11
-"""Low bits of a note's id within its page."""
+"""Number of low bits of a note's id that are its place within its page."""
 ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
 """A row of a page: the low bits of the note and the field, the count of the term, the field's length."""
 _MOST = np.iinfo(np.uint16).max
@@ -101,7 +101,7 @@ class ShardSnapshot(Snapshot):
         return np.ones(self.size, np.bool_)
 
     def within(self, ids: Ints) -> ShardSnapshot:
-        """Return the snapshot of only the notes with these ids; mean lengths stay those of all notes."""
+        """Return the snapshot of only the notes with these ids; mean lengths still cover all notes."""
         part = copy(self)
         part.alive, part.count = self.mask(ids), len(ids)
         return part

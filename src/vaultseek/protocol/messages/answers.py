@@ -19,7 +19,7 @@ class OfVault(Answer):
 
     vault: str
     vault_path: str
-    """Absolute, resolved folder of the vault, to which note paths are relative; empty at a searcher."""
+    """Absolute, resolved folder of the vault, to which note paths are relative; empty on a searcher."""
 
 
 class Titled(Answer):
@@ -196,7 +196,7 @@ class Result(Titled):
 
 
 class FurtherPassage(Answer):
-    """Another passage of a note besides the best one; its fields are those of a result."""
+    """Another passage of a note besides the best one, with the same fields as a result."""
 
     place: str | None
     heading_path: list[str]
@@ -460,7 +460,7 @@ class Note(OfVault, About):
     text: str
     truncated: bool
     from_index: NotRequired[bool]
-    """True at a searcher, where the lines of properties are blank."""
+    """True on a searcher, where the lines of properties are blank."""
 
 
 class RelatedNote(About):

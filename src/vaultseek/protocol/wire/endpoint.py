@@ -220,7 +220,8 @@ def _bind(path: Path) -> socket.socket:
 
 
 def _write_owner(lock: int) -> None:
-    """Write who holds the lock; on a full disk, the daemon runs without, so that it can report the disk."""
+    """Write the holder of the lock to its file; on a full disk, the daemon runs without that, so that it can
+    report the disk."""
     try:
         os.pwrite(lock, owner().encode(), 0)
     except OSError as error:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 TOKEN_LENGTH = 32
-"""Random bytes in a token."""
+"""Number of random bytes in a token."""
 LOOPBACK_SECONDS = 5.0
 
 HOST = "127.0.0.1"

@@ -65,8 +65,8 @@ former one."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:
-    """Return the constants of the model with this fingerprint; for unknown models, those of the
-    bundled one."""
+    """Return the constants of the model with this fingerprint; for unknown models, the constants
+    of the bundled one."""
     if fingerprint.startswith(SERVED):
         return _SERVED
     return _BY_FINGERPRINT.get(fingerprint, DEFAULT)

@@ -28,7 +28,7 @@ SCAN_GATHERED = 0.3
 """Maximum share of allowed rows that are copied together instead of scanning all rows."""
 _LEVELS = 127
 _ROUNDING = 1e-6
-"""Rounding errors of float32 scores."""
+"""Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
 """The note of a deleted row: the last index of any array by note."""

@@ -13,7 +13,7 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
 
 PROPOSAL_WRITE = 1000
-"""Rows per write to the approximate index."""
+"""Number of rows per write to the approximate index."""
 PROPOSAL_TAIL = 20_000
 """Maximum rows missing from the index; these are scored for each query."""
 CHECKED_ROWS = 100

@@ -59,7 +59,7 @@ class ChromaProcess:
 
 
 _PRIORITY = 5
-"""Niceness, so that queries come first."""
+"""Niceness of the process, so that queries come first."""
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ Numbers = Sequence[int] | NDArray[np.int64]
 
 
 class VectorKeeper(Protocol):
-    """Embeds texts and stores vectors; the methods are those of ``SemanticWorker``."""
+    """Embeds texts and stores vectors; for the methods see ``SemanticWorker``."""
 
     @property
     def state(self) -> WorkerState:

@@ -102,7 +102,7 @@ class Analyzer:
         return folded_stop_words(self.language)
 
     def tokenize(self, text: str) -> list[str]:
-        """Cut the text into tokens, in order; those of unspaced scripts are pairs of syllables."""
+        """Cut the text into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
         if text.isascii():
             return _ascii_pattern().findall(text)
         return self._tokenize(unicodedata.normalize("NFKC", text))

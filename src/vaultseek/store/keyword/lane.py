@@ -66,7 +66,7 @@ class KeywordLane(ABC):
         """Return the ``k`` best notes for the words of the text; no word is required.
 
         ``allowed``: int64 ids of the notes to search; the cut to ``k`` comes after this filter, while N and
-        df stay those of the whole vault, or of the ``visible`` notes. ``unfinished``: the last word is still
+        df still cover the whole vault, or the ``visible`` notes. ``unfinished``: the last word is still
         being typed, so longer words also match. ``ties``: maximum number of notes returned beyond ``k``
         because they score the same as the ``k``-th. ``visible``: int64 ids of the notes that the user may
         see; all others count nowhere, as if they did not exist.

@@ -148,7 +148,7 @@ def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
 def _weight_by_count(
     terms: list[QueryTerm], counts: Counter[str], stop_words: frozenset[str]
 ) -> list[QueryTerm]:
-    """Lower the weight of stop words unless there are no others, and raise that of repeated words."""
+    """Lower the weight of stop words unless there are no others, and raise the weight of repeated words."""
     only_stops = all(term.word in stop_words for term in terms)
     factors = [
         STOP_WEIGHT

@@ -333,7 +333,8 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the places in notes with rank 1 or more, with rank - 1 in place of the note."""
+    """Return the places in the notes with a rank of at least 1, replacing each note number by its rank minus
+    1."""
     of_places = ranks[places >> NOTE_SHIFT]
     inside = np.flatnonzero(of_places)
     within_note = places[inside] & (1 << NOTE_SHIFT) - 1

@@ -40,11 +40,12 @@ FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
 POSITION_BITS = 32
-"""Low bits of a *place* that hold the position: ``key << 32 | position`` encodes note, field and position."""
+"""Number of low bits of a *place* that hold the position: ``key << 32 | position`` encodes note, field and
+position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
-"""Low bits of a place below the note number."""
+"""Number of low bits of a place below the note number."""
 GAP = 1
-"""Positions left free between two texts of a field."""
+"""Number of positions left free between two texts of a field."""
 
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.integer[Any]]
 
 HEAD_BYTES = 8
-"""Leading bytes of a string that are compared at once."""
+"""Number of leading bytes of a string that are compared at once."""
 
 
 class Strings(Sequence[bytes]):

@@ -30,7 +30,7 @@ from vaultseek.store.ledger.successions import SuccessionTable
 CACHED_NOTES = 4000
 """Number of notes whose decoded rows are cached between two commits, about 2 kB each."""
 LAST_NOTE = 2**62
-"""A number above every note id."""
+"""A number greater than any note id."""
 REMOVED_NOTES = 1000
 """Number of removals kept before any are pruned, so that an index slightly behind need not be rebuilt."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from vaultseek.tools.evaluate.judgements import Grades
 
 RESAMPLES = 2_000
-"""Samples of the bootstrap and of the randomisation test."""
+"""Number of samples of the bootstrap and of the randomisation test."""
 
 METRICS = ("nDCG@5", "nDCG@10", "MRR", "Hit@1", "Hit@5", "P@5", "Recall@10", "Recall@100")
 _SEED = 20260115

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20
-"""Answers that are shown without ``--limit``."""
+"""Number of answers shown without ``--limit``."""
 
 
 @click.command()

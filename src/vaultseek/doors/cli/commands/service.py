@@ -272,7 +272,7 @@ def run_all(commands: Sequence[Sequence[str]]) -> None:
             output = (result.stderr or result.stdout).strip().splitlines() if result else []
             raise Unavailable(
                 f"`{' '.join(command)}` failed: {output[-1] if output else 'no such program'}; "
-                "look for the reason with `vaultseek service logs --journal`, "
+                "see `vaultseek service logs --journal` for the reason, "
                 "or undo the rest with `vaultseek service remove`"
             )
 

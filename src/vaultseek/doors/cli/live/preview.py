@@ -14,7 +14,7 @@ Row = list[tuple[str, str]]
 """A line of the screen, as parts of text with the names of their styles."""
 
 SHOWN_ABOVE = 3
-"""The matching line is placed after one part in this many of the height, below preceding lines."""
+"""Inverse of the share of the height above the matching line, for preceding lines."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
