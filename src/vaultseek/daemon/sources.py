@@ -52,7 +52,7 @@ class PausedSource(Source):
         yield self._serve, "serve"
 
     def degraded_reason(self) -> Reason | None:
-        """Return that the vault is paused."""
+        """Return the reason that the vault is paused."""
         return self._vault.options.paused_reason
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:

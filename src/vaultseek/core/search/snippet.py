@@ -404,7 +404,7 @@ _known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionar
 
 
 def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many notes of the ledger, by a sample of its present revision."""
+    """Return the lines shared by many notes, judged by a sample of the ledger's current notes."""
     revision, lines = _known.get(ledger, (-1, frozenset()))
     if revision != ledger.revision:
         revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)

@@ -70,7 +70,7 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 
 
 class _HostNames:
-    """Encodes the name that a host sends first in the id of its session.
+    """Stores the name that a host sends at the beginning in the id of its session.
 
     The server keeps no sessions, so that hosts can continue after its restart; they send the id with every
     request.

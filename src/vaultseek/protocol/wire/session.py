@@ -304,7 +304,8 @@ class Session(Connection):
         for task in tasks:
             error = None if task.cancelled() else task.exception()
             if isinstance(error, TimeoutError):
-                log.warning("client %d (%s) does not read and was dropped", self.client.id, self.client.name)
+                client = self.client
+                log.warning("disconnected client %d (%s): it reads no messages", client.id, client.name)
             elif error is not None and not isinstance(error, OSError):
                 log.error("client %d was dropped", self.client.id, exc_info=error)
 
