@@ -123,7 +123,7 @@ def damage_config(model: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "code of its own": (damage_config, "asks to run its own code"),
+    "code of its own": (damage_config, "requires running its own code"),
     "pickles only": (lambda model: (model / "model.safetensors").unlink(), "has no safetensors weights"),
     "no tokenizer": (lambda model: (model / "tokenizer.json").unlink(), r"has no tokenizer\.json"),
     "no configuration": (lambda model: (model / "config.json").unlink(), r"has no config\.json"),
