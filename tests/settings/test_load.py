@@ -311,9 +311,9 @@ def test_a_key_that_is_set_by_both_of_its_names_is_reported(load_text: LoadText)
     text = "[search]\nsemantic_weight = 1.0\nrrf_vector_weight = 2.0\n"
     expected = "search.semantic_weight: rrf_vector_weight is another name for this setting and is also set"
     assert expected in error_message(load_text, text)
-    with pytest.raises(UsageError, match="keyword_weight: rrf_keyword_weight is another name for this setting"):
+    with pytest.raises(UsageError, match="keyword_weight: rrf_keyword_weight is another name for this"):
         with_overrides(SearchSettings(), {"keyword_weight": 1, "rrf_keyword_weight": 2})
-    with pytest.raises(UsageError, match="rrf_keyword_weight: rrf_bm25_weight is another name for it"):
+    with pytest.raises(UsageError, match="rrf_keyword_weight: rrf_bm25_weight is another name for this"):
         with_overrides(SearchSettings(), {"rrf_bm25_weight": 1, "rrf_keyword_weight": 2})
     assert load_text("[search]\nrrf_vector_weight = 2.0\n").search.semantic_weight == 2.0
 

@@ -1,5 +1,5 @@
 /**
- * A view of a base whose rows are those that a search finds, in its order.
+ * A view of a base that shows the rows found by a search, in its order.
  *
  * Obsidian gives a view the rows that pass the base's filters; a view cannot add others. So the search ranks these
  * rows and leaves out the ones that it does not find.
@@ -16,7 +16,7 @@ import { appendMarked, count, shown } from "./text";
 
 export const BASES_VIEW = "vaultseek-search";
 
-/** Return what registers the view. */
+/** Return the registration of the view. */
 export function basesView(context: Context): BasesViewRegistration {
 	return {
 		name: "Search by vaultseek",
@@ -119,7 +119,7 @@ export class SearchBasesView extends BasesView {
 	}
 }
 
-/** Return what to say of the rows of a base that are not shown. */
+/** Return the remark on the rows of a base that are not shown. */
 function left(answer: Search, rows: number, all: number): string[] {
 	if (answer.results.length === 0 || rows === all) {
 		return [];

@@ -1,4 +1,4 @@
-/** What the windows and panes share. */
+/** State shared by the windows and panes. */
 
 import { type App, type Modal, Notice, type PaneType } from "obsidian";
 import type { Daemon } from "./daemon/daemon";
@@ -13,10 +13,10 @@ import type { RecentSearches } from "./search/recent";
 import type { Settings } from "./settings";
 import { shown } from "./text";
 
-/** A note of an answer, and where in it the passage is. */
+/** A note of an answer, and the place of its passage. */
 export type Place = Pick<Result, "path" | "line" | "start_line" | "end_line" | "place">;
 
-/** The daemon, the notes and the settings of one Obsidian window, and what can be done with a result. */
+/** The daemon, the notes and the settings of one Obsidian window, and the actions on a result. */
 export class Context {
 	/** The windows of the plugin that are open; they close when it is switched off. */
 	readonly windows = new Set<Modal>();
@@ -30,7 +30,7 @@ export class Context {
 		readonly flash: Flash,
 	) {}
 
-	/** Send a request about this vault. Throws DaemonError, NotConnected, and UnknownVault if the answer is of another vault. */
+	/** Send a request about this vault. Throws DaemonError, NotConnected, and UnknownVault if the answer comes from another vault. */
 	async ask<M extends Method>(method: M, params: object, signal?: AbortSignal): Promise<Answers[M]> {
 		const answer = await this.daemon.request(method, { ...this.notes.where, ...params }, signal);
 		const from = (answer as Partial<OfVault>).vault_path;
@@ -40,7 +40,7 @@ export class Context {
 		return answer;
 	}
 
-	/** Keep a search that led to a note, here and in the history of the daemon, unless searches are not to be kept. */
+	/** Keep a search that led to a note, here and in the daemon's history, unless the settings forbid that. */
 	led(from: Search, result: Result): void {
 		this.recent.add(from.query);
 		if (this.settings().remember) {
@@ -49,7 +49,7 @@ export class Context {
 		}
 	}
 
-	/** Open a passage of an answer, and flash it. Says so if that fails. */
+	/** Open a passage of an answer and flash it; show a notice if that fails. */
 	async open(from: OfVault, place: Place, pane: PaneType | false): Promise<void> {
 		const file = this.notes.file(from.vault_path, place.path);
 		if (!file) {
@@ -76,13 +76,13 @@ export class Context {
 		}
 	}
 
-	/** Return the link that a note dropped into the active note becomes, or null if it is outside of the vault. */
+	/** Return the link inserted when a note is dropped into the active note, or null if the note is outside the vault. */
 	link(from: OfVault, path: string): string | null {
 		const file = this.notes.file(from.vault_path, path);
 		return file ? linkTo(this.app, file, noteInSight(this.app)?.file?.path ?? "") : null;
 	}
 
-	/** Show a notice of an error. */
+	/** Show a notice about an error. */
 	complain(error: unknown): void {
 		const problem = problemOf(error);
 		new Notice(problem.command ? `${problem.text}\n${problem.command}` : problem.text);
@@ -93,7 +93,7 @@ export class Context {
 	}
 }
 
-/** Return what a link writes behind the path for a part of a file that is no note. */
+/** Return the suffix of a link to a part of a file other than a note. */
 function subpathOf(place: Place): string | undefined {
 	return place.place ? `#${place.place}` : undefined;
 }

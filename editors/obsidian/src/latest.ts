@@ -18,19 +18,19 @@ export class Latest {
 		}
 	}
 
-	/** Cancel what runs. */
+	/** Cancel the running work. */
 	stop(): void {
 		this.controller?.abort();
 		this.controller = null;
 	}
 }
 
-/** Lists of which only the latest counts: whoever asked for an earlier one gets the latest as well. */
+/** Lists of which only the latest counts; callers of an earlier one also get the latest. */
 export class LatestList<T> {
 	private readonly latest = new Latest();
 	private newest: Promise<T[]> = Promise.resolve([]);
 
-	/** Return the list that `work` returns, or that of a later call; nothing if the latest fails. */
+	/** Return the list that `work` returns, or the list of a later call; nothing if the latest fails. */
 	ask(work: (signal: AbortSignal) => Promise<T[]>): Promise<T[]> {
 		const answer: Promise<T[]> = this.latest.run(work).then(
 			(list) => list ?? this.newest,
@@ -40,7 +40,7 @@ export class LatestList<T> {
 		return answer;
 	}
 
-	/** Cancel what runs; it becomes an empty list. */
+	/** Cancel the running work, which then gives an empty list. */
 	stop(): void {
 		this.latest.stop();
 		this.newest = Promise.resolve([]);

@@ -18,7 +18,7 @@ import { appendMarked, shown } from "./text";
 
 const OPENING = /\[\[\?([^[\]\n]*)$/;
 
-/** A note that was found, and the answer that it is from. */
+/** A note that was found, and its answer. */
 export interface Target {
 	result: Result;
 	from: Search;

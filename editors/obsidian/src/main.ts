@@ -1,4 +1,4 @@
-/** The plugin: it puts together the connection, the windows and the panes. */
+/** The plugin, which connects the daemon, the windows and the panes. */
 
 import { debounce, Plugin, type TFile, type WorkspaceLeaf } from "obsidian";
 import { BASES_VIEW, basesView } from "./bases-view";
@@ -19,7 +19,7 @@ import { VaultState } from "./status/state";
 import { StatusBar } from "./status/status-bar";
 import { StatusPage } from "./status/status-page";
 
-/** Milliseconds without a key in the settings before the new address is tried. */
+/** Milliseconds without a keystroke in the settings before the new address is tried. */
 const RECONNECT_MS = 500;
 
 export default class VaultseekPlugin extends Plugin {
@@ -49,7 +49,7 @@ export default class VaultseekPlugin extends Plugin {
 		daemon.start();
 	}
 
-	/** Store changed settings, and connect anew if the socket or the vault is another. */
+	/** Store changed settings, and reconnect if the socket or the vault has changed. */
 	async change(settings: Partial<Settings>): Promise<void> {
 		const before = this.settings;
 		this.settings = { ...before, ...settings };
@@ -57,7 +57,7 @@ export default class VaultseekPlugin extends Plugin {
 		this.apply(before);
 	}
 
-	/** Take over settings that another device or program wrote. */
+	/** Adopt settings that another device or program wrote. */
 	override async onExternalSettingsChange(): Promise<void> {
 		const before = this.settings;
 		this.settings = await this.readStored();
@@ -151,7 +151,7 @@ export default class VaultseekPlugin extends Plugin {
 		}
 	}
 
-	/** Show the pane of a type in the right side bar, the one that is there if there is one. */
+	/** Show the pane of a type in the right side bar, reusing an existing one. */
 	private async openPane(type: string, state?: Record<string, unknown>): Promise<WorkspaceLeaf | null> {
 		const { workspace } = this.app;
 		const there: WorkspaceLeaf | undefined = workspace.getLeavesOfType(type)[0];
@@ -166,7 +166,7 @@ export default class VaultseekPlugin extends Plugin {
 	}
 }
 
-/** Longest selection that is put into the field; the daemon takes more, but nobody reads it there. */
+/** Maximum length of a selection put into the field; the daemon accepts more, but it would be unreadable there. */
 const MOST_SELECTED = 300;
 
 /** Return the first line of a selected text, cut between two words if it is long. */

@@ -1,10 +1,10 @@
-/** A sentence about what is wrong, with the command that mends it. */
+/** A sentence about a problem, with the command that fixes it. */
 
 import { Notice } from "obsidian";
 import { type Problem, problemOf } from "./daemon/errors";
 import { shown } from "./text";
 
-/** Draw an error into `el`, in place of what it has. */
+/** Replace the content of `el` by an error. */
 export function drawProblem(el: HTMLElement, error: unknown): void {
 	el.empty();
 	drawSentence(el, problemOf(error));
@@ -29,7 +29,7 @@ export function drawSentence(el: HTMLElement, problem: Problem): void {
 	}
 }
 
-/** Draw remarks, one a line, in place of what `el` has. */
+/** Replace the content of `el` by remarks, one per line. */
 export function drawRemarks(el: HTMLElement, remarks: readonly string[]): void {
 	el.empty();
 	for (const remark of remarks) {

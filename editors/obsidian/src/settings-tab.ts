@@ -10,13 +10,13 @@ import { shown } from "./text";
 export interface SettingsHolder {
 	settings: Settings;
 	context: Context;
-	/** Store changed settings, and connect anew if the socket or the vault is another. */
+	/** Store changed settings, and reconnect if the socket or the vault has changed. */
 	change(settings: Partial<Settings>): Promise<void>;
 }
 
 type Definition = SettingDefinitionControl<keyof Settings>;
 
-/** The page. Obsidian draws it from the definitions; before version 1.13 it did not, so `display` does it too. */
+/** The page. Obsidian draws it from the definitions; before version 1.13 it did not, so `display` does that as well. */
 export class VaultseekSettingTab extends PluginSettingTab {
 	constructor(
 		app: App,
@@ -56,7 +56,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 		return this.holder.settings[key as keyof Settings];
 	}
 
-	/** Store a value; one that is wrong leaves the setting as it was. */
+	/** Store a value; an invalid one leaves the setting unchanged. */
 	override setControlValue(key: string, value: unknown): Promise<void> {
 		const { settings } = this.holder;
 		const changed = readSettings({ ...settings, [key]: value });
@@ -92,7 +92,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 		}
 	}
 
-	/** Return what is wrong with the name of a vault, as far as the daemon can be asked. */
+	/** Return the problem of a vault name, if the daemon can check it. */
 	private async wrongVault(written: string): Promise<string | undefined> {
 		const name = written.trim();
 		const { daemon, notes } = this.holder.context;
@@ -112,7 +112,7 @@ function wrongCount(value: unknown): string | undefined {
 	return resultCount(value) === null ? `Write a whole number from 1 to ${MOST_RESULTS}.` : undefined;
 }
 
-/** Return what stores a typed value if it is valid, and says below the setting what is wrong if not. */
+/** Return a function that stores a valid typed value, and shows the problem of an invalid one below the setting. */
 function storeValid<V>(
 	setting: Setting,
 	read: (typed: string) => V,

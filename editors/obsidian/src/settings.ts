@@ -1,17 +1,17 @@
-/** The settings of the plugin, as they are stored. */
+/** The settings of the plugin, as stored. */
 
 /** Where a click on a result opens the note. */
 export type Click = "here" | "tab" | "split" | "window";
 
 export interface Settings {
-	/** Path of the daemon's socket; empty for the usual one. */
+	/** Path of the daemon's socket; empty for the default. */
 	socket: string;
-	/** Name of the vault in vaultseek; empty for the one that this folder is in. */
+	/** Name of the vault in vaultseek; empty for the vault that contains this folder. */
 	vault: string;
 	/** Number of results. */
 	results: number;
 	click: Click;
-	/** True to offer the last searches in an empty search window. */
+	/** True to offer recent searches in an empty search window. */
 	remember: boolean;
 }
 
@@ -26,7 +26,7 @@ export const CLICKS: Record<Click, string> = {
 	window: "Opens it in a new window",
 };
 
-/** Return settings from stored data, with the default in place of whatever is missing or wrong. */
+/** Return settings from stored data, with defaults for missing or invalid values. */
 export function readSettings(data: unknown): Settings {
 	const stored = (typeof data === "object" && data !== null ? data : {}) as Record<string, unknown>;
 	return {
@@ -38,7 +38,7 @@ export function readSettings(data: unknown): Settings {
 	};
 }
 
-/** Return a number of results, or null if it is none. */
+/** Return a number of results, or null if it is not valid. */
 export function resultCount(value: unknown): number | null {
 	const count = Number(value);
 	return Number.isInteger(count) && count >= 1 && count <= MOST_RESULTS ? count : null;

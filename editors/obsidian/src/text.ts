@@ -2,7 +2,7 @@
 
 import type { Range, Result } from "./daemon/protocol";
 
-/** Characters that do not show, or that turn the direction of what follows: a title could pretend to be another. */
+/** Characters that are invisible or change the text direction: a title could imitate another one. */
 // eslint-disable-next-line no-control-regex -- these are what it is about
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 /** Scripts whose words have no spaces between them. */
@@ -54,12 +54,12 @@ export function appendWithWords(el: HTMLElement, text: string, words: readonly s
 	el.appendText(shown(text.slice(done)));
 }
 
-/** Return `text` as an expression that matches it alone. A hyphen stays: with the flag `u`, it must not be escaped. */
+/** Return an expression that matches exactly `text`. A hyphen stays: with the flag `u`, it must not be escaped. */
 function escapePattern(text: string): string {
 	return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** Return the expression that matches any of the words: what stands before it, then the word. */
+/** Return the expression that matches any of the words: the preceding characters, then the word. */
 function wordPattern(words: readonly string[]): RegExp | null {
 	if (words.length === 0) {
 		return null;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing is heavy for a command that only asks
+TYPE_CHECKING = False  # typing is heavy for a command that only calls the daemon
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vaultseek.client.conversation import DEFAULT_TIMEOUT
 
-TYPE_CHECKING = False  # typing is heavy for a command that only asks
+TYPE_CHECKING = False  # typing is heavy for a command that only calls the daemon
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any

@@ -183,7 +183,7 @@ class ShardVectors:
         known, source = ((), table) if notes is None else ((notes.tolist(),), f"{table} WHERE note = ANY(%s)")
         limit = min(MOST_HITS, k * per_note)
         if notes is not None and len(notes) > LARGE_SHARE * self._ledger.counts().notes:
-            # The nearest of all include enough of them, and comparing so many ids would take the server long.
+            # The nearest notes include enough of them; comparing this many ids would take the server long.
             many = min(MOST_HITS, int(2 * limit / LARGE_SHARE))
             rows = self._server.rows(f"{_NEAR} {table} {_FIRST}", text, text, many)
             passing = np.isin([note for _, note, _ in rows], notes)

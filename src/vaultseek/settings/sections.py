@@ -129,7 +129,7 @@ class AgentSettings(Section):
             for number, text in enumerate(hide, start=1):
                 try:
                     read_hidden((text,))
-                except BadQuery:  # an agent may read the message, which must not tell what is hidden
+                except BadQuery:  # an agent may read the message, which must not reveal hidden names
                     raise ValueError(
                         f'folders as "Journal/" and filters as "tag:private"; entry {number} is neither'
                     ) from None

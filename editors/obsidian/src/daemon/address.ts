@@ -1,4 +1,4 @@
-/** The daemon's socket: where it is, and connecting to it. */
+/** The daemon's socket: its path, and connecting to it. */
 
 import { closeSync, constants, openSync, type Stats, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -12,7 +12,7 @@ const PATH_BYTES = 103;
 const DESCRIPTORS = "/proc/self/fd";
 
 /**
- * Return the path of the socket: the one in the settings, else where the daemon puts it.
+ * Return the path of the socket: the one in the settings, or else the daemon's default.
  *
  * A Flatpak or a snap of Obsidian has an XDG_DATA_HOME of its own, where no daemon is; the home folder is the user's.
  */
@@ -27,7 +27,7 @@ export function socketPath(setting: string, environment: NodeJS.ProcessEnv = pro
 	return places.find((place) => statAt(place)?.isSocket()) ?? places[0]!;
 }
 
-/** Return what is wrong with a path of a socket in the settings, or nothing. The daemon may make it later. */
+/** Return the problem of a socket path in the settings, if any. The daemon may create the socket later. */
 export function wrongSocket(setting: string): string | undefined {
 	const written = setting.trim();
 	const path = socketPath(written);
@@ -66,7 +66,7 @@ function isLong(path: string): boolean {
 	return Buffer.byteLength(path) > PATH_BYTES;
 }
 
-/** True if the system offers no way round the limit either, as Linux does. */
+/** True unless the system offers a way around the limit, as Linux does. */
 function isTooLong(path: string): boolean {
 	return isLong(path) && !statAt(DESCRIPTORS);
 }
@@ -75,7 +75,7 @@ function homeData(): string {
 	return Platform.isMacOS ? join(homedir(), "Library", "Application Support") : join(homedir(), ".local", "share");
 }
 
-/** Return what is at `path`; undefined if nothing is, or if it cannot be reached. */
+/** Return the file at `path`; undefined if it is missing or cannot be reached. */
 function statAt(path: string): Stats | undefined {
 	try {
 		return statSync(path, { throwIfNoEntry: false });

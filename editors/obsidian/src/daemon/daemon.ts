@@ -1,4 +1,4 @@
-/** The connection to the daemon. It is opened again whenever it breaks; no process is ever started. */
+/** The connection to the daemon. It is reopened whenever it breaks; no process is ever started. */
 
 import type { Socket } from "node:net";
 import {
@@ -15,18 +15,18 @@ import { DaemonError, NotConnected, Unsuited } from "./errors";
 import { checkHello } from "./hello";
 import { type Answers, type Changed, type Method, type Progress, PROTOCOL_VERSION } from "./protocol";
 
-/** Milliseconds before another attempt to connect: after the first failure, and at most. */
+/** Milliseconds before another attempt to connect: after the first failure, and the maximum. */
 const RETRY = { first: 500, most: 5000 };
 
-/** Milliseconds until a daemon counts as one that does not answer: at the first message, and at any other. */
+/** Milliseconds after which a daemon counts as not answering: for the first message, and for all others. */
 const PATIENCE = { hello: 10_000, answer: 60_000 };
 
-/** The state of the connection; `reason` says why there is none, and `label` in a few words. */
+/** The state of the connection; `reason` explains why there is none, and `label` is its short form. */
 export type Link = { connected: true; version: string } | { connected: false; reason: string; label?: string };
 
 /** Requests to the daemon at an address that may change, and its notifications. */
 export class Daemon {
-	/** The state of the connection, each time that it changes. */
+	/** The state of the connection, sent whenever it changes. */
 	readonly linked = new Signal<Link>();
 	readonly progress = new Signal<Progress>();
 	readonly changed = new Signal<Changed>();
@@ -70,7 +70,7 @@ export class Daemon {
 		}
 	}
 
-	/** Connect anew, because the address changed. */
+	/** Reconnect, because the address changed. */
 	restart(): void {
 		this.disconnect("The address of the daemon changed.");
 		this.wait = this.retry.first;
@@ -78,7 +78,7 @@ export class Daemon {
 	}
 
 	/**
-	 * Send a request and return its answer. Connects first if need be. An aborted request is cancelled in the daemon.
+	 * Send a request and return its answer. Connects first if necessary. An aborted request is cancelled in the daemon.
 	 * Throws DaemonError with the daemon's message, and NotConnected.
 	 */
 	async request<M extends Method>(method: M, params: object, signal?: AbortSignal): Promise<Answers[M]> {
@@ -97,7 +97,7 @@ export class Daemon {
 	}
 
 	private connectQuietly(): void {
-		this.connect().catch(() => undefined); // `linked` has told why, and the timer tries again
+		this.connect().catch(() => undefined); // `linked` has reported the reason, and the timer tries again
 	}
 
 	private connect(): Promise<MessageConnection> {
@@ -218,7 +218,7 @@ function unlinked(reason: string, error?: unknown): Link {
 	return { connected: false, reason, ...(error instanceof Unsuited ? { label: error.label } : {}) };
 }
 
-/** Wait for an answer, but not for ever: a daemon that was suspended keeps its socket open. Throws Unsuited. */
+/** Wait for an answer, up to a limit, because a suspended daemon keeps its socket open. Throws Unsuited. */
 async function inTime<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
 	let timer = 0;
 	const late = new Promise<never>((_, reject) => {

@@ -1,8 +1,8 @@
-/** The ways in which a request fails, as the user is told of them. */
+/** The ways in which a request can fail, as shown to the user. */
 
 /** The command that starts a daemon. */
 export const START = "vaultseek start";
-/** The commands that start it anew. */
+/** The commands that restart it. */
 export const RESTART = "vaultseek stop; vaultseek start";
 
 /** An error that the daemon answered with; `code` is one of those in docs/protocol.md. */
@@ -18,7 +18,7 @@ export class DaemonError extends Error {
 
 /** No daemon can be reached. */
 export class NotConnected extends Error {
-	/** What to run about it. */
+	/** The command that helps. */
 	readonly command: string = START;
 	/** A few words for the status bar. */
 	readonly label: string = "No daemon";
@@ -29,7 +29,7 @@ export class NotConnected extends Error {
 	}
 }
 
-/** A daemon, or something else, that does not answer as this plugin needs it. */
+/** A daemon or another program whose answers this plugin cannot use. */
 export class Unsuited extends NotConnected {
 	override readonly command = RESTART;
 
@@ -53,13 +53,13 @@ export class UnknownVault extends Error {
 	}
 }
 
-/** A sentence for the user and, if one helps, the command to run. */
+/** A sentence for the user and, if there is one, the command that helps. */
 export interface Problem {
 	text: string;
 	command?: string;
 }
 
-/** Return what to tell the user of an error. */
+/** Return the message for the user about an error. */
 export function problemOf(error: unknown): Problem {
 	if (error instanceof NotConnected) {
 		const then = error instanceof Unsuited ? "once it is fixed" : "once one runs";

@@ -1,4 +1,4 @@
-/** The first answer of a daemon: whether this plugin can speak with it. */
+/** The first answer of a daemon, which shows whether this plugin can use it. */
 
 import { Unsuited } from "./errors";
 import { type Hello, type Method, PROTOCOL_VERSION } from "./protocol";
@@ -16,7 +16,7 @@ const NEEDED: readonly Method[] = [
 	"index/subscribe",
 ];
 
-/** Throw Unsuited if what answered is no vaultseek daemon, or one of another age than this plugin. */
+/** Throw Unsuited if the answer does not come from a vaultseek daemon, or its version does not fit this plugin. */
 export function checkHello(hello: Partial<Hello> | null): asserts hello is Hello {
 	const version = hello?.server?.version;
 	if (hello?.server?.name !== "vaultseek" || typeof version !== "string") {

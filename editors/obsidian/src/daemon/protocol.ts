@@ -75,7 +75,7 @@ export interface Interpreted {
 	notes: string[];
 }
 
-/** What a person should know of an answer besides its results. */
+/** Remarks on an answer for people, besides its results. */
 export interface Remark {
 	code: string;
 	text: string;
@@ -92,7 +92,7 @@ export interface Search extends OfVault {
 	index: IndexNow;
 	interpreted: Interpreted;
 	remarks?: Remark[];
-	/** How many results at the end are hardly right. */
+	/** Number of unlikely results at the end. */
 	less_certain: number;
 	nearest?: { path: string; confidence: number } | null;
 }
@@ -139,7 +139,7 @@ export interface Mention {
 	name: string;
 	/** The line or, after `…`, a part of it. */
 	text: string;
-	/** Where the name stands in `text`. */
+	/** Range of the name in `text`. */
 	highlights: [Range];
 }
 

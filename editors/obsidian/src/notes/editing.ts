@@ -1,21 +1,21 @@
-/** The note that is edited, and what is selected in it, in whatever window that is. */
+/** The edited note and the selection in it, in any window. */
 
 import { type App, type MarkdownFileInfo, MarkdownView } from "obsidian";
 
-/** Return the note that is looked at, also while a pane beside it has the focus. */
+/** Return the current note, even while a pane beside it has the focus. */
 export function noteInSight(app: App): MarkdownFileInfo | null {
 	const { workspace } = app;
 	const recent = workspace.getMostRecentLeaf()?.view;
 	return workspace.activeEditor ?? (recent instanceof MarkdownView ? recent : null);
 }
 
-/** Return the note that can be written in; null if none is open, or it is open for reading. */
+/** Return the editable note; null if none is open, or it is open in reading view. */
 export function editedNote(app: App): MarkdownFileInfo | null {
 	const note = noteInSight(app);
 	return note?.editor && !isRead(note) ? note : null;
 }
 
-/** Return the text that is selected in the note that is looked at, for editing or for reading. */
+/** Return the selected text in the current note, in editing or reading view. */
 export function selectedText(app: App): string {
 	const note = noteInSight(app);
 	if (!isRead(note)) {

@@ -6,7 +6,7 @@ import { type Editor, editorInfoField } from "obsidian";
 
 const SECONDS = 1.6;
 
-/** Lines from 1, the last one inclusive; null ends it. */
+/** Lines from 1, the last one inclusive; null ends the flash. */
 type Lines = { first: number; last: number } | null;
 
 const setFlash = StateEffect.define<Lines>();
@@ -25,7 +25,7 @@ const flashed = StateField.define<DecorationSet>({
 	provide: (field) => EditorView.decorations.from(field),
 });
 
-/** The editors that are open, and the passage that flashes in one of them. */
+/** The open editors, and the passage that flashes in one of them. */
 export class Flash {
 	/** The extension that every editor needs. */
 	readonly extension: Extension;

@@ -4,7 +4,7 @@ import { type App, MarkdownView, type PaneType, type TFile, type WorkspaceLeaf }
 import type { Click } from "../settings";
 import type { Flash } from "./flash";
 
-/** A place in a file. Lines count from 1; `subpath` is what a link writes behind the path of a file that is no note. */
+/** A place in a file. Lines count from 1; `subpath` is the suffix of a link to a file other than a note. */
 export interface Passage {
 	file: TFile;
 	line: number;
@@ -13,10 +13,10 @@ export interface Passage {
 	subpath?: string;
 }
 
-/** Most lines that flash; a longer passage would light up the whole window. */
+/** Maximum number of lines that flash; a longer passage would light up the whole window. */
 const FLASHED_LINES = 40;
 
-/** Open the passage in `pane` and flash it. Returns the view if it is one of Markdown. */
+/** Open the passage in `pane` and flash it. Return the view if it is a Markdown view. */
 export async function openPassage(
 	app: App,
 	flash: Flash,
@@ -31,7 +31,7 @@ export async function openPassage(
 	return showLines(leaf, flash, passage);
 }
 
-/** Return the pane that a click in the settings stands for. */
+/** Return the pane for the click setting. */
 export function paneOf(click: Click): PaneType | false {
 	return click === "here" ? false : click;
 }

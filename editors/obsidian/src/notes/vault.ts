@@ -30,7 +30,7 @@ export class Notes {
 		return join(this.folder, file.path);
 	}
 
-	/** Return the file at `path` in the daemon's vault, or null if it is outside of the vault that is open here. */
+	/** Return the file at `path` in the daemon's vault, or null if it is outside the open vault. */
 	file(vaultPath: string, path: string): TFile | null {
 		const inside = relative(this.folder, join(vaultPath, path));
 		if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
@@ -39,7 +39,7 @@ export class Notes {
 		return this.app.vault.getFileByPath(normalizePath(inside.split(sep).join("/")));
 	}
 
-	/** True if a vault of the daemon has notes of the one that is open here: one of them contains the other. */
+	/** True if a vault of the daemon shares notes with the open one: one of them contains the other. */
 	isHere(vaultPath: string): boolean {
 		return contains(this.folder, vaultPath) || contains(vaultPath, this.folder);
 	}
@@ -67,6 +67,6 @@ function real(path: string): string {
 	try {
 		return realpathSync.native(path);
 	} catch {
-		return path; // it is missing or not readable, which the daemon will say
+		return path; // it is missing or unreadable, which the daemon will report
 	}
 }

@@ -9,12 +9,12 @@ import { appendMarked, count, shown } from "../text";
 
 const MOST = 50;
 
-/** Ask for the mentions of a note. */
+/** Request the mentions of a note. */
 export function askMentions(context: Context, file: TFile, signal: AbortSignal): Promise<Unlinked> {
 	return context.ask("links/unlinked", { note: context.notes.name(file), limit: MOST }, signal);
 }
 
-/** Mentions that were made links here. The daemon hears of them when Obsidian saves their notes. */
+/** Mentions turned into links here. The daemon learns of them when Obsidian saves their notes. */
 export class Linked {
 	private readonly places = new Set<string>();
 	/** The note that was last opened for one. */
@@ -29,7 +29,7 @@ export class Linked {
 	}
 }
 
-/** Draw the mentions of `target` into `el`, without those that are links by now. */
+/** Draw the mentions of `target` into `el`, without mentions that have become links. */
 export function drawMentions(el: HTMLElement, context: Context, target: TFile, unlinked: Unlinked, linked: Linked): void {
 	const mentions = unlinked.mentions.filter((mention) => !linked.has(mention));
 	if (mentions.length === 0) {
@@ -55,7 +55,7 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 	}
 }
 
-/** Characters of a line that are shown before the mention. */
+/** Number of characters of a line shown before the mention. */
 const BEFORE = 80;
 
 /** Draw the line of a mention, with the name that would become a link marked. */
@@ -66,7 +66,7 @@ function drawMention(el: HTMLElement, { text, highlights: [[start, end]] }: Ment
 	appendMarked(el, (from > 0 ? "…" : "") + characters.slice(from).join(""), [[start - skipped, end - skipped]]);
 }
 
-/** Return where a line has the name of a mention: its beginning and its end. Null if the text around it is another. */
+/** Return the range of a mention's name in a line; null if the text around it has changed. */
 function placeIn(line: string, { text, highlights: [[start, end]] }: Mention): [number, number] | null {
 	const characters = Array.from(text);
 	const length = (from: number, to?: number): number => characters.slice(from, to).join("").length;
@@ -80,8 +80,8 @@ function placeIn(line: string, { text, highlights: [[start, end]] }: Mention): [
 }
 
 /**
- * Open the note that mentions `target` and make the mention a link, in Obsidian's editor, where it can be undone.
- * Returns false, and says so, if the line has changed.
+ * Open the note that mentions `target` and turn the mention into a link in Obsidian's editor, where it can be undone.
+ * Returns false, and shows a notice, if the line has changed.
  */
 export async function linkMention(
 	context: Context,

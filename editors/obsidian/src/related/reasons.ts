@@ -22,7 +22,7 @@ export function reasonsOf(note: RelatedNote): string[] {
 	return reasons;
 }
 
-/** Return why a note may be linked. */
+/** Return why a link to a note is suggested. */
 export function reasonsOfLink(reasons: LinkReason[]): string[] {
 	return reasons.map((each) => {
 		switch (each.kind) {

@@ -16,9 +16,9 @@ import { reasonsOf, reasonsOfLink, reasonsOfResult } from "./reasons";
 
 export const RELATED_PANE = "vaultseek-related";
 
-/** Shortest selection that is looked for instead of the whole note: some words. */
+/** Minimum length of a selection used instead of the whole note: a few words. */
 const SELECTED_CHARS = 12;
-/** Longest text that the daemon takes. */
+/** Maximum length of a text that the daemon accepts. */
 const MOST_CHARS = 10_000;
 const WAIT_MS = 300;
 
@@ -33,13 +33,13 @@ interface Row {
 	end_line?: number;
 }
 
-/** Notes related to what the user looks at. */
+/** Notes related to the current note. */
 export class RelatedPane extends ItemView {
 	private readonly latest = new Latest();
 	private subject: { file: TFile; selection: string } | null = null;
 	private linked = new Linked();
 
-	/** A note that is opened from the pane must not take its place. */
+	/** A note opened from the pane must not replace it. */
 	override navigation = false;
 
 	constructor(
@@ -85,7 +85,7 @@ export class RelatedPane extends ItemView {
 		this.contentEl.empty();
 	}
 
-	/** Call `soon` when the selection changes, in whatever window of Obsidian. */
+	/** Call `soon` when the selection changes, in any window of Obsidian. */
 	private followWindows(soon: () => void): void {
 		const { workspace } = this.app;
 		const windows = new Map<Document, Component>();
@@ -110,7 +110,7 @@ export class RelatedPane extends ItemView {
 		);
 	}
 
-	/** Show what is related to the active note, or to the selection in it, if that is not what is shown. */
+	/** Show the notes related to the active note, or to the selection in it, unless they are already shown. */
 	async follow(): Promise<void> {
 		const file = noteInSight(this.app)?.file ?? this.app.workspace.getActiveFile();
 		if (!file) {
@@ -136,7 +136,7 @@ export class RelatedPane extends ItemView {
 		return this.app.workspace.getActiveViewOfType(RelatedPane) === this;
 	}
 
-	/** Ask again and show the answer. */
+	/** Repeat the request and show the answer. */
 	async refresh(): Promise<void> {
 		const subject = this.subject;
 		if (!subject) {
@@ -184,7 +184,7 @@ export class RelatedPane extends ItemView {
 		};
 	}
 
-	/** Draw the links that the note may lack, if there are any; a button inserts one. */
+	/** Draw the links that the note may be missing, if any; a button inserts one. */
 	private drawMissing(missing: Suggestions): void {
 		const likely = missing.suggestions.filter((each) => each.likely);
 		if (likely.length > 0) {

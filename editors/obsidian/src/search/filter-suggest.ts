@@ -1,4 +1,4 @@
-/** The filters that a query field completes: tags, folders, properties and their values, kinds, linked notes. */
+/** Filters completed in a query field: tags, folders, properties and their values, kinds, linked notes. */
 
 import { AbstractInputSuggest } from "obsidian";
 import type { Context } from "../context";
@@ -6,16 +6,16 @@ import { LatestList } from "../latest";
 import { shown } from "../text";
 import { type Names, suggest, type Suggestion } from "./filters";
 
-/** A suggestion, and where in the field the text that it replaces begins: more may be typed before it is chosen. */
+/** A suggestion, and the start of the text that it replaces, because more may be typed before it is chosen. */
 type Offer = Suggestion & { start: number };
 
-/** Completion of the filter that stands before the cursor of a text field. */
+/** Completion of the filter before the cursor of a text field. */
 export class FilterSuggest extends AbstractInputSuggest<Offer> {
-	/** True while the list is shown: the keys are its own then. */
+	/** True while the list is shown and handles the keys. */
 	isShown = false;
 	/** Not `suggestions`: the class above has a field of that name that its types do not show. */
 	private readonly offers = new LatestList<Offer>();
-	/** The query that a suggestion was written into; nothing is offered for it again. */
+	/** The query into which a suggestion was inserted; nothing is offered for it again. */
 	private written = "";
 
 	constructor(
@@ -35,7 +35,7 @@ export class FilterSuggest extends AbstractInputSuggest<Offer> {
 		this.isShown = false;
 	}
 
-	/** Close the list and ask for nothing any more. */
+	/** Close the list and stop requests. */
 	stop(): void {
 		this.offers.stop();
 		this.close();
@@ -44,7 +44,7 @@ export class FilterSuggest extends AbstractInputSuggest<Offer> {
 	async getSuggestions(): Promise<Offer[]> {
 		const { field } = this;
 		const before = field.value.slice(0, field.selectionStart ?? field.value.length);
-		// Errors are left to the list of results, which says what is wrong.
+		// The list of results reports errors.
 		return this.offers.ask(async (signal) =>
 			before === this.written ? [] : this.offer(before, signal),
 		);
@@ -61,7 +61,7 @@ export class FilterSuggest extends AbstractInputSuggest<Offer> {
 		const cursor = field.selectionStart ?? field.value.length;
 		const closed = text.endsWith("]") && field.value.charAt(cursor) === "]" ? 1 : 0;
 		field.setRangeText(text, Math.min(start, cursor), cursor + closed, "end");
-		// A property goes on with its values.
+		// After a property, its values are offered.
 		this.written = text.endsWith(":") ? "" : field.value.slice(0, field.selectionStart ?? field.value.length);
 		field.dispatchEvent(new Event("input"));
 		this.close();

@@ -1,8 +1,8 @@
-/** Completion of the filter that stands before the cursor of a query. */
+/** Completion of the filter before the cursor of a query. */
 
 import type { Completion } from "../daemon/protocol";
 
-/** A text for the query in place of the `replaced` characters before the cursor, and what it stands for. */
+/** A text that replaces the `replaced` characters before the cursor, and its meaning. */
 export interface Suggestion {
 	text: string;
 	replaced: number;
@@ -16,9 +16,9 @@ export interface Names {
 	extensions(): string[];
 }
 
-/** A filter: how it begins, and what may follow. */
+/** A filter: its beginning, and the possible continuations. */
 interface Filter {
-	/** What is typed so far is its last group; for a value, the property is the one before. */
+	/** The last group is the text typed so far; for a value, the group before is the property. */
 	pattern: RegExp;
 	offer(names: Names, typed: string, property: string): Promise<Suggestion[]>;
 }
@@ -26,7 +26,7 @@ interface Filter {
 const MOST = 12;
 /** The kinds of files that the daemon reads, as docs/files.md names them. */
 const KINDS = ["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image", "session"];
-/** Signs of a property's value that end it, or mean something else than a text to be equal to. */
+/** Characters that end a property's value, or give it a meaning other than plain text. */
 const MEANS_MORE = /[[\]()"]|\sOR\s|^[<>/]|^null$/;
 const PERIODS = ["yesterday", '"last week"', '"last month"', "7d", '"3 months"'];
 
@@ -57,7 +57,7 @@ const FILTERS: readonly Filter[] = [
 	{ pattern: operator("created|modified|before|after"), offer: async (_, typed) => words(PERIODS, typed, "date") },
 ];
 
-/** Return what may be meant by the end of `before`, the part of the query before the cursor; likeliest first. */
+/** Return completions for the end of `before`, the part of the query before the cursor; likeliest first. */
 export async function suggest(before: string, names: Names): Promise<Suggestion[]> {
 	for (const filter of FILTERS) {
 		const match = filter.pattern.exec(before);
@@ -70,7 +70,7 @@ export async function suggest(before: string, names: Names): Promise<Suggestion[
 	return [];
 }
 
-/** Return a value as it is written behind an operator. */
+/** Return a value as written after an operator. */
 export function quoted(value: string): string {
 	return /[\s()"]/.test(value) ? inQuotes(value) : value;
 }
@@ -79,13 +79,13 @@ function inQuotes(value: string): string {
 	return `"${value.replace(/"/g, '\\"')}"`;
 }
 
-/** Return a query of a filter and words that it narrows, all of them. */
+/** Return a query from a filter and all the words that it narrows. */
 export function narrowed(filter: string, query: string): string {
 	const alternatives = /\bOR\b/.test(query.replace(/"(?:\\.|[^"\\])*("|$)/g, ""));
 	return alternatives ? `${filter} (${query})` : `${filter} ${query}`;
 }
 
-/** Return the expression for an operator, and a word or an open quote behind it. */
+/** Return the expression for an operator followed by a word or an open quote. */
 function operator(name: string): RegExp {
 	return new RegExp(`(?:^|[\\s(])-?(?:${name}):("[^"]*|[^\\s()"]*)$`, "i");
 }

@@ -8,11 +8,11 @@ import { count, shown } from "../text";
 /** The answer to a search, and sentences about it. */
 export interface Found {
 	answer: Search;
-	/** What the user should know besides the results: lanes left out, parts of the query that were ignored. */
+	/** Remarks besides the results: lanes left out, parts of the query that were ignored. */
 	remarks: string[];
-	/** How many results, how fast, by which lanes. */
+	/** Number of results, time, and lanes. */
 	summary: string;
-	/** Why there are no results; null if there are some. */
+	/** The reason why there are no results; null if there are some. */
 	nothing: string | null;
 }
 
@@ -57,12 +57,12 @@ export class LiveSearch {
 		return { answer, remarks: remarksOn(answer), summary: summary(answer, results.length, "passage"), nothing };
 	}
 
-	/** Cancel the search that runs. */
+	/** Cancel the running search. */
 	stop(): void {
 		this.latest.stop();
 	}
 
-	/** Return why nothing was found, with the name of the note that is nearest. */
+	/** Return why nothing was found, with the name of the nearest note. */
 	private async explain(query: string, answer: Search, { settings = {} }: More, signal: AbortSignal): Promise<string> {
 		const { interpreted } = answer;
 		const filters = interpreted.filters.map(shown).join(", ");
@@ -75,7 +75,7 @@ export class LiveSearch {
 		return `${nothing} The nearest note is ${shown(why.title)}: ${shown(why.reason)}.`;
 	}
 
-	/** Return the note that the words of a query alone find first. */
+	/** Return the first note found by the words of a query without its filters. */
 	private async nearestByWords({ rank_text, filters }: Interpreted, signal: AbortSignal): Promise<string | undefined> {
 		if (!rank_text.trim() || filters.length === 0) {
 			return undefined;
@@ -85,11 +85,11 @@ export class LiveSearch {
 	}
 }
 
-/** Most notes and passages that the daemon is asked for to search in one note. */
+/** Maximum notes and passages requested from the daemon for a search in one note. */
 const MOST_WITH_THE_PATH = 200;
 const MOST_PASSAGES = 20;
 
-/** Return a result for each passage of a note that was found, named by the heading above it. */
+/** Return a result for each matching passage of a note, named after the heading above it. */
 function passagesOf(note: Result): Result[] {
 	return [note, ...(note.passages ?? [])].map((passage) => {
 		const headings = passage.heading_path ?? [];
@@ -104,12 +104,12 @@ function passagesOf(note: Result): Result[] {
 	});
 }
 
-/** Return the line under the results: how many, how fast, by which lanes. */
+/** Return the line below the results: number, time and lanes. */
 function summary(answer: Search, many: number, noun: string): string {
 	return `${count(many, noun)} · ${Math.max(1, Math.round(answer.took_ms))} ms · ${answer.search_method}`;
 }
 
-/** Return what the user should know of an answer besides its results. */
+/** Return the remarks on an answer for the user. */
 export function remarksOn(answer: Search | Related): string[] {
 	return (answer.remarks ?? []).map((remark) => `${capital(shown(remark.text))}.`);
 }

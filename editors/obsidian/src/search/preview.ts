@@ -1,4 +1,4 @@
-/** The lines around a passage, as they are on disk, with the words of the search marked. */
+/** The lines around a passage as on disk, with the words of the search marked. */
 
 import type { Context } from "../context";
 import type { Note, Result } from "../daemon/protocol";
@@ -7,7 +7,7 @@ import { appendWithWords, writtenWords } from "../text";
 
 const LINES_ABOVE = 8;
 const LINES_BELOW = 40;
-/** Characters of a line that are shown: a table or a page without line breaks may have megabytes. */
+/** Maximum characters shown of a line: a table or a page without line breaks may have megabytes. */
 const LINE_CHARS = 4000;
 
 /** The preview beside the list. */
@@ -35,7 +35,7 @@ export class Preview {
 				this.draw(result, note);
 			}
 		} catch {
-			this.el.empty(); // the note was removed meanwhile; the list will say so
+			this.el.empty(); // the note was removed in the meantime; the list will report it
 		}
 	}
 
@@ -77,7 +77,7 @@ export class Preview {
 	}
 }
 
-/** Return a line or, of one that is too long, the part around the first of the words. */
+/** Return a line, or, if it is too long, the part around the first of the words. */
 function excerpt(text: string, words: readonly string[]): string {
 	if (text.length <= LINE_CHARS) {
 		return text;

@@ -1,11 +1,11 @@
-/** The last searches, kept on this device. */
+/** Recent searches, kept on this device. */
 
 import type { App } from "obsidian";
 
 const KEY = "vaultseek-recent-searches";
 const KEPT = 12;
 
-/** The searches that led somewhere, the last one first. */
+/** The searches that led to a note, the latest first. */
 export class RecentSearches {
 	constructor(
 		private readonly app: App,

@@ -4,13 +4,13 @@ import type { OfVault, Result, Search } from "../daemon/protocol";
 import { count } from "../text";
 import { drawResult } from "./result";
 
-/** What a list does with its results. */
+/** Callbacks of a list of results. */
 export interface ListActions {
 	/** A result was clicked, or Enter was pressed. */
 	choose(result: Result, from: Search, event: MouseEvent | KeyboardEvent): void;
 	/** Another result is selected; null if there is none. */
 	select?(result: Result | null, from: Search | null): void;
-	/** Return the link that a dragged result becomes, or null. */
+	/** Return the link for a dragged result, or null. */
 	link(from: OfVault, path: string): string | null;
 	/** A drag began or ended. */
 	drag?: (dragging: boolean) => void;
@@ -18,7 +18,7 @@ export interface ListActions {
 
 let lists = 0;
 
-/** Results as options of a listbox; a text field that has the focus can move the selection. */
+/** Results as options of a listbox; a focused text field can move the selection. */
 export class ResultList {
 	readonly el: HTMLElement;
 	private readonly id = `vaultseek-list-${++lists}`;
@@ -45,7 +45,7 @@ export class ResultList {
 		return this.answer;
 	}
 
-	/** Show the results of an answer, and select the one that was selected, else the first. Fold the less certain ones. */
+	/** Show the results of an answer, and keep the selection, or select the first. Fold the less certain ones. */
 	show(answer: Search): void {
 		const before = this.selected?.path;
 		const folds = this.answer?.query !== answer.query || this.fold !== null;
@@ -74,7 +74,7 @@ export class ResultList {
 		this.select(-1);
 	}
 
-	/** Move the selection down by `by`, around the ends; what is folded appears on the way. */
+	/** Move the selection down by `by`, wrapping at the ends; folded results appear on the way. */
 	move(by: number): void {
 		if (this.index + by >= this.rows.length) {
 			this.unfold();
@@ -139,7 +139,7 @@ export class ResultList {
 	}
 }
 
-/** Let `el` be dragged into a note, where it becomes the text that `link` returns. */
+/** Let `el` be dragged into a note, where the text returned by `link` is inserted. */
 export function makeDraggable(el: HTMLElement, link: () => string | null, drag?: (dragging: boolean) => void): void {
 	el.setAttrs({ draggable: "true" });
 	el.addEventListener("dragstart", (event) => {

@@ -1,4 +1,4 @@
-/** A result, drawn. */
+/** Drawing of a result. */
 
 import type { Result } from "../daemon/protocol";
 import { appendMarked, shown } from "../text";
@@ -10,7 +10,7 @@ const LANES: Record<string, { badge: string; about: string }> = {
 };
 const MOST_TAGS = 4;
 
-/** Draw a result into `el`: title, lanes, headings, the passage with its marked words, where it is. */
+/** Draw a result into `el`: title, lanes, headings, the passage with its marked words, and its place. */
 export function drawResult(el: HTMLElement, result: Result): void {
 	const head = el.createDiv({ cls: "vaultseek-result-head" });
 	head.createDiv({ cls: "vaultseek-result-title", text: shown(result.title), attr: { dir: "auto" } });

@@ -1,4 +1,4 @@
-/** A query field, the results below, and what there is to say of them: the search window and the pane have one each. */
+/** A query field, the results below, and remarks on them; the search window and the pane each have one. */
 
 import type { Context } from "../context";
 import type { Note } from "../daemon/protocol";
@@ -8,7 +8,7 @@ import { LiveSearch } from "./live-search";
 import { type ListActions, ResultList } from "./result-list";
 import { shown } from "../text";
 
-/** Places in the window, and what is done with the results. */
+/** Elements of the window, and actions on the results. */
 export interface SearchBoxParts {
 	top: HTMLElement;
 	list: HTMLElement;
@@ -16,7 +16,7 @@ export interface SearchBoxParts {
 	actions: ListActions;
 	/** The only note to search. */
 	within?: Note | null;
-	/** Called while the query is empty, to fill the list's place. */
+	/** Called while the query is empty, to fill the space of the list. */
 	empty(el: HTMLElement): void;
 }
 
@@ -29,11 +29,11 @@ export class SearchBox {
 	private readonly search: LiveSearch;
 	private readonly filters: FilterSuggest;
 	private readonly ends: (() => void)[];
-	/** True if the answer that is shown lacks something that is still being indexed. */
+	/** True if the shown answer may be incomplete because indexing continues. */
 	private lacks = false;
-	/** The query that the list answers. */
+	/** The query of the shown list. */
 	private answered: string | null = null;
-	/** What a key asked for before the answer was there. */
+	/** The action of a key pressed before the answer arrived. */
 	private waiting: (() => void) | null = null;
 
 	constructor(
@@ -64,7 +64,7 @@ export class SearchBox {
 		];
 	}
 
-	/** True while a filter is completed, and the keys belong to that list. */
+	/** True while a filter is being completed and its list handles the keys. */
 	get completes(): boolean {
 		return this.filters.isShown;
 	}
@@ -73,7 +73,7 @@ export class SearchBox {
 		return this.field.value.trim();
 	}
 
-	/** Call `act` when the list answers what the field has; never, if something else is typed before that. */
+	/** Call `act` once the list shows the answer to the field's query; never if the query changes before that. */
 	whenAnswered(act: () => void): void {
 		if (this.answered === this.query) {
 			act();
@@ -88,7 +88,7 @@ export class SearchBox {
 		await this.update();
 	}
 
-	/** Search for what the field has. */
+	/** Search for the query in the field. */
 	async update(): Promise<void> {
 		const query = this.query;
 		this.typed(query);
@@ -123,7 +123,7 @@ export class SearchBox {
 		}
 	}
 
-	/** Stop searching; nothing is left that listens. */
+	/** Stop searching, and remove all listeners. */
 	stop(): void {
 		this.waiting = null;
 		this.ends.forEach((end) => end());

@@ -12,7 +12,7 @@ export class SearchPane extends ItemView {
 	private box: SearchBox | null = null;
 	private foot: HTMLElement | null = null;
 
-	/** A note that is opened from the pane must not take its place. */
+	/** A note opened from the pane must not replace it. */
 	override navigation = false;
 
 	constructor(

@@ -1,4 +1,4 @@
-/** The search window: a field, the results as they are typed for, and a preview of the selected one. */
+/** The search window: a field, live results, and a preview of the selected one. */
 
 import { Keymap, Modal, type Modifier, type PaneType, Platform } from "obsidian";
 import type { Context } from "../context";
@@ -9,7 +9,7 @@ import { narrowed, quoted } from "./filters";
 import { Preview } from "./preview";
 import { SearchBox } from "./search-box";
 
-/** Return the keys of the window and what they do, as they are named on this system. */
+/** Return the keys of the window, as named on this system, and their actions. */
 function keys(): readonly [string, string][] {
 	const [mod, alt, shift] = Platform.isMacOS ? ["⌘", "⌥", "⇧"] : ["ctrl", "alt", "shift"];
 	return [
@@ -116,7 +116,7 @@ export class SearchWindow extends Modal {
 		await this.context.open(from, result, pane);
 	}
 
-	/** A search within one note says nothing about notes. */
+	/** A search within one note is kept only in the recent searches, because it does not compare notes. */
 	private led(from: Search, result: Result): void {
 		if (this.within) {
 			this.context.recent.add(from.query);
@@ -135,7 +135,7 @@ export class SearchWindow extends Modal {
 		}
 	}
 
-	/** While a result is dragged, the note below must be reachable; afterwards the window has done its work. */
+	/** While a result is dragged, the note below must be reachable; the window closes afterwards. */
 	private drag(dragging: boolean): void {
 		this.containerEl.toggleClass("vaultseek-dragging", dragging);
 		if (!dragging) {
@@ -159,7 +159,7 @@ export class SearchWindow extends Modal {
 	}
 }
 
-/** Return the pane that a click or key asks for, else the one of the settings. */
+/** Return the pane requested by a click or key, or else the one in the settings. */
 export function paneFor(event: MouseEvent | KeyboardEvent, context: Context): PaneType | false {
 	const wanted = Keymap.isModEvent(event);
 	if (wanted === true) {

@@ -1,18 +1,18 @@
-/** What the daemon does for this vault, in words. */
+/** The daemon's work for this vault, in words. */
 
 import type { Context } from "../context";
 import type { Link } from "../daemon/daemon";
 import type { Progress, Status, VaultStatus } from "../daemon/protocol";
 import { count, shown } from "../text";
 
-/** How it stands, a few words for the status bar, and the sentence behind them. */
+/** The state, a few words for the status bar, and the full sentence. */
 export interface State {
 	level: "ready" | "busy" | "degraded" | "absent";
 	label: string;
 	about: string;
 }
 
-/** Return the state from what is known: the connection, the vault's status, and its last progress. */
+/** Return the state from the connection, the vault's status, and its last progress. */
 export function stateOf(link: Link, vault: VaultStatus | null, progress: Progress | null): State {
 	if (!link.connected) {
 		return { level: "absent", label: link.label ?? "No daemon", about: `${shown(link.reason)} Click to see what to do.` };
@@ -37,7 +37,7 @@ export function stateOf(link: Link, vault: VaultStatus | null, progress: Progres
 	return { level: "ready", label: count(vault.notes, "note"), about: "Everything is indexed." };
 }
 
-/** Return the lanes that take no part in searches, and why. */
+/** Return the lanes that do not take part in searches, and the reasons. */
 export function missingLanes(vault: VaultStatus): string[] {
 	const names: Record<string, string> = { keyword: "by word", semantic: "by meaning", graph: "by link" };
 	return Object.entries(vault.lanes)
@@ -64,7 +64,7 @@ export class VaultState {
 		private readonly changed: (state: State) => void,
 	) {}
 
-	/** Begin to follow. */
+	/** Start following. */
 	start(): void {
 		const { daemon } = this.context;
 		this.ends.push(
@@ -93,12 +93,12 @@ export class VaultState {
 		this.tell();
 	}
 
-	/** Follow no longer. */
+	/** Stop following. */
 	stop(): void {
 		this.ends.splice(0).forEach((end) => end());
 	}
 
-	/** Ask for the status again. */
+	/** Request the status again. */
 	async refresh(): Promise<void> {
 		if (this.name === null) {
 			return;
@@ -112,12 +112,12 @@ export class VaultState {
 		}
 	}
 
-	/** The state as far as it is known. */
+	/** The known state. */
 	get state(): State {
 		return stateOf(this.context.daemon.state, this.vault, this.progress);
 	}
 
-	/** Learn the name of the vault, which opens it in the daemon, and ask to be told of its progress. */
+	/** Get the name of the vault, which opens it in the daemon, and subscribe to its progress. */
 	private async subscribe(): Promise<void> {
 		const { context } = this;
 		try {
@@ -125,7 +125,7 @@ export class VaultState {
 			this.name = vault;
 			const { vaults } = await context.daemon.request("index/subscribe", { vault });
 			this.progress = vaults.find((each) => each.vault === vault) ?? null;
-			// Whatever was asked before may have missed a change.
+			// Earlier answers may have missed a change.
 			context.daemon.changed.fire({ vault, vault_path, revision: 0, paths: [], more: true });
 		} catch (error) {
 			if (context.daemon.state.connected) {

@@ -1,4 +1,4 @@
-/** The state page: the daemon, what it has of this vault, what is wrong. */
+/** The state page: the daemon, its index of this vault, and problems. */
 
 import { Modal } from "obsidian";
 import type { Context } from "../context";

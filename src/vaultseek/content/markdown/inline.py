@@ -56,7 +56,7 @@ def is_tag(text: str) -> bool:
     """True if ``text`` can be a whole tag, in a note's body and in its frontmatter."""
     from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
 
-    # YAML reads a hyphen alone as an item of a list, and digits alone are no tag even where they are text.
+    # YAML reads a single hyphen as a list item, and digits only are not a tag, even as text.
     if not _TAG.fullmatch(text) or text == "-" or (text.isascii() and text.isdigit()):
         return False
     return bool(resolve(text) == text)

@@ -239,7 +239,7 @@ _SIGN = re.compile(rf"[\\`$<\[\]&*_~=%^]|{HIDDEN}")
 _REFERENCE = r"&(?:\#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
 _TOKEN = re.compile(
     rf"""
-    (?=[\\`$hw<%\[!\]&*_~=^ \t\n]|{HIDDEN})  # most characters begin nothing, and are passed by at once
+    (?=[\\`$hw<%\[!\]&*_~=^ \t\n]|{HIDDEN})  # most characters begin nothing and are skipped
     (?:(?P<escape>\\(?:[!-/:-@\[-`{{-~]|\n))
   | (?P<code>`+)
   | (?P<math>\$\$?)

@@ -489,7 +489,7 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     )
     return (
         *(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches)),
-        # A long one is compiled by another process, for which a search without expressions must not wait.
+        # Another process compiles a long expression; searches without expressions must not wait for it.
         *(pattern for pattern in in_lines if len(pattern) <= SHORT_CHARS),
     )
 

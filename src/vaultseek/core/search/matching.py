@@ -77,7 +77,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
     says_what = all(any(map(str.isdecimal, each)) for each in query.parsed.profile.identifiers)
     return Matches(
         confidence,
-        whole if says_what else near | called,  # digits say exactly what is wanted
+        whole if says_what else near | called,  # digits must match exactly
         whole if whole.any() else identified.like,
         bool(whole.any()),
         identified.missing,

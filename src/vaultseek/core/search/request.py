@@ -224,7 +224,7 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
 def _time_of(query: Query) -> SpokenTime | None:
     """Return the time that a query names outside its phrases; None without one."""
     text = query.rank_text
-    if not (query.reads_time and text) or dates_of(text):  # a date alone is looked up as it is
+    if not (query.reads_time and text) or dates_of(text):  # a single date is looked up unchanged
         return None
     time = find_time(text, present().date())
     return None if time is None or any(time.text in phrase for phrase in query.phrases) else time

@@ -351,7 +351,7 @@ def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | No
     if reranked is None:
         return None
     answered: JSON = {"score": round(reranked.score, 6), "rank_before": reranked.rank_before}
-    # The score is that of the rank, which another note had before.
+    # The score belongs to the rank, which another note had before.
     return {**answered, "score_before": candidate.recomputed} if explain else answered
 
 

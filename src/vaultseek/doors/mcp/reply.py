@@ -196,6 +196,6 @@ def wrong_argument(error: ValidationError) -> str:
     """Return the problem of the first wrong argument of a tool."""
     first, *others = error.errors(include_url=False, include_context=False, include_input=False)
     name = str(first["loc"][0]) if first["loc"] else "the arguments"
-    # One argument of several types has a problem for each; the last is that of the longest type.
+    # An argument of several types has a problem for each type; the last one is for the longest type.
     own = [each for each in (first, *others) if each["loc"][:1] == first["loc"][:1]]
     return f"{name}: {line(own[-1]['msg'])}"

@@ -42,7 +42,7 @@ def results(
     Without ``next_page``, results that do not fit the budget are counted. ``rest`` describes what follows the
     last result, ``advice`` how to get the counted ones. The answer may be about several vaults.
     """
-    scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # filters alone match equally
+    scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # with only filters, all match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
     if "index" in answer:

@@ -186,7 +186,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
     parts = [term for term in terms if term.role != "whole"]
     parts = [term for term in parts if len(term.word) > 1] or parts
     outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
-    # A note with ``rainbarrel`` has both words of ``rain-barrel``, as it has those of *rain barrel*.
+    # A note with ``rainbarrel`` has both words of ``rain-barrel`` and of *rain barrel*.
     closed = () if identifier or len(parts) != 2 else ("".join(part.word for part in parts),)
     return [
         *(

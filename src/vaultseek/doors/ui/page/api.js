@@ -1,4 +1,4 @@
-// Requests to the server of this page. The key is of this page's origin alone; the cookie is not readable here.
+// Requests to the server of this page. Only this page's origin has the key; scripts cannot read the cookie.
 
 const KEY = "key";
 const tab = crypto.randomUUID();
@@ -29,7 +29,7 @@ async function post(name, body) {
   throw new Refusal(error.message, error.code, response.status);
 }
 
-/** Exchange the token in the address, if there is one, for a session; the address is left without it. */
+/** Exchange the token in the address, if any, for a session, and remove it from the address. */
 export async function openSession() {
   const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (!token) return;
@@ -38,21 +38,21 @@ export async function openSession() {
     const { key } = await (await post("session", { token })).json();
     localStorage.setItem(KEY, key);
   } catch (error) {
-    // The address of a page that is open here already: that session goes on.
+    // The address of a page that is already open here: its session continues.
     if (!localStorage.getItem(KEY)) throw error;
   }
 }
 
 export const ask = async (name, body = {}) => (await post(name, body)).json();
 
-/** Call a method of the daemon; a call of the same turn takes the place of one that still runs. */
+/** Call a method of the daemon; a call of the same turn replaces a running one. */
 export async function call(method, params, { turn, watching = false } = {}) {
   const answer = await ask("call", { method, params, watching, ...(turn ? { turn: `${tab}:${turn}` } : {}) });
   if (answer.superseded) throw new Refusal("a newer call replaced it", "superseded", 0);
   return answer;
 }
 
-/** Return the address of a picture, or of the page of a PDF as one. That of a drawing has no origin: nothing in it could act, wherever it is opened. */
+/** Return the address of a picture, or of a PDF page as a picture. The address of a drawing has no origin, so nothing in it can act, wherever it is opened. */
 export async function picture(vault, path, page) {
   const data = await (await post("picture", { vault, path, ...(page ? { page } : {}) })).blob();
   if (data.type !== "image/svg+xml") return URL.createObjectURL(data);

@@ -1,4 +1,4 @@
-// Making elements. Text is always set as text; the only HTML is that of a rendered note, see note.js.
+// Creation of elements. Text is always set as text; the only HTML comes from a rendered note, see note.js.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -19,7 +19,7 @@ export const svg = (tag, attributes = {}, ...children) => fill(document.createEl
 
 export const byId = (id) => document.getElementById(id);
 
-/** Return parts of a text, where the ranges, of code points, are marked. */
+/** Return the parts of a text, with the ranges (in code points) marked. */
 export function marked(text, ranges) {
   const points = Array.from(text);
   const parts = [];
@@ -51,7 +51,7 @@ export const counted = (count, one, many = `${one}s`) => `${number(count)} ${cou
 /** Return the name of a place in a file: "page 3" of a PDF, "#id" of a card, a drawing's element or a view. */
 export const placeName = (place) => (/^page=\d+$/.test(place) ? place.replace("=", " ") : `#${place}`);
 
-/** Return a function that calls another one when it has not been called for some milliseconds. */
+/** Return a function that calls another one once it has not been called for some milliseconds. */
 export function settled(milliseconds, call) {
   let timer = 0;
   return (...values) => {

@@ -1,4 +1,4 @@
-// Filters of a query: which parts of it are shown as chips, and what completes one that is being written.
+// Filters of a query: the parts shown as chips, and completions of a filter being typed.
 
 const OPERATORS = [
   ["tag:", "a tag, and those nested under it"],
@@ -23,7 +23,7 @@ const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
   .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
 const WORDS = { link: "links to", created: "from", modified: "changed", after: "changed since", before: "changed before", kind: "kind" };
 const QUOTE = '["“”„‟]';
-// What is text whatever it contains: a phrase and a regular expression; of one without an end, all that follows.
+// Parts that are always text: phrases and regular expressions; an unclosed one extends to the end.
 const TEXT = String.raw`(?<![^\s(-])(?:${QUOTE}(?:\\.|(?!${QUOTE})[^\\])*(?:${QUOTE}|$)|/(?![\s/])(?:\\.|[^/\\])*(?:/(?=[\s)]|$)|$))`;
 const PHRASE = String.raw`"(?:\\.|[^"\\])*"`;
 const VALUE = String.raw`(?:${PHRASE}|\([^()]*\)|/(?![\s/])(?:\\.|[^/\\])+/|(?!/)[^\s"()]+)`;
@@ -32,7 +32,7 @@ const FILTER = String.raw`(?<=^|\s)(?<filter>-?(?:(?:${NAMES}):${VALUE}|${PROPER
 const PARTS = new RegExp(`${TEXT}|${FILTER}`, "g");
 const OFFERED = 4;
 
-/** Return the filters of a query and the rest of it. Where their order means something, all stays text. */
+/** Return the filters of a query and the rest of it. If their order matters, all of it remains text. */
 export function splitQuery(query, whole = true) {
   const text = whole ? `${query} ` : query;
   if (hasAlternatives(text) || /(^|\s)-?\(/.test(text.replace(PARTS, ""))) return { chips: [], text: query };
@@ -44,13 +44,13 @@ export function splitQuery(query, whole = true) {
 
 const hasAlternatives = (text) => /\bOR\b/.test(`${text} `.replace(PARTS, ""));
 
-/** Return a query of filters and a text that all of them narrow. */
+/** Return a query from filters and a text that all of them narrow. */
 export const joined = (chips, text) =>
   [...chips, chips.length && hasAlternatives(text) ? `(${text})` : text].filter(Boolean).join(" ");
 
 const inQuotes = (value) => `"${value.replaceAll('"', '\\"')}"`;
 export const quoted = (value) => (/[\s()"]/.test(value) ? inQuotes(value) : value);
-// Signs of a property's value that end it, or mean something else than a text to be equal to.
+// Characters that end a property's value, or give it a meaning other than plain text.
 const MEANS_MORE = /[[\]()"]|\sOR\s|^[<>/]|^null$/;
 
 /** Return a filter in words: the name of a tag or folder, the value of a property, a time. */
@@ -67,7 +67,7 @@ export function worded(filter) {
 
 const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 
-/** Return a month, 2026-03, in words; any other period as it is. */
+/** Return a month, 2026-03, in words; any other period unchanged. */
 export const period = (when) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(when) ? month.format(new Date(`${when}-01T00:00:00Z`)) : when);
 
 const named = (items, typed, form) =>
@@ -77,7 +77,7 @@ const named = (items, typed, form) =>
     about: item.count ? `${item.count}` : "",
   }));
 
-/** Return completions of the filter that ends at the cursor; each with how many characters it replaces. */
+/** Return completions of the filter that ends at the cursor, each with the number of characters it replaces. */
 export async function completions(before, complete, folders) {
   let match;
   if ((match = /(?:^|[\s(])-?tag:#?([^\s()]*)$/.exec(before)))
@@ -118,7 +118,7 @@ function count(sets, most) {
 export const foldersOf = (results) =>
   count(results.map((result) => above(result.path.split("/").slice(0, -1).join("/")).map((each) => `${each}/`)), Infinity);
 
-/** Return filters that some of the results pass, but not all, the most frequent first. */
+/** Return filters that some but not all of the results pass, most frequent first. */
 export function narrowing(results, chips) {
   const tags = count(results.map((result) => (result.tags ?? []).flatMap(above)), results.length);
   const folders = foldersOf(results).filter(([, many]) => many < results.length);

@@ -32,7 +32,7 @@ export async function showGraph(answer, page) {
   draw(page);
 }
 
-/** Show the notes of the whole vault by cluster, and the path between two of them, if it is asked for. */
+/** Show the notes of the whole vault by cluster, and the path between two of them, if requested. */
 async function showMap(page) {
   const turn = ++drawing;
   const pane = byId("graph");
@@ -50,7 +50,7 @@ async function showMap(page) {
   draw(page);
 }
 
-/** Return the steps of the path that the page asks for, none if it asks for none; or why there is none. */
+/** Return the steps of the requested path, if any, or the reason why there is none. */
 async function walk(page) {
   if (!page.path) return { route: [], trouble: "" };
   try {
@@ -63,7 +63,7 @@ async function walk(page) {
   }
 }
 
-/** Draw the same graph again, in the room that there is now; the node that has the focus keeps it. */
+/** Draw the same graph again in the available space; the focused node keeps the focus. */
 export function redraw(page) {
   if (!shown) return;
   const { vault, path } = document.activeElement?.closest?.("a.node")?.dataset ?? {};
@@ -75,7 +75,7 @@ export function redraw(page) {
 function draw(page) {
   const pane = byId("graph");
   const width = Math.max(320, pane.clientWidth - 32), room = pane.clientHeight - HEAD;
-  // Below the drawing of a path its steps are to be seen.
+  // The steps of a path must stay visible below the drawing.
   const height = Math.max(360, page.path ? room / 2 : room);
   const { nodes, links, about, legend, above, below } = shown(width, height);
   label(nodes, width);
@@ -83,7 +83,7 @@ function draw(page) {
     svg("g", { class: "links" }, links.map(({ source, target, kind }) =>
       svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y, class: kind ?? null }))),
     nodes.map((node) => drawn(node, page)),
-    // Names lie above all circles; a screen reader has them from the links.
+    // Names are above all circles; a screen reader gets them from the links.
     svg("g", { class: "labels", "aria-hidden": "true" }, nodes.filter((node) => node.label).map(({ label: { x, y, text } }) => svg("text", { x, y }, text))));
   pane.replaceChildren(
     el("p", { class: "about" }, about),
@@ -157,13 +157,13 @@ function path(route, page) {
     el("button", { type: "button", onclick: () => page.walk("", "") }, "Without the path"));
 }
 
-/** Mark the node of the note that is open. */
+/** Mark the node of the open note. */
 export function markOpen(page) {
   for (const node of byId("graph").querySelectorAll("a.node"))
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, below, above or beside its circle, as far as none covers another one or a node; those of the first results, of a path and of clusters cover as few nodes as possible. */
+/** Label each node below, above or beside its circle if the label covers no other label or node; labels of the first results, of a path and of clusters are always shown and cover as few nodes as possible. */
 function label(nodes, width) {
   const circles = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
   const names = [];
@@ -188,7 +188,7 @@ function label(nodes, width) {
 const WIDE_SIGN = /[\u1100-\u11ff\u2e80-\ud7af\uf900-\ufaff\uff00-\uff60]/g;
 const textWidth = (text) => (text.length + (text.match(WIDE_SIGN)?.length ?? 0)) * SIGN;
 
-/** Give every node its place; the arrangement of the same graph is always the same. */
+/** Place every node; the same graph always gets the same layout. */
 function lay(nodes, links, width, height, distance = 60) {
   const { forceSimulation, forceLink, forceManyBody, forceCollide, forceX, forceY } = globalThis.d3;
   forceSimulation(nodes)

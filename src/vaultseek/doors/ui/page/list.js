@@ -3,7 +3,7 @@
 import { age, byId, counted, el, marked, percent, placeName } from "/dom.js";
 import { bar } from "/why.js";
 
-/** Show an answer; ``page`` has the names of vaults, what a click does, how many results show, and which is selected. */
+/** Show an answer; ``page`` has the names of vaults, the action of a click, the number of results shown, and the selected one. */
 export function showList(answer, page) {
   byId("summary").replaceChildren(...summary(answer, page));
   byId("results").replaceChildren(...answer.results.slice(0, page.shown).map((result, place) => item(result, place, page)));
@@ -13,7 +13,7 @@ export function showList(answer, page) {
   select(page.selected, false);
 }
 
-/** Mark a result as the selected one. */
+/** Mark a result as selected. */
 export function select(place, scroll = true) {
   const input = byId("query");
   input.removeAttribute("aria-activedescendant");
@@ -41,7 +41,7 @@ function summary(answer, page) {
   return lines;
 }
 
-/** Return what leads on from an empty answer: the nearest note, and searches that ask for less. */
+/** Return suggestions for an empty answer: the nearest note, and broader searches. */
 function nextSteps(nearest, answer, page) {
   const of = answer.vault_path ?? answer.vaults?.find((vault) => vault.nearest === nearest)?.vault_path;
   const target = nearest && { note: nearest.path, of, line: 0, anchor: "" };

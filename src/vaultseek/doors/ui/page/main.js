@@ -1,4 +1,4 @@
-// The page: what is asked and shown follows from the place, and every change of it from a key, a click or Back.
+// The page: the place determines the query and the view; a key, a click or Back changes the place.
 
 import { ask, call, openSession } from "/api.js";
 import { byId, counted, el, settled } from "/dom.js";
@@ -91,19 +91,19 @@ const vaultOf = (path) => about.vaults.find((vault) => vault.path === path);
 const vaultNamed = (name) => about.vaults.find((vault) => vault.name === name) ?? vaultOf(name);
 const vaultShown = () => (place.vault === ALL ? null : vaultNamed(place.vault) ?? vaultOf(about.vault));
 
-// ---- what the other modules know of the page
+// ---- the page as the other modules see it
 
 const page = {
   get selected() { return selected; },
   get shown() { return answer.results.length - (unfolded ? 0 : answer.less_certain); },
   get everything() { return !queryAsked(); },
-  /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
+  /** The folder of the vault whose map is shown without a query; none if there are several vaults. */
   get mapped() { return vaultShown()?.path ?? null; },
-  /** The notes at both ends of the path that the map shows, if it shows one. */
+  /** The notes at both ends of the path shown on the map, if any. */
   get path() { return page.everything && place.from && place.to ? { from: place.from, to: place.to } : null; },
-  /** True where filters alone were asked: every result matches them equally. */
+  /** True for a query with only filters, which every result matches equally. */
   get listing() { return answer.interpreted.rank_text === ""; },
-  /** Searches that ask for less than the present one: without its filters, with fewer words, in every vault, for anything. */
+  /** Searches broader than the current one: without its filters, with fewer words, or in every vault. */
   get wider() {
     const { chips, text } = splitQuery(place.query), words = text.split(/\s+/).filter(Boolean);
     const longest = words.reduce((one, other) => (other.length > one.length ? other : one), "");
@@ -127,13 +127,13 @@ const page = {
     go({ anchor: "", line: 0, ...change });
   },
   search: (query) => go({ query, view: "list" }),
-  /** Show the path between two notes in the map of their vault; where only one of them has room, instead of the note. */
+  /** Show the path between two notes on the map of their vault; on a narrow screen, the map replaces the note. */
   walk: (from, to, vault = page.mapped) => {
     go({ query: "", view: "graph", from, to, ...(vault === page.mapped ? {} : { vault: vaultOf(vault).name }), ...(isWide() ? {} : NO_NOTE) });
-    // What had the focus may be gone.
+    // The focused element may be gone.
     if (!from || !isWide()) byId("graph").focus();
   },
-  /** Return the paths of notes, of one vault if it is given, that ``text`` may mean. */
+  /** Return the paths of notes that ``text`` may mean, in one vault if it is given. */
   notesNamed: async (text, vault) => [...new Set((await complete({ kind: "note", text }, vault)).map((item) => item.path))],
   close: () => go(NO_NOTE),
   narrow: (filter) => go({ query: joined([...chips.filter((chip) => chip !== filter), filter], input.value.trim()), view: "list" }),
@@ -148,7 +148,7 @@ const page = {
   open: (number) => openOutside(answer.results[number]),
   obsidian: ({ of, note }) => `obsidian://open?path=${encodeURIComponent(`${of}/${note}`)}`,
   edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
-  /** Make a note that a link misses: in Obsidian, or where the editor opens what is not there yet. */
+  /** Create the missing note of a link: in Obsidian, or by opening its path in the editor. */
   make: async (target, source) => {
     try {
       const edit = Boolean(about.editor) && !page.inObsidian(source.vault);
@@ -179,7 +179,7 @@ const resultOf = (vault, path) => answer?.results.find((result) => result.vault_
 const noteVault = () => vaultNamed(place.of)?.path ?? place.of;
 
 const read = settled(0, async () => {
-  // The results know the passage of the note; it is not shown again when they come, under what somebody types in it.
+  // The results determine the passage of the note; it is not shown again when they arrive, because the user may be typing in it.
   if (!answer && !page.everything) await searching;
   if (place.note) showNote({ ...place, of: noteVault() }, page);
 });
@@ -208,7 +208,7 @@ function showSaved() {
   byId("save").title = saved ? "Saved: press ↑ in the empty box to use it" : "Save this search";
 }
 
-/** Offer the saved queries, and those that led to a note lately. */
+/** Offer the saved queries, and queries that recently led to a note. */
 async function offerQueries() {
   if (queryInBox()) return;
   const vault = vaultShown()?.path, saved = stored("saved");
@@ -251,7 +251,7 @@ async function search() {
     const anew = answered !== asking();
     answered = asking();
     answer = found;
-    // A query that is written anew begins with its best result, whatever note is open; Back and a reload do not.
+    // A newly typed query starts at its best result, whatever note is open; Back and a reload do not.
     const wanted = anew && place.query === typed ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
     selected = wanted ? found.results.indexOf(wanted) : 0;
     if (anew) unfolded = false;
@@ -269,7 +269,7 @@ async function search() {
   }
 }
 
-/** Return the query; a quotation mark that begins a phrase asks for nothing yet. */
+/** Return the query, without a quotation mark that only begins a phrase. */
 const queryAsked = () => place.query.trim().replace(/^"$/, "");
 const asking = () => `${place.vault}\n${place.query}`;
 
@@ -297,14 +297,14 @@ function searchSoon() {
   searchLater();
 }
 
-/** Open the selected result of what the box asks, as soon as there is an answer to that. */
+/** Open the selected result of the query in the box, once its answer has arrived. */
 async function openSelected() {
   searchNow();
   await searching;
   if (answered === asking()) openOutside(answer.results[selected]);
 }
 
-/** Show what has changed since the page was looked at. */
+/** Show changes since the page was last visible. */
 const lookAgain = settled(ARROW_PAUSE, () => {
   if (document.visibilityState !== "visible" || !answer) return;
   if (place.view === "list") search();
@@ -361,7 +361,7 @@ function takeChips() {
   showChips();
 }
 
-/** Return completions of the vault, or of all: what several of them have is counted together. */
+/** Return completions of the vault, or of all vaults, adding up their counts. */
 async function complete(params, vault = vaultShown()?.path) {
   const vaults = vault ? [vaultOf(vault)] : about.vaults;
   const answers = await Promise.allSettled(vaults.map(({ path }) =>
@@ -376,7 +376,7 @@ async function complete(params, vault = vaultShown()?.path) {
   return [...all.values()].sort((a, b) => ways.indexOf(a.match) - ways.indexOf(b.match) || (b.count ?? 0) - (a.count ?? 0));
 }
 
-/** Return the folders with a text in their path, and in how many notes of those that have it. */
+/** Return the folders with a text in their path, each with its number of notes. */
 async function folders(text) {
   if (!text) return foldersOf(answer?.results ?? []);
   const params = { query: `path:${quoted(text)}`, limit: FOLDERS };
@@ -386,7 +386,7 @@ async function folders(text) {
 }
 
 const offerSoon = settled(60, async () => {
-  // What an empty box offers stays.
+  // The suggestions of an empty box stay.
   if (!queryInBox()) return;
   const before = input.value.slice(0, input.selectionStart);
   const items = await completions(before, complete, folders).catch(() => []);
@@ -424,7 +424,7 @@ input.addEventListener("input", () => {
 input.addEventListener("blur", () => offer([]));
 
 input.addEventListener("keydown", (event) => {
-  // The key that leads here is no query.
+  // The key that moves the focus here must not be typed.
   if (event.key === "/" && !queryInBox()) return void event.preventDefault();
   const many = offers.items.length;
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -451,7 +451,7 @@ function move(step) {
   const many = answer?.results.length ?? 0;
   if (!many || place.view !== "list") return;
   const wide = isWide();
-  // The first arrow shows the first result, which is selected already.
+  // The first arrow shows the first result, which is already selected.
   if (entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
   if (selected >= page.shown) unfold();
   entered = true;
@@ -475,7 +475,7 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  // A dialog that has just closed keeps the focus until the page is drawn again.
+  // A dialog that has just closed keeps the focus until the next drawing of the page.
   const writes = event.target.closest("input, select, textarea, dialog[open]") || document.querySelector("[popover]:popover-open");
   const acts = event.key === "Enter" && event.target.closest("a, button, summary");
   const scrolls = event.key.startsWith("Arrow") && event.target.closest("#note, #graph, #state");

@@ -1,4 +1,4 @@
-// When the notes of an answer are from: a bar for each month, or each year, that narrows the search to it.
+// The dates of an answer's notes: a bar for each month or year, which narrows the search to it.
 
 import { call } from "/api.js";
 import { byId, counted, el } from "/dom.js";
@@ -6,7 +6,7 @@ import { period } from "/filters.js";
 
 const MOST_MONTHS = 60;
 
-/** Show the bars of what was asked, if they are open; ``asked`` has the query and the vault, if it is one. */
+/** Show the bars of the query if they are open; ``asked`` has the query and, if it is only one, the vault. */
 export async function showMonths(asked, page) {
   const box = byId("months");
   box.hidden = !page.shown;

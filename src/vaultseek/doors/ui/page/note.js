@@ -10,14 +10,14 @@ const PICTURES = 60;
 const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
 const PAGE_MARGIN = "800px";
 
-// The one place where HTML becomes elements: it comes from the server's renderer and sanitiser.
+// The only place where HTML becomes elements; it comes from the server's renderer and sanitiser.
 const policy = globalThis.trustedTypes?.createPolicy("vaultseek", { createHTML: (html) => html });
 
 let pictures = [];
 let reading = 0;
 let shownNote = "";
 
-/** Show a note. ``page`` has what the page knows: where links lead, the passage of the result, words to mark.
+/** Show a note. ``page`` has the targets of links, the passage of the result, and the words to mark.
  * ``again``, only one that has changed is drawn anew, and what is in view stays there. */
 export async function showNote(place, page, { again = false } = {}) {
   const turn = ++reading;
@@ -134,7 +134,7 @@ function openNotes(place, page) {
     }));
 }
 
-/** Return the form that asks for the path to another note, which the map draws. */
+/** Return the form that requests the path to another note, which the map draws. */
 function pathForm(place, page) {
   const box = el("input", { id: "path-to", placeholder: "another note", autocomplete: "off", list: "path-notes", required: true });
   const names = el("datalist", { id: "path-notes" });
@@ -187,14 +187,14 @@ function around(title, method, place, page, items) {
   return box;
 }
 
-/** Return a line of Markdown as it reads: without marks, of links the words. */
+/** Return a line of Markdown as displayed: without markup, and with the text of links. */
 const read = (line) => line
   .replace(/^[\s>]*(?:(?:[-*+]|\d+[.)])\s+(?:\[.\]\s+)?|#{1,6}\s+)?/, "")
   .replace(/!?\[\[([^[\]|]*)(?:\|([^[\]]*))?\]\]/g, (_, target, words) => words || target.replaceAll("#", " › "))
   .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
   .replace(/\*\*|__|==|~~|`/g, "");
 
-/** Put the headings of a text under the note's title, none a level too deep; their size follows from the level as written. */
+/** Nest the headings of a text below the note's title without skipping levels; their size follows the written level. */
 function outline(text) {
   const open = [];
   for (const heading of [...text.querySelectorAll("h1, h2, h3, h4, h5, h6")].filter((each) => !each.hidden)) {
@@ -218,7 +218,7 @@ const REASONS = {
   ...Object.fromEntries(["dataview", "dataviewjs", "tasks", "query"].map((name) => [name, "Shown as code: this block is a query that Obsidian runs."])),
 };
 
-/** Show the states of tasks, and say why a block that Obsidian draws is code. */
+/** Show the states of tasks, and explain why a block that Obsidian draws is shown as code. */
 function drawMarks(article) {
   for (const box of article.querySelectorAll("input[data-task]")) {
     const state = box.dataset.task, name = TASKS[state] ?? `State ${state}`;
@@ -232,7 +232,7 @@ function drawMarks(article) {
   }
 }
 
-/** Make the links of a rendered text lead where they say, within the page. */
+/** Make the links of a rendered text open their targets within the page. */
 function wire(article, here, page) {
   drawMarks(article);
   for (const link of article.querySelectorAll("a[data-note], a.here")) {
@@ -274,7 +274,7 @@ function followTag(event, page) {
 
 const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, " ").trim();
 
-/** Say where a page of a PDF, a card of a canvas or the like begins. */
+/** Mark where a page of a PDF, a card of a canvas and so on begins. */
 function showPlaces(article, note) {
   for (const { place, line } of note.places) {
     const block = [...article.children].find((each) => Number(each.dataset.end ?? 0) >= line);
@@ -300,7 +300,7 @@ function showPages(article, vault, path) {
   }
 }
 
-/** Return an empty sheet that a page of a PDF is to be drawn on. */
+/** Return an empty sheet for drawing a page of a PDF. */
 const sheetOf = (name) => el("div", { class: "sheet" }, el("img", { class: "page", alt: name, "data-page": /\d+/.exec(name)?.[0] ?? "1" }));
 
 function loadPage(image, vault, path) {
@@ -324,10 +324,10 @@ function mark(article, passage, line, words) {
     if (line && from <= line && line <= to) target = block;
   }
   if (words.length) markWords(passage ? article.querySelectorAll(".passage") : [article], words);
-  // What is folded is shown if what was looked for is in it.
+  // Folded parts that contain the match are opened.
   for (const fold of article.querySelectorAll("details"))
     if (fold.contains(target) || fold.querySelector("mark.word")) fold.open = true;
-  // A paragraph may be longer than the screen: then the first of its words is what to see.
+  // If a paragraph is longer than the screen, show the first matching word.
   const word = target?.offsetHeight > byId("note").clientHeight ? target.querySelector("mark.word") : null;
   const drawn = target?.parentElement.previousElementSibling;
   if (drawn?.matches(".sheet")) drawn.scrollIntoView();
@@ -379,7 +379,7 @@ function forgetPictures() {
   pictures = [];
 }
 
-/** Show what the note at `here` embeds in `root`. */
+/** Show the embeds of the note at `here` in `root`. */
 async function fillEmbeds(root, here, page, depth, budget) {
   const { vault } = here;
   for (const place of root.querySelectorAll("span.embed")) {

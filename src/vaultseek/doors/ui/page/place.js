@@ -1,4 +1,4 @@
-// What the page shows, as its address: so Back, Forward, a reload and a second tab work.
+// The state of the page as its address, so that Back, Forward, a reload and a second tab work.
 
 const NOTHING = { query: "", vault: "", view: "list", note: "", of: "", line: 0, anchor: "", why: false, from: "", to: "" };
 const NAMES = { query: "q", vault: "in", view: "view", note: "note", of: "of", line: "line", anchor: "at", why: "why", from: "from", to: "to" };

@@ -1,4 +1,4 @@
-// The state of the index: what is indexed, what waits, what is wrong with which note; lists; the last measurement.
+// The state of the index: progress, problems of notes, lists, and the last measurement.
 
 import { ask, call } from "/api.js";
 import { age, byId, counted, el, number } from "/dom.js";
@@ -129,7 +129,7 @@ function plots(report, time) {
   ];
 }
 
-/** Return the figures of the report as tables: every metric, and nDCG@10 and MRR by category of queries. */
+/** Return the figures of the report as tables: every metric, and nDCG@10 and MRR by query category. */
 function tables(report, ways) {
   const names = ways.map(([name]) => name);
   const all = (way) => way.figures?.all ?? {};

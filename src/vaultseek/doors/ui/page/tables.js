@@ -1,11 +1,11 @@
-// Bases as tables: a base's own, and those of the blocks of a note.
+// Bases as tables: base files, and base blocks of a note.
 
 import { call } from "/api.js";
 import { counted, el } from "/dom.js";
 
 const LINK = /\[\[([^[\]|]+)(?:\|([^[\]]*))?\]\]/g;
 
-/** Return the value of a cell as text; of a link its words. */
+/** Return the value of a cell as text; for a link, its text. */
 function cellText(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
@@ -15,7 +15,7 @@ function cellText(value) {
   return value.replace(LINK, (_, target, words) => words || target.split("#")[0].split("/").pop() || target);
 }
 
-/** Return a place that shows the view of a base, by default its first, and offers the others; `note` embeds it. */
+/** Return an element that shows a view of a base, by default the first, and offers the others; `note` embeds it. */
 export function baseTable(vault, path, view, page, note = path) {
   const place = el("div", { class: "base" });
   const show = async (wanted) => {
@@ -32,7 +32,7 @@ export function baseTable(vault, path, view, page, note = path) {
   return place;
 }
 
-/** Put the tables of a note's own bases in the place of their blocks. */
+/** Replace the base blocks of a note by their tables. */
 export async function fillBases(article, vault, path, page) {
   const blocks = new Map([...article.querySelectorAll("code[data-language=base]")].map((code) => [Number(code.dataset.line), code]));
   if (!blocks.size) return;

@@ -5,7 +5,7 @@ import { el } from "/dom.js";
 const LANES = [["keyword", "words"], ["semantic", "meaning"], ["graph", "links"]];
 const round = (value) => (Object.is(value, -0) || Math.abs(value) < 0.0005 ? 0 : value);
 
-/** Return the parts that a score is the sum of, each with a name, in the unit of the score. */
+/** Return the parts whose sum is the score, each with a name, in the unit of the score. */
 export function partsOf(result) {
   const sum = result.arithmetic;
   if (!sum) return [];
@@ -46,7 +46,7 @@ export function bar(result) {
       result.via ? el("li", {}, `by a link with ${result.via.title}`) : null));
 }
 
-/** Return what became of a note in a search. */
+/** Return the fate of a note in a search. */
 export function verdict(answer) {
   const lanes = Object.entries(answer.lanes ?? {}).map(([lane, found]) =>
     el("li", {}, `${LANES.find(([name]) => name === lane)?.[1] ?? lane}: `,

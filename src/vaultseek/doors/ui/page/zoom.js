@@ -1,4 +1,4 @@
-// Zooming and moving a drawing, by wheel, pointer, keys and buttons, in place of an animation: by its viewBox.
+// Zooming and moving a drawing through its viewBox, by wheel, pointer, keys and buttons.
 
 import { el } from "/dom.js";
 
@@ -16,7 +16,7 @@ export function zoomable(drawing, width, height) {
     drawing.style.setProperty("--zoom", scale);
     drawing.classList.toggle("zoomed", scale > 1);
   }
-  /** Zoom around a point, given as shares of the width and height that are seen. */
+  /** Zoom around a point, given as shares of the visible width and height. */
   function zoom(factor, left = 0.5, top = 0.5) {
     const scale = Math.min(CLOSEST, Math.max(1, view.scale * factor));
     show({
@@ -32,7 +32,7 @@ export function zoomable(drawing, width, height) {
   };
 
   drawing.addEventListener("wheel", (event) => {
-    // Without Ctrl the wheel scrolls the page, as it does everywhere else, unless the drawing is zoomed.
+    // Without Ctrl, the wheel scrolls the page as usual, unless the drawing is zoomed.
     if (!event.ctrlKey && view.scale === 1) return;
     event.preventDefault();
     zoom(STEP ** (-Math.sign(event.deltaY)), ...share(event));
@@ -77,7 +77,7 @@ export function zoomable(drawing, width, height) {
     KEYS[event.key]();
   }
   drawing.addEventListener("keydown", press);
-  // A node that is reached by Tab comes into sight.
+  // A node that is reached by Tab scrolls into view.
   drawing.addEventListener("focusin", (event) => {
     const circle = event.target.querySelector("circle");
     if (!circle || view.scale === 1) return;
