@@ -34,8 +34,8 @@ def listed(world, today="2026-11-28", limit=50):
 
 def test_circles_missing_successors_dates_and_links_are_listed(world):
     assert listed(world) == [
-        ("circle", "Egg.md", None, "superseded by Hen, which it supersedes itself"),
-        ("circle", "Hen.md", None, "superseded by Egg, which it supersedes itself"),
+        ("circle", "Egg.md", None, "superseded by Hen, which it in turn supersedes"),
+        ("circle", "Hen.md", None, "superseded by Egg, which it in turn supersedes"),
         ("missing", "Lost.md", None, "superseded by Nowhere, which is missing"),
         ("past_date", "Lease.md", None, "stale since 2020-03-02"),
         ("past_date", "Visa.md", None, "stale since 2020-03-01"),

@@ -70,8 +70,8 @@ def test_a_chain_is_followed_to_its_end(opened):
 def test_notes_that_replace_each_other_keep_their_order(opened):
     found = search(opened, "hen hatched hearth", mode="keyword", limit=2)
     assert found == [
-        ("Hen.md", "superseded by Egg, which it supersedes itself"),
-        ("Egg.md", "superseded by Hen, which it supersedes itself"),
+        ("Hen.md", "superseded by Egg, which it in turn supersedes"),
+        ("Egg.md", "superseded by Hen, which it in turn supersedes"),
     ]
 
 

@@ -62,7 +62,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"it is not among the best {trace.parsed.depth} of any lane: {where}"
+        reason = f"it is not among the best {trace.parsed.depth} of any kind of search: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
     passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)

@@ -53,7 +53,7 @@ class Currency:
             return f"replaces {_titles(self.replaces)}"
         if self.by:
             return f"superseded by {_titles(self.by)}" + (
-                ", which it supersedes itself" if self.is_circular else ""
+                ", which it in turn supersedes" if self.is_circular else ""
             )
         if self.missing:
             return f"superseded by {_listed(self.missing[:NAMED])}, which is missing"

@@ -65,7 +65,7 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
     )
     if not both.answered:
         reasons = "; ".join(dict.fromkeys(reason.text for reason in both.partial.values()))
-        raise Unavailable(f"no lane can answer now, try again: {reasons}")
+        raise Unavailable(f"no kind of search can answer now, try again: {reasons}")
     return both
 
 

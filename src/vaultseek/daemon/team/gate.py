@@ -26,7 +26,7 @@ ALLOWED = frozenset((
     "vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list",
     "index/status", "$/schema",
 ))  # fmt: skip
-"""Methods for tokens. All of them only read, and reach notes through `Views` alone."""
+"""Methods for tokens. All of them only read, and reach notes only through `Views`."""
 FOR_AGENTS = ALLOWED | {
     "graph/overview", "graph/path", "graph/suggest", "vault/table", "vault/stale", "agents/given",
 }  # fmt: skip

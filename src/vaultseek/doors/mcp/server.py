@@ -126,8 +126,8 @@ def research(question: str) -> str:
     """Answer a question from the notes, with the place of each statement."""
     return (
         f"Answer from my notes: {question}\n\n"
-        "1. Call context with the question as it stands, then with one or two other wordings: words that a"
-        " note may use, a synonym, another language. Ask a question of several parts part by part.\n"
+        "1. Call context with the question as asked, then with one or two other wordings: words that a"
+        " note may use, a synonym, another language. Split a question with several parts.\n"
         "2. Read with read_note around passages that are cut, and the notes that these link to, where you"
         " need them.\n"
         "3. Answer only what the notes say. Name path and lines for each statement, and the date where notes"

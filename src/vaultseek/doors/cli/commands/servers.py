@@ -70,7 +70,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
 
 @click.command()
 @click.option("--code-lens", is_flag=True, help="Show the number of backlinks above notes and headings.")
-@click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks behind notes and headings.")
+@click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks after notes and headings.")
 @daemon_options
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
     """Serve an editor: completion, links, renaming and more.
