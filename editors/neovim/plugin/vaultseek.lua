@@ -29,7 +29,7 @@ vim.api.nvim_create_autocmd("FileType", {
   end,
 })
 
--- Readable with any colours: no foreground without the background that it is meant for.
+-- Readable with any colours: no foreground without its background.
 local function set_highlights()
   local function highlight(name, value)
     vim.api.nvim_set_hl(0, name, vim.tbl_extend("force", value, { default = true }))

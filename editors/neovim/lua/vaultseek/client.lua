@@ -156,7 +156,7 @@ local function receive(from, message)
   end
 end
 
---- On the port, wait until the daemon has proved who it is before sending any other request.
+--- On the port, wait until the daemon has proved its identity before sending any other request.
 local function on_initialize(new, secrets, problem, answer)
   if problem or (answer or {}).proof ~= secrets.proof then
     local wrong = problem and problem.message or "the program on the port is not the daemon; no request was sent"

@@ -1,4 +1,4 @@
---- The omnifunc: what the language server completes at the cursor.
+--- The omnifunc: completions of the language server at the cursor.
 local config = require("vaultseek.config")
 local lsp = require("vaultseek.lsp")
 
@@ -8,7 +8,7 @@ M.NAME = "v:lua.require'vaultseek.complete'.omnifunc"
 
 local last -- the last answer: items, the bytes behind the cursor that an item replaces, and the client
 
---- Set the omnifunc of a buffer. The previous one still completes where the server has nothing to offer.
+--- Set the omnifunc of a buffer. The previous one still completes if the server has nothing to offer.
 function M.attach(buffer)
   local before = vim.bo[buffer].omnifunc
   if not config.current.omnifunc or before == M.NAME then
@@ -31,7 +31,7 @@ function M.omnifunc(findstart, base)
   return { words = M.words(), refresh = "always" }
 end
 
---- Ask the server, and return the byte at which its items start; nil without any.
+--- Query the server, and return the byte at which its items start; nil without items.
 function M.ask()
   local answer, client = lsp.ask("textDocument/completion", config.current.complete_ms)
   local items = answer and answer.items or {}
@@ -61,7 +61,7 @@ function M.words()
   return words
 end
 
---- Do what belongs to the completion that was chosen: replace the rest of a name, give a block its id.
+--- Apply the edits of the chosen completion: replace the rest of a name, give a block its id.
 function M.finish()
   local data = vim.v.completed_item.user_data
   local item = last and type(data) == "table" and last.items[data.vaultseek]

@@ -1,4 +1,4 @@
---- Following links: `gf` opens what the link at the cursor leads to, as the language server resolves it.
+--- Following links: `gf` opens the target of the link at the cursor, resolved by the language server.
 local config = require("vaultseek.config")
 local lsp = require("vaultseek.lsp")
 local places = require("vaultseek.places")
@@ -19,7 +19,7 @@ function M.is_free()
   return vim.fn.maparg("gf", "n") == ""
 end
 
---- Open what the link at the cursor leads to; without one, do what `gf` does elsewhere.
+--- Open the target of the link at the cursor; without a link, do the usual `gf`.
 function M.follow()
   local problem = M.problem()
   local found, client = lsp.ask("textDocument/definition", TIMEOUT_MS)
@@ -36,7 +36,7 @@ function M.follow()
   end
 end
 
---- Return what the server says is wrong with the link at the cursor, or nil.
+--- Return the problem of the link at the cursor according to the server, or nil.
 function M.problem()
   local row, column = unpack(vim.api.nvim_win_get_cursor(0))
   for _, each in ipairs(vim.diagnostic.get(0, { lnum = row - 1 })) do

@@ -55,7 +55,7 @@ function M.float(frame, title, enter)
     options.title = " " .. title .. " "
   end
   local window = vim.api.nvim_open_win(buffer, enter or false, options)
-  -- The colours of floating windows are meant for menus; a note is read in those of any other window.
+  -- The colours of floating windows are meant for menus; a note uses the colours of ordinary windows.
   vim.wo[window].winhighlight = "NormalFloat:VaultseekNormal,FloatBorder:VaultseekNormal"
   return { window = window, buffer = buffer }
 end

@@ -1,6 +1,6 @@
 --- The language server in the notes of a vault. Neovim itself then shows diagnostics, hovers, references and symbols,
---- renames, and offers code actions; the plugin starts the server, asks it for completions and for where links lead,
---- and shows the lists that an action asks for.
+--- renames, and offers code actions; the plugin starts the server, requests completions and link targets,
+--- and shows the lists of actions.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
 local here = require("vaultseek.here")
@@ -24,7 +24,7 @@ function M.attach(buffer)
   end)
 end
 
---- Call `on_done` with the vault around `folder`: one of Obsidian, or one that a running daemon knows.
+--- Call `on_done` with the vault around `folder`: one of Obsidian, or one of a running daemon.
 function M.root(folder, on_done)
   local place, above = folder, nil
   while place ~= above do
@@ -60,7 +60,7 @@ function M.start(buffer, root)
   end
 end
 
---- Return the command of the server, as the settings want it.
+--- Return the command of the server according to the settings.
 function M.command()
   local current = config.current
   local command = vim.list_extend(vim.deepcopy(current.command), { "lsp" })
@@ -70,7 +70,7 @@ function M.command()
   return current.autostart and command or vim.list_extend(command, { "--no-start" })
 end
 
---- Return what the server answers about the cursor, and its client; nil if there is none, or no answer in time.
+--- Return the server's answer for the cursor, and its client; nil without a server or an answer in time.
 function M.ask(method, timeout_ms)
   local client = M.client()
   if not client then

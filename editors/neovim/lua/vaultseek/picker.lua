@@ -35,7 +35,7 @@ local KEYS = {
 }
 
 --- Open a picker. options: `title`; `query`, the initial text; `source(query, show)`, which calls
---- `show(places, notes, folded)` at most once, now or later; so many places at the end appear when the selection gets there.
+--- `show(places, notes, folded)` at most once, now or later; the last `folded` places appear only when the selection reaches them.
 function M.open(options)
   M.close()
   local picker = {
@@ -97,7 +97,7 @@ function M.act(how)
   end
 end
 
---- Select the next (1) or previous (-1) place, wrapping around. Behind the last one, what is folded appears.
+--- Select the next (1) or previous (-1) place, wrapping around. After the last one, the folded places appear.
 function M.move(by)
   local picker = M.current
   if picker and #picker.places > 0 then
@@ -129,7 +129,7 @@ function M.watch(picker)
     callback = function()
       if M.current == picker and M.typed(picker) ~= picker.query then
         picker.pending = true
-        -- At once if the last query is answered; who types faster than that searches in the next pause.
+        -- At once if the last query is answered; otherwise in the next pause in typing.
         if picker.answered == picker.sent then
           M.ask()
         else
@@ -222,7 +222,7 @@ function M.select(picker)
   end)
 end
 
---- Highlight the list: the selected line as a whole, of every other one its title and its path.
+--- Highlight the list: the whole selected line, and the title and path of all others.
 function M.paint(picker)
   local buffer = picker.windows.list.buffer
   vim.api.nvim_buf_clear_namespace(buffer, space, 0, -1)
@@ -240,7 +240,7 @@ function M.paint(picker)
   end
 end
 
---- Show the note around the line that matches, with that line near the top and its words marked.
+--- Show the note around the matching line, with that line near the top and its words marked.
 function M.preview(preview, place, first, problem, answer)
   local buffer = preview.buffer
   local text = problem and problem.message or answer.text or ""

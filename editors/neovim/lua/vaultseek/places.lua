@@ -15,7 +15,7 @@ function M.place(answer, result)
   local heading = headings[#headings]
   local title = say.clean(result.title)
   local name = say.clean(path:match("[^/]*$"):gsub("%.md$", ""))
-  -- The file's name stands first, because files are what an editor opens.
+  -- The file's name comes first, because an editor opens files.
   local label = type(result.file_name) == "string" and ("%s (%s)"):format(name, title) or name
   if heading and say.clean(heading) ~= title then
     label = label .. " › " .. say.clean(heading)
@@ -61,19 +61,19 @@ function M.places(answer)
   return places
 end
 
---- Return where a result is, as a list shows it: path and line, or the part of a PDF or canvas.
+--- Return the place of a result as shown in a list: path and line, or the part of a PDF or canvas.
 function M.where(place)
   local part = place.part and "#" .. say.clean(place.part) or (":%d"):format(place.line)
   return say.clean(place.path) .. part
 end
 
---- True if the lines of the file are those that the daemon shows; of a canvas or a PDF they are not.
+--- True if the file has the lines that the daemon shows, unlike a canvas or a PDF.
 function M.has_lines(path)
   local extension = path:lower():match("%.(%w+)$")
   return extension == "md" or extension == "txt" or extension == "org"
 end
 
---- Show a file that no editor shows in the system's own program. False if this is not such a file.
+--- Show a file that editors cannot show in the system's default program. False for other files.
 function M.view(file)
   local extension = file:lower():match("%.(%w+)$")
   local viewed = { pdf = true, png = true, jpg = true, jpeg = true, webp = true, bmp = true, tif = true, tiff = true }
@@ -104,7 +104,7 @@ function M.go(place, how)
   end
   local commands = { edit = "edit", split = "split", vsplit = "vsplit", tabedit = "tabedit" }
   vim.cmd("normal! m'")
-  -- A note with changes cannot be edited anew, and need not be.
+  -- A note with unsaved changes cannot be reloaded, and need not be.
   if commands[how] ~= "edit" or uv.fs_realpath(vim.fn.expand("%:p")) ~= uv.fs_realpath(place.file) then
     local ok, problem = pcall(vim.cmd, (commands[how] or "edit") .. " " .. vim.fn.fnameescape(place.file))
     if not ok then
@@ -112,7 +112,7 @@ function M.go(place, how)
     end
   end
   if not M.has_lines(place.path) then
-    -- The id of a node and the name of a view stand in the file as they are.
+    -- The file contains the id of a node and the name of a view unchanged.
     return place.part and vim.fn.search("\\V" .. vim.fn.escape(place.part, "\\"), "cw")
   end
   local line = math.min(place.line, vim.api.nvim_buf_line_count(0))

@@ -19,7 +19,7 @@ function M.count(number, word)
   return ("%d %s%s"):format(number, word, number == 1 and "" or "s")
 end
 
---- Return the remarks on an answer: no match, what was left out, what is not indexed yet.
+--- Return the remarks on an answer: no match, parts left out, and notes not indexed yet.
 function M.notes(answer)
   local notes = {}
   for _, remark in ipairs(answer.remarks or {}) do

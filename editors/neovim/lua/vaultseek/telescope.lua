@@ -20,7 +20,7 @@ function M.open(options, title, source)
       prompt_title = title,
       finder = M.finder(source),
       previewer = values.grep_previewer(options),
-      -- The daemon has ranked the results already.
+      -- The daemon has already ranked the results.
       sorter = require("telescope.sorters").empty(),
     })
     :find()

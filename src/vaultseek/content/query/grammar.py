@@ -116,8 +116,7 @@ def _rank_words(required: Sequence[Node]) -> Iterator[str]:
 
 
 def _negations(words: Sequence[str]) -> Iterator[str]:
-    """Yield a remark on each word that seems to exclude the next one, because a search does not read it
-    so."""
+    """Yield a remark on each word that seems to exclude the next one; it is treated as an ordinary word."""
     folded = ["" if word == "NOT" else word.casefold().strip(".,;:!?") for word in words]
     is_question = bool(folded) and (folded[0] in _QUESTION_WORDS or words[-1].endswith("?"))
     excluding = _NEGATIONS if is_question else _NEGATIONS | _NEGATIONS_OUTSIDE_QUESTIONS
