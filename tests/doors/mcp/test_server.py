@@ -219,8 +219,8 @@ async def test_l8_columns_and_sort_may_be_a_text(written, listed):
             'folder: put it in the query: path:"My Plugins/"',
         ),
         ("table", {"source": "tag:x", "folder": "/"}, "folder: put it in the query: path:Folder/"),
-        ("search", {"query": "x", "tags": ["#work/a", "b"]}, "tags: write it into the query: tag:work/a"),
-        ("search", {"query": "x", "since": 7}, "since: write it into the query: after:2026-01-31"),
+        ("search", {"query": "x", "tags": ["#work/a", "b"]}, "tags: put it in the query: tag:work/a"),
+        ("search", {"query": "x", "since": 7}, "since: put it in the query: after:2026-01-31"),
         ("list_tags", {"folder": "a"}, "folder: unknown key, expected one of first, vault, max_tokens"),
     ],
 )

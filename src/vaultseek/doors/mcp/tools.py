@@ -149,7 +149,7 @@ class Tools:
                 raise UsageError("start_line and end_line are for one note; write a.md:6-16 for each")
             if end_line is not None and end_line < start_line:
                 raise UsageError(
-                    f"start_line {start_line} is after end_line {end_line}; exchange them, or leave out"
+                    f"start_line {start_line} is after end_line {end_line}; swap them, or leave out"
                     " end_line to read to the end"
                 )
             params = {"note": names[0], "start_line": start_line}
