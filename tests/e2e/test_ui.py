@@ -1038,7 +1038,7 @@ def test_a_note_looks_as_its_writer_expects(reader, vault):
         }
         assert colours["warning"][0] == colours["question"][0] != colours["note"][0]
         assert len({icon for _, icon in colours.values()} - {"none"}) == 3
-        reader.sees("#note article .note", "Obsidian draws it")
+        reader.sees("#note article .note", "Obsidian can draw it")
 
 
 def test_a_phone_has_one_row_of_controls_above_a_note(reader):

@@ -6,6 +6,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from daemons import eventually
+
 
 @pytest.mark.fault("L13")
 def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
@@ -22,7 +24,7 @@ def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
     done = daemon.run("uninstall", "--yes")
     assert done.returncode == 0, done.stderr
     assert f"not touched: the notes in {root}\n" in done.stdout
-    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    eventually(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     for name in ("CONFIG", "DATA", "STATE"):
         assert not Path(daemon.environment[f"XDG_{name}_HOME"], "vaultseek").exists()
     assert [file.name for file in root.iterdir()] == ["Secret.md"]
