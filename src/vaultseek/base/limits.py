@@ -128,7 +128,7 @@ PATTERN_COMPILE_SECONDS = 2.0
 PATTERN_MEMORY_BYTES = 1024 * MIB
 """Maximum address space of the process that matches long patterns and texts."""
 PATTERN_IDLE_SECONDS = 30.0
-"""Idle seconds after which the process that reads files ends."""
+"""Idle seconds after which the process that matches long patterns and texts ends."""
 
 # Queries
 QUERY_CHARS = 1000

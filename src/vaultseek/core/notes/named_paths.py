@@ -48,18 +48,17 @@ class _Gone:
     """The files and folders that have moved away, by every name that a condition may use."""
 
     def __init__(self, moves: Mapping[str, str], paths: Sequence[str]) -> None:
-        self._before = [*moves]
-        self._after = [moves.get(path, path) for path in paths]
+        after = [moves.get(path, path) for path in paths]
         self._names = {name for path in moves for name in _names(path)}
+        self._names.difference_update(name for path in after for name in _names(path))
+        self._before, self._after = "\n".join(moves), "\n".join(after)
 
     def is_named(self, texts: Iterable[str]) -> bool:
         return any(map(self._has, {text.strip("/") for text in texts} - {""}))
 
     def _has(self, text: str) -> bool:
-        if text in self._names and not any(text in _names(path) for path in self._after):
-            return True
-        # The beginning of a path, for example, as in `startsWith`.
-        return any(text in path for path in self._before) and not any(text in path for path in self._after)
+        # Or a part of a path, such as its beginning in `startsWith`.
+        return text in self._names or (text in self._before and text not in self._after)
 
 
 def _names(path: str) -> Iterator[str]:

@@ -251,12 +251,12 @@ def _best_layer(
     """
     everything = len(set().union(*words.values()))
     best: Sequence[int] = ()
-    most = -1
+    most, has_text = -1, False
     for rows in layers:
         many = len(set().union(*(words[row] for row in words.keys() & rows))) if words else 0
-        if many > most or not any(lines[row].strip() for row in best):
-            best, most = rows, many
-        if most == everything and any(lines[row].strip() for row in best):
+        if many > most or not has_text:
+            best, most, has_text = rows, many, any(lines[row].strip() for row in rows)
+        if has_text and most == everything:
             break
     return best
 
