@@ -1,15 +1,18 @@
 """Times in a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
 
-They are read in English, German, French, Spanish, Italian, Portuguese and Dutch, the relative ones also in
-Chinese and Japanese. A day, month or season without a year is the nearest one before today. A name by itself
-is not a time: *May* and *Monday* are words, *in May* and *on Monday* are times.
+A time may be a range: *between March and May*, *in 2020 or 2021*. Times are read in English, German, French,
+Spanish, Italian, Portuguese and Dutch, the relative ones also in Chinese and Japanese. A day, month or season
+without a year is the nearest one before today. A name by itself is not a time: *May* and *Monday* are words,
+*in May* and *on Monday* are times.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
@@ -52,16 +55,46 @@ def find_time(text: str, today: date) -> SpokenTime | None:
     if (match := _UNSPACED.search(text)) is not None:
         spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
         return SpokenTime(spoken, *match.span(), text=match[0])
-    lower = text.lower()
-    for match in _TIME.finditer(lower if len(lower) == len(text) else text):
-        try:
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    found = next(chain(_ranges(lower, today), _single_times(lower, today)), None)
+    return found and replace(found, text=text[found.start : found.end])
+
+
+def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
+    """Yield the ranges of a text. Without a year, the start is the last one before the end."""
+    for match in _RANGE.finditer(text):
+        middle = match.end("second")
+        until = _at_start(text[middle:], today)
+        first = match["first"] or match["first2"]
+        since = _start_of_range(first, until.days) if until is not None else None
+        if until is not None and since is not None and since.first < until.days.last:
+            start, end = match.start(), middle + until.end
+            yield SpokenTime(Days(since.first, until.days.last), start, end, text[start:end])
+
+
+def _start_of_range(text: str, until: Days) -> Days | None:
+    """Return the start of a range, which may be a number: a day of the month in which the range ends."""
+    if (number := _ONLY_DAY.fullmatch(text)) is not None and until.first == until.last:
+        return _one_day(until.last.year, until.last.month, int(number["day"]))
+    found = _at_start(text, until.last)
+    return found.days if found is not None and found.end == len(text) else None
+
+
+def _at_start(text: str, today: date) -> SpokenTime | None:
+    """Return the time with which a text begins: *in* makes a month or a year a time."""
+    prefix = "in "
+    found = next(_single_times(prefix + text, today), None)
+    if found is None or found.start > len(prefix):
+        return None
+    return SpokenTime(found.days, 0, found.end - len(prefix), found.text)
+
+
+def _single_times(text: str, today: date) -> Iterator[SpokenTime]:
+    for match in _TIME.finditer(text):
+        with suppress(ValueError, OverflowError):
             days = _days(match, today)
-        except (ValueError, OverflowError):
-            continue
-        if days is not None:
-            said = text[match.start() : match.end()]
-            return SpokenTime(days, match.start(), match.end(), said)
-    return None
+            if days is not None:
+                yield SpokenTime(days, match.start(), match.end(), match[0])
 
 
 # -- words
@@ -126,8 +159,8 @@ _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
     "christmas|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
         lambda year: Days(date(year, 12, 24), date(year, 12, 27))
     ),
-    "new year['’]?s eve|silvester|nochevieja|réveillon|oudejaarsavond|new year['’]?s|neujahr|nouvel an"
-    "|año nuevo|ano novo|capodanno": lambda year: Days(
+    "new year['’]?s eve|silvester|nochevieja|réveillon|oudejaarsavond|new year['’]?s|(?<!the )new year"
+    "|neujahr|nouvel an|año nuevo|ano novo|capodanno": lambda year: Days(
         date(year, 12, 31), date(year, 12, 31) + timedelta(days=1)
     ),
     "easter|ostern|pâques|pascua|páscoa|pasqua|pasen": lambda year: _around_easter(year, -2, 1),
@@ -179,6 +212,14 @@ _RELATIVE_WORDS: Mapping[str, str] = {
         "last year|(?:letzte|vorige|vergangene)[sn] jahr|l['’]année dernière|l['’]an dernier"
         "|(?:el )?año pasado|(?:o )?ano passado|l['’]anno scorso|(?:vorig|afgelopen) jaar"
     ),
+    "week before last": (
+        "(?:the )?week before last|vorletzte[rn]? woche|(?:l['’])?avant-dernière semaine"
+        "|(?:la )?semana antepasada|(?:a )?semana retrasada|voorlaatste week"
+    ),
+    "month before last": (
+        "(?:the )?month before last|vorletzte[nm] monat|(?:l['’])?avant-dernier mois|voorlaatste maand"
+    ),
+    "year before last": "(?:the )?year before last|vorletzte[sn] jahr|voorlaatste jaar|voorvorig jaar",
     "last weekend": (
         "last weekend|(?:letztes|voriges|am) wochenende|(?:le )?week-end dernier|(?:el )?fin de semana pasado"
         "|(?:o )?fim de semana passado|vorig weekend"
@@ -191,6 +232,8 @@ _UNSPACED_WORDS: Mapping[str, str] = (
     | dict.fromkeys(("前天", "一昨日"), "before yesterday")
     | dict.fromkeys(("本周", "这周", "这个星期", "今週"), "this week")
     | dict.fromkeys(("上周", "上个星期", "上星期", "先週"), "last week")
+    | dict.fromkeys(("上上周", "上上个星期", "先々週"), "week before last")
+    | dict.fromkeys(("前年", "一昨年"), "year before last")
     | dict.fromkeys(("本月", "这个月", "今月"), "this month")
     | dict.fromkeys(("上个月", "上月", "先月"), "last month")
     | dict.fromkeys(("今年",), "this year")
@@ -202,6 +245,7 @@ _YEAR = r"(?:19|20)[0-9]{2}"
 _OF = r"(?:of |de |del |do |di |von )?"
 _MONTH = _any(_MONTHS)
 _DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
+_ONLY_DAY = re.compile(rf"(?:(?:{_ARTICLE})\s+)?{_DAY.format('day')}")
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
@@ -214,9 +258,20 @@ _TIME = re.compile(
     rf"(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?"
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"
     rf"|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})|(?P<weekday>{_any(_WEEKDAYS)})"
-    rf"|(?P<holiday>{_any(_HOLIDAYS)}))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
+    rf"|(?P<quarter>q[1-4])|(?P<holiday>{_any(_HOLIDAYS)}))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
     rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
 )
+_BETWEEN = rf"between|zwischen|entre|tra|fra|tussen|{_RELATIONS['in']}"
+_AND = "and|or|und|oder|et|ou|y|o|e|en"
+_FROM = rf"from|von|vom|de|desde|dal|van|{_RELATIONS['in']}"
+_TO = "to|until|till|through|bis|à|a|hasta|até|al|tot"
+_DASH = r"\s?[–—]\s?|\s-\s"
+_PLACE_OF_START = r"(?P<{0}>[^\s,;](?:[^,;]{{0,30}}[^\s,;])??)"
+_RANGE = re.compile(
+    rf"(?<![\w-])(?=(?:(?:{_BETWEEN})\s+{_PLACE_OF_START.format('first')}(?:\s+(?:{_AND})\s+|{_DASH})"
+    rf"|(?:{_FROM})\s+{_PLACE_OF_START.format('first2')}(?:\s+(?:{_TO})\s+|{_DASH}))(?P<second>))"
+)
+"""Looks ahead, so that *notes from March to May* has a range at *from* although one might begin at *in*."""
 
 
 # -- days
@@ -232,7 +287,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
     is_last = bool(match["last"] or match["after"])
     year = match["year"]
     if match["year2"]:
-        if relation is None or is_last or match["this"]:  # a number, or a part of a name
+        if not (relation or match["part"]) or is_last or match["this"]:  # a number, or a part of a name
             return None
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
         return _related(_part(days, match["part"]), relation, today, is_long=True)
@@ -261,7 +316,9 @@ def _nearest(
         return lambda year: Days(found, found) if year == found.year else None
     if match["season"]:
         season = _number(match["season"], _SEASONS)
-        return lambda year: _season(season, year)
+        return lambda year: _three_months(year, 3 * season + 3)
+    if match["quarter"]:
+        return lambda year: _three_months(year, 3 * int(match["quarter"][1]) - 2)
     if match["holiday"]:
         return _HOLIDAYS[next(names for names in _HOLIDAYS if re.fullmatch(names, match["holiday"]))]
     month = _number(match["month"] or match["month2"] or match["month3"], _MONTHS) + 1
@@ -339,9 +396,9 @@ def _one_day(year: int, month: int, day: int) -> Days | None:
     return Days(found, found)
 
 
-def _season(season: int, year: int) -> Days:
-    """Return a season, which begins on the first of a month; winter belongs to the year of its December."""
-    first = date(year, 3 * season + 3, 1)
+def _three_months(year: int, month: int) -> Days:
+    """Return a quarter or a season, both by whole months; winter belongs to the year of its December."""
+    first = date(year, month, 1)
     return Days(first, first + relativedelta(months=3, days=-1))
 
 
@@ -361,10 +418,15 @@ _RELATIVE: Mapping[str, Callable[[date], Days]] = {
     "before yesterday": lambda today: Days(today - timedelta(days=2), today - timedelta(days=2)),
     "this week": lambda today: Days(_monday(today), _monday(today) + timedelta(days=6)),
     "last week": lambda today: Days(_monday(today) - timedelta(days=7), _monday(today) - timedelta(days=1)),
+    "week before last": lambda today: Days(
+        _monday(today) - timedelta(days=14), _monday(today) - timedelta(days=8)
+    ),
     "this month": _month,
     "last month": lambda today: _month(today - relativedelta(months=1)),
+    "month before last": lambda today: _month(today - relativedelta(months=2)),
     "this year": lambda today: Days(date(today.year, 1, 1), date(today.year, 12, 31)),
     "last year": lambda today: Days(date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)),
+    "year before last": lambda today: Days(date(today.year - 2, 1, 1), date(today.year - 2, 12, 31)),
     "last weekend": lambda today: Days(
         _monday(today) - timedelta(days=2), _monday(today) - timedelta(days=1)
     ),
