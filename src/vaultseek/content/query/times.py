@@ -151,10 +151,8 @@ _MONTHS = (
     "nov|november|novembre|noviembre|novembro",
     "dec|dez|december|dezember|décembre|diciembre|dicembre|dezembro",
 )
-_NAMES = frozenset(
-    {"jan", "march", "mars", "april", "avril", "may", "june", "august", "summer", "autumn", "easter", "noël"}
-)
-"""Months, seasons and holidays that are also names of people."""
+_NAMES = frozenset({"jan", "march", "mars", "april", "avril", "may", "june", "august", "easter", "noël"})
+"""Months and holidays that are also names of people."""
 _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
     "christmas|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
         lambda year: Days(date(year, 12, 24), date(year, 12, 27))
@@ -246,6 +244,8 @@ _OF = r"(?:of |de |del |do |di |von )?"
 _MONTH = _any(_MONTHS)
 _DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
 _ONLY_DAY = re.compile(rf"(?:(?:{_ARTICLE})\s+)?{_DAY.format('day')}")
+_WITHIN = rf"\s(?:(?:of|von|vom|de|du|do|di|van)\s|(?:before|in|im|en|em)\s(?:[0-9]|(?:{_MONTH})\b))"
+"""What follows *the last week* if that is a part of another time: *the last week of August*."""
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
@@ -253,7 +253,7 @@ _AGO = (
     rf"|(?:in )?den (?:letzten|vergangenen) (?P<number4>{_NUMBER}) (?P<unit4>{_UNIT})"
 )
 _TIME = re.compile(
-    rf"(?<![\w-])(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})(?!\s(?:of|von|de|du|do|di|van)\s)|(?P<ago>{_AGO})"
+    rf"(?<![\w-])(?:(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})|(?P<ago>{_AGO}))(?!{_WITHIN})"
     rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?(?:(?:{_ARTICLE})\s+)?(?:(?P<part>{_PART})\s+)?"
     rf"(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?"
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"
@@ -292,7 +292,8 @@ def _days(match: re.Match[str], today: date) -> Days | None:
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
         return _related(_part(days, match["part"]), relation, today, is_long=True)
     day = match["day"] or match["day2"]
-    if relation == "of" and not year and {match["month3"], match["season"], match["holiday"]} & _NAMES:
+    is_named = match["season"] is not None or not _NAMES.isdisjoint((match["month3"], match["holiday"]))
+    if relation == "of" and is_named and not (year or is_last or match["this"]):
         return None
     if day is None and relation is None and not (is_last or match["this"] or match["part"] or year):
         return None  # a name
