@@ -245,7 +245,7 @@ _MONTH = _any(_MONTHS)
 _DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
 _ONLY_DAY = re.compile(rf"(?:(?:{_ARTICLE})\s+)?{_DAY.format('day')}")
 _WITHIN = rf"\s(?:(?:of|von|vom|de|du|do|di|van)\s|(?:before|in|im|en|em)\s(?:[0-9]|(?:{_MONTH})\b))"
-"""What follows *the last week* if that is a part of another time: *the last week of August*."""
+"""Words after *the last week* that make it a part of another time: *the last week of August*."""
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
