@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.metadata import version
@@ -180,18 +181,22 @@ def _write_page(
     chapters: dict[str, dict[str, str]], reasons: dict[str, str], results: dict[str, Result]
 ) -> None:
     tried = f"Tested on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
-    lines = [BEGIN, f"{tried} In parentheses: the number of tests. All passed unless a line says so.", ""]
-    for title, faults in chapters.items():
-        lines += [f"### {title}", ""]
-        for number, text in faults.items():
-            word, detail = _outcome(number, reasons, results, True)
-            tests = results[number].passed + len(results[number].failed) if number in results else 0
-            result = "" if word == "survived" else f"; {word}{f': {detail}' if detail else ''}"
-            lines.append(f"* {number}: {text} ({tests}{result})")
-        lines.append("")
+    numbers = [number for faults in chapters.values() for number in faults]
+    exceptions = _exceptions(numbers, reasons, results) or "none"
+    lines = [BEGIN, f"{tried} Of {len(numbers)} faults, not survived in full: {exceptions}.", ""]
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     PAGE.write_text(before + "\n".join(lines) + END + rest.partition(END)[2], encoding="utf-8")
+
+
+def _exceptions(numbers: Iterable[str], reasons: dict[str, str], results: dict[str, Result]) -> str:
+    """Return the faults that were not survived, grouped by outcome."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for number in numbers:
+        word, detail = _outcome(number, reasons, results, True)
+        if word != "survived":
+            found[f"{word}: {detail}" if detail else word].append(number)
+    return "; ".join(f"{', '.join(those)} {outcome}" for outcome, those in found.items())
 
 
 def _code() -> str:

@@ -113,10 +113,10 @@ def test_every_example_of_the_documentation_runs(notes):
 
 
 def documented_codes(heading: str) -> list[str]:
-    """Return the codes in the first column of the table below ``heading``."""
+    """Return the codes that begin the lines of the list below ``heading``."""
     section = DOCUMENT.read_text(encoding="utf-8").split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
-    first_column = re.findall(r"^\| (`.*?`) \|", section, re.MULTILINE)[1:]  # without the heading
-    return [code for cell in first_column for code in re.findall(r"`(\w+)`", cell)]
+    described = re.findall(r"^\* (`\w+`(?:, `\w+`)*)", section, re.MULTILINE)
+    return [code for codes in described for code in re.findall(r"`(\w+)`", codes)]
 
 
 def test_the_document_lists_every_code_of_a_reason():

@@ -5,9 +5,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic.fields import FieldInfo
 from settings_docs import reference
 
 from vaultseek.settings.describe import keys
+from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX
 from vaultseek.settings.load import load
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.reference import example
@@ -53,12 +55,29 @@ def test_the_example_and_the_reference_page_are_what_the_models_say() -> None:
 
 
 def test_every_key_has_a_description_of_a_sentence_and_stands_on_the_page() -> None:
-    page = reference()
-    for model in (Settings, VaultSettings, RecencyTier):
+    sections = dict(part.split("\n", 1) for part in reference().split("\n## "))
+    for heading, model in (
+        ("`[[vaults]]`", VaultSettings),
+        ("A tier of `search.recency.tiers`", RecencyTier),
+    ):
         for name, field in keys(model):
-            assert (field.description or "").endswith("."), name
-            variable = f"`VAULTSEEK_{name.upper().replace('.', '__')}`"
-            assert (variable if model is Settings else f"| `{name}` |") in page
+            assert_described(name, field, sections[heading])
+    for name, field in keys(Settings):
+        section, _, key = name.rpartition(".")
+        if section:
+            assert_described(key, field, sections[f"`[{section}]`"])
+    assert "`[searches]`" in sections
+
+
+def assert_described(key: str, field: FieldInfo, section: str) -> None:
+    assert (field.description or "").endswith("."), key
+    assert re.search(rf"^\* `{key}[ `]", section, re.MULTILINE), key
+
+
+def test_the_page_explains_the_name_of_a_variable() -> None:
+    found = re.search(r"`(\w+)` in `\[(\w+)\]` is `(\w+)`", reference())
+    assert found
+    assert found[3] == f"{ENV_PREFIX}{found[2]}{ENV_DELIMITER}{found[1]}".upper()
 
 
 def dotted_keys(table: dict[str, object], prefix: str = "") -> list[str]:
