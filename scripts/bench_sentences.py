@@ -31,7 +31,7 @@ from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.core.search.response import Trace
-from vaultseek.core.search.snippet import Matcher, TermMatcher, preview
+from vaultseek.core.search.snippet import Matcher, preview
 from vaultseek.semantic.inference.embed import embed, load
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.models.encoder import Encoder
@@ -117,7 +117,7 @@ def marked_lines(
     """Yield each rule with the line of the note that it marks."""
     row = vault.ledger.notes.by_path(note)
     assert row is not None
-    assert isinstance(trace.matcher, TermMatcher)
+    assert trace.matcher is not None
     chunk = choose_passages([row], trace.retrieval, vault.ledger)[row.id]
     began = time.perf_counter()
     named = preview_line(chunk, row, trace.matcher)
@@ -151,7 +151,7 @@ def preview_line(chunk: Chunk, row: NoteRow, matcher: Matcher) -> int:
     ).line
 
 
-def weights_by_idf(trace: Trace, matcher: TermMatcher) -> dict[int, float]:
+def weights_by_idf(trace: Trace, matcher: Matcher) -> dict[int, float]:
     """Return how rare each of the query's words is, by its number."""
     found = () if trace.retrieval.keyword is None else trace.retrieval.keyword.terms
     return {
@@ -163,7 +163,7 @@ def weights_by_idf(trace: Trace, matcher: TermMatcher) -> dict[int, float]:
 
 
 def by_words(
-    units: Sequence[Sentence], weights: Mapping[int, float], matcher: TermMatcher, language: str | None
+    units: Sequence[Sentence], weights: Mapping[int, float], matcher: Matcher, language: str | None
 ) -> NDArray[np.float64]:
     """Return the share of the query's words in each sentence."""
     total = sum(weights.values()) or 1.0

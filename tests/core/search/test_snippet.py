@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vaultseek.base.model import Chunk
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.parse import parse
-from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, Preview, TermMatcher, preview
+from vaultseek.core.search.snippet import Matcher, Preview, preview
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.spans import span_finder
@@ -51,7 +51,7 @@ def with_marks(preview: Preview) -> str:
 
 def unsearched(text: str, query: str, width: int = 60) -> str:
     """The preview for a query that the keyword index was not asked for."""
-    return with_marks(preview_of(text, width, TermMatcher.of_query(query, ENGLISH)))
+    return with_marks(preview_of(text, width, Matcher.of(query, ENGLISH)))
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def highlight(tmp_path: Path) -> Highlight:
         index.apply(
             [KeywordDocument(1, "", "", chunks=(KeywordChunk("1.0", passage_of(text).text),))], (), "first"
         )
-        matcher = TermMatcher.of_answer(index.search(query, 10), index.span_finder)
+        matcher = Matcher.of(index.search(query, 10), index.span_finder)
         return with_marks(preview_of(text, 80, matcher))
 
     return search
@@ -162,18 +162,18 @@ def test_without_a_match_the_beginning_is_shown():
 
 
 def test_a_short_text_is_shown_whole():
-    assert preview_of("keel", 4, TermMatcher.of_query("keel", ENGLISH)).text == "keel"
+    assert preview_of("keel", 4, Matcher.of("keel", ENGLISH)).text == "keel"
 
 
 def test_a_word_longer_than_the_window_is_cut():
-    cut = preview_of("x" * 500, 40, TermMatcher.of_query("x" * 500, ENGLISH))
+    cut = preview_of("x" * 500, 40, Matcher.of("x" * 500, ENGLISH))
     assert len(cut.text) <= 40
     assert cut.highlights
 
 
 @pytest.mark.parametrize("width", [-1, 0, 1, 2, 5])
 def test_a_narrow_window_holds_no_more_than_its_width(width: int):
-    matcher = TermMatcher.of_query("keel", ENGLISH)
+    matcher = Matcher.of("keel", ENGLISH)
     assert len(preview_of(f"{FILLER} keel", width, matcher).text) <= max(width, 0)
 
 
@@ -201,7 +201,7 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str):
     """Quadratic patterns would take minutes here and meet the test's time limit."""
-    assert len(preview_of(piece * 40_000 + "x", 80, TermMatcher.of_query("rope a b x", ENGLISH)).text) <= 80
+    assert len(preview_of(piece * 40_000 + "x", 80, Matcher.of("rope a b x", ENGLISH)).text) <= 80
 
 
 words = st.sampled_from(
@@ -215,7 +215,7 @@ words = st.sampled_from(
     st.integers(-2, 120),
 )
 def test_a_preview_is_one_clean_line_within_its_width(text: str, query: str, width: int):
-    line = preview_of(text, width, TermMatcher.of_query(query, ENGLISH))
+    line = preview_of(text, width, Matcher.of(query, ENGLISH))
     assert len(line.text) <= max(width, 0)
     assert line.text == line.text.replace("\n", "").replace("\x00", "")
     line.text.encode()
@@ -232,7 +232,7 @@ def test_a_preview_is_one_clean_line_within_its_width(text: str, query: str, wid
 )
 def test_a_word_that_is_there_is_shown_and_marked(filler: list[str], place: int, width: int):
     text = " ".join([*filler[:place], "keelson", *filler[place:]])
-    line = preview_of(text, width, TermMatcher.of_query("keelson", ENGLISH))
+    line = preview_of(text, width, Matcher.of("keelson", ENGLISH))
     assert [line.text[start:end] for start, end in line.highlights] == ["keelson"]
 
 
@@ -271,7 +271,7 @@ def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
 
 def shown_line(text: str, query: str, width: int = 60, names: tuple[str, ...] = ()) -> tuple[str, str]:
     """The line of the source that the preview names, from its column on, and the preview."""
-    shown = preview_of(text, width, TermMatcher.of_query(query, ENGLISH), names=names)
+    shown = preview_of(text, width, Matcher.of(query, ENGLISH), names=names)
     lines = text.split("\n")[passage_of(text).start_line - 1 :]
     return lines[shown.line][passage_of(text).column(shown.offset) :], shown.text
 
@@ -311,7 +311,7 @@ PARTS = st.sampled_from(["rope", "mast", "[[Rope]]", "**sail**", "x", "lorem ips
 
 @given(st.lists(PARTS, max_size=40).map(" ".join), st.integers(20, 60))
 def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
-    shown = preview_of(text, width, TermMatcher.of_query("rope sail mast", ENGLISH))
+    shown = preview_of(text, width, Matcher.of("rope sail mast", ENGLISH))
     words = {shown.text[low:high] for low, high in shown.highlights}
     assert not words or any(word in passage_of(text).text.split("\n")[shown.line] for word in words)
 
@@ -345,7 +345,7 @@ def test_lines_shared_with_other_notes_are_shown_where_more_words_match() -> Non
     text = "A rope.\n\n[Edit](https://example.org) **this note**"
     shared = frozenset({"Edit this note"})
     for query, shown in (("rope", "A rope."), ("edit note", "A rope. Edit this note")):
-        assert preview_of(text, 240, TermMatcher.of_query(query, ENGLISH), shared=shared).text == shown
+        assert preview_of(text, 240, Matcher.of(query, ENGLISH), shared=shared).text == shown
 
 
 @pytest.mark.parametrize(
@@ -354,6 +354,6 @@ def test_lines_shared_with_other_notes_are_shown_where_more_words_match() -> Non
 )
 def test_a_match_in_the_source_alone_names_its_line(pattern: str, line: int) -> None:
     text = "One.\n\nThe [rope](https://e.org) is **long**.\n\n%%hidden%%\n\nMast &amp; sail."
-    shown = preview_of(text, 240, ExpressionMatcher((pattern,)))
+    shown = preview_of(text, 240, Matcher.of("", ENGLISH, (pattern,)))
     assert shown.line == line
     assert shown.text == "One. The rope is long. Mast & sail."

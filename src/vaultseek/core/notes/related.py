@@ -13,7 +13,7 @@ from vaultseek.core.search import formula
 from vaultseek.core.search.formula import scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, ScoredLanes, Table, best_first
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.snippet import NOTES_COMPARED, boilerplate, is_boilerplate, preview, shared_lines
+from vaultseek.core.search.snippet import NOTES_COMPARED, boilerplate, preview, shared_lines
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
@@ -75,7 +75,7 @@ async def _alike(
     answer = await vault.ask_semantic(vault.text_of_note(row, opening), RELATED_POOL, allowed)
     nearest = sorted(cosines := _cosines(answer), key=lambda id: -cosines[id])[:NOTES_COMPARED]
     template = await asyncio.to_thread(shared_lines, nearest, vault.ledger)
-    own = "\n".join(line for line in opening.split("\n") if not is_boilerplate(line, template))
+    own = "\n".join(line for line in opening.split("\n") if line.strip() not in template)
     if own != opening:
         answer = await vault.ask_semantic(vault.text_of_note(row, own), RELATED_POOL, allowed)
         cosines = _cosines(answer)
@@ -124,7 +124,7 @@ def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict
 
 
 def _keyword_scores(row: NoteRow, vault: SearchedVault, template: Set[str]) -> dict[int, float]:
-    headings = (heading.shown for heading in row.headings if not is_boilerplate(heading.shown, template))
+    headings = (heading.shown for heading in row.headings if heading.shown.strip() not in template)
     parts = [*row.names, *headings, *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:

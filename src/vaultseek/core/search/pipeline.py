@@ -28,12 +28,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.currency import currency_of, placed
 from vaultseek.core.search.lanes import Evidence, score_lanes
 from vaultseek.core.search.matching import substitutes
-from vaultseek.core.search.passages import (
-    choose_passages,
-    further_passages,
-    passages_matching,
-    passages_of_properties,
-)
+from vaultseek.core.search.passages import choose_passages, further_passages
 from vaultseek.core.search.ranking import Candidate, Ranking, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
@@ -46,9 +41,8 @@ from vaultseek.core.search.retrieve import (
     wants_semantic,
 )
 from vaultseek.core.search.selection import Selection, certainties_of, opened_before, raised, select_results
-from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher, boilerplate
+from vaultseek.core.search.snippet import Matcher, boilerplate
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 from vaultseek.store.ledger.titles import own_titles
 
@@ -147,17 +141,13 @@ class Searcher:
         ranking = rank_listing(parsed, _ids(filtered), ledger)
         rows = ranking.notes.notes[: parsed.previews]
         condition = parsed.query.filter
-        patterns = patterns_of(condition)
-        matching, matcher = Retrieval(), None
-        if texts := texts_of(condition):
-            shown = parsed.ranked_by(" ".join(texts))
-            matching = ask_keyword(shown, np.array(sorted(row.id for row in rows), np.int64), self._vault)
-            matcher = _terms(shown, matching, self._vault.keyword_index.span_finder)
+        patterns, text = patterns_of(condition), " ".join(texts_of(condition))
+        matching = Retrieval()
+        if text:
+            shown = np.array(sorted(row.id for row in rows), np.int64)
+            matching = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            passages = choose_passages(rows, matching, ledger)
-            passages |= passages_of_properties(properties_of(condition), rows, passages)
-            passages |= passages_matching(patterns, rows, ledger)
-        patterns += property_patterns(condition)
+            passages = choose_passages(rows, matching, ledger, patterns, properties_of(condition))
         return Trace(
             parsed,
             filtered,
@@ -166,7 +156,11 @@ class Searcher:
             self._vault.index_state(),
             passages=passages,
             milliseconds=dict(clock.milliseconds),
-            matcher=ExpressionMatcher(patterns, matcher) if patterns else matcher,
+            matcher=Matcher.of(
+                text if matching.keyword is None else matching.keyword,
+                self._vault.keyword_index.span_finder,
+                (*patterns, *property_patterns(condition)),
+            ),
             shared=boilerplate(ledger),
             currencies=currency_of(
                 ranking.notes.notes[: limits.RESULTS],
@@ -244,9 +238,9 @@ class Searcher:
         shown = [candidate.about for candidate in results]
         rows = shown[: parsed.previews]
         span_finder = self._vault.keyword_index.span_finder
+        patterns = patterns_of(parsed.query.filter)
         with clock.stage("passages"):
-            passages = choose_passages(rows, retrieval, self._vault.ledger)
-            passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
+            passages = choose_passages(rows, retrieval, self._vault.ledger, patterns)
             more = parsed.request.passages - 1
             further = further_passages(passages, more, retrieval, self._vault.ledger) if more else {}
         not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
@@ -264,7 +258,11 @@ class Searcher:
             further=further,
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
-            matcher=_matcher(parsed, retrieval, span_finder),
+            matcher=Matcher.of(
+                parsed.query.rank_text if retrieval.keyword is None else retrieval.keyword,
+                span_finder,
+                patterns,
+            ),
             shared=boilerplate(self._vault.ledger),
             # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
             certainties=certainties_of(judged, ordered, ranking, weak=selection.weak),
@@ -286,18 +284,6 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
     if parsed.expressions is not None:
         threads = _expression_threads
     return await asyncio.get_running_loop().run_in_executor(threads, work)
-
-
-def _terms(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> TermMatcher:
-    if retrieval.keyword is None:
-        return TermMatcher.of_query(parsed.query.rank_text, span_finder)
-    return TermMatcher.of_answer(retrieval.keyword, span_finder)
-
-
-def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:
-    terms = _terms(parsed, retrieval, span_finder)
-    patterns = patterns_of(parsed.query.filter)
-    return ExpressionMatcher(patterns, terms) if patterns else terms
 
 
 def _ids(filtered: FilterResult | None) -> NoteIds | None:

@@ -35,7 +35,7 @@ from vaultseek.core.search.formula import (
     recency_gain,
 )
 from vaultseek.core.search.lanes import Evidence, Table
-from vaultseek.core.search.snippet import TermMatcher
+from vaultseek.core.search.snippet import Matcher
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of, those_within
 from vaultseek.store.keyword.segment import Bools
@@ -328,7 +328,7 @@ class QueryWords:
     ``total`` is their weight, including words missing from the vault; ``initials`` are their first letters.
     """
 
-    matcher: TermMatcher
+    matcher: Matcher
     words: Mapping[int, MatchedTerm]
     total: float
     initials: frozenset[str]
@@ -338,7 +338,7 @@ class QueryWords:
     @classmethod
     def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
         """Return the words for which the keyword index searched."""
-        matcher = TermMatcher.of_answer(keyword, span_finder)
+        matcher = Matcher.of(keyword, span_finder)
         stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
         terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
         terms = [term for term in terms if term.word not in stop_words] or terms

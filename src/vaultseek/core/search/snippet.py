@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
 from weakref import WeakKeyDictionary
@@ -42,11 +42,15 @@ class Preview:
 _Match = tuple[int, int, int]
 """Start and end of a match, and the number of the matching query word."""
 _Range = tuple[int, int]
+_RUN = re.compile(r"\S+(?: \S+)*")
+_BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
+"""A line of nothing but tags, or an address."""
 
 
 @dataclass(frozen=True, slots=True)
-class TermMatcher:
-    """Finds the matches of a search in a text: terms of the index, each with the number of its word.
+class Matcher:
+    """Finds the matches of a query in a text: its regular expressions, and its terms in the index, each with
+    the number of its word.
 
     Stop words count only if there is nothing else. A single character of an unspaced script counts only if it
     stands alone in the query, not next to the pairs that contain it.
@@ -54,48 +58,36 @@ class TermMatcher:
 
     span_finder: SpanFinder
     words: Mapping[str, int]
+    patterns: Sequence[str] = ()
 
     @classmethod
-    def of_answer(cls, answer: KeywordAnswer, span_finder: SpanFinder) -> TermMatcher:
-        """Match the terms looked up in the keyword index, including substitutes."""
-        terms = [(term.word, term.terms) for term in answer.terms if term.kind != "character"]
-        return cls(span_finder, _numbered(terms, span_finder))
+    def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
+        """Match the terms for which the index was searched, with substitutes, or the terms of a text."""
+        if isinstance(query, str):
+            parsed = parse_query_terms(query, span_finder.analyzer)
+            terms = [(each.word, (each.term, *each.also)) for each in parsed if each.kind != "character"]
+        else:
+            terms = [(each.word, each.terms) for each in query.terms if each.kind != "character"]
+        stop_words = span_finder.analyzer.stop_words(" ".join(word for word, _ in terms))
+        meaningful = [pair for pair in terms if pair[0] not in stop_words] or terms
+        numbered = {term: number for number, (_, group) in enumerate(meaningful) for term in group}
+        return cls(span_finder, numbered, patterns)
 
-    @classmethod
-    def of_query(cls, text: str, span_finder: SpanFinder) -> TermMatcher:
-        """Match the terms of a query's text, for a search without the keyword index."""
-        query = parse_query_terms(text, span_finder.analyzer)
-        terms = [(term.word, (term.term, *term.also)) for term in query if term.kind != "character"]
-        return cls(span_finder, _numbered(terms, span_finder))
-
-    def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
-        """Yield every match in a line of a note in ``language``; they may overlap."""
-        if self.words:
-            for start, end, term in self.span_finder.spans(line, self.words, language):
-                yield start, end, self.words[term]
-
-
-@dataclass(frozen=True, slots=True)
-class ExpressionMatcher:
-    """Finds the matches of the query's regular expressions, and of its ``terms``, if any."""
-
-    patterns: tuple[str, ...]
-    terms: TermMatcher | None = None
-
-    def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
-        """Yield every match in a line of a note in ``language``; they may overlap."""
-        for number, pattern in enumerate(self.patterns, start=1):
-            yield from ((low, high, -number) for low, high in find_all(pattern, line) if low < high)
-        if self.terms is not None:
-            yield from self.terms.matches(line, language)
+    def matches(self, text: str, language: str | None = None) -> list[_Match]:
+        """Return every match in a text of a note in ``language``; they may overlap."""
+        found = [
+            (low, high, -number)
+            for number, pattern in enumerate(self.patterns, start=1)
+            for low, high in find_all(pattern, text)
+            if low < high
+        ]
+        spans = self.span_finder.spans(text, self.words, language) if self.words else ()
+        return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
     def row(self, source: str) -> int | None:
         """Return the line, from 0, of the first match of an expression in the source."""
         first = min((low for pattern in self.patterns for low, _ in find_all(pattern, source)), default=None)
         return None if first is None else source.count("\n", 0, first)
-
-
-Matcher = TermMatcher | ExpressionMatcher
 
 
 def preview(
@@ -116,205 +108,51 @@ def preview(
     numbers of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is
     shown. Time is linear in the text.
     """
-    lines = passage.text.split("\n")
-    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    found = [] if matcher is None else sorted(matcher.matches(passage.text, language))
-    found = _without_lone_digits(found, passage.text)
-    words = defaultdict[int, set[int]](set)
-    for low, _, word in found:
-        words[bisect_right(begins, low) - 1].add(word)
-    rows = _best_layer(_layers(passage, lines, names, heading_lines, shared), lines, words)
-    shown = _one_line(passage, lines, begins, rows, heading_lines)
-    text, matches = shown.text, shown.placed(found)
-    dense = _densest(matches, _room(width))
-    place = shown.place(matches, dense)
-    hidden = None if matches or matcher is None else _hidden_match(passage, matcher, found)
-    if hidden is not None:
-        place = passage.text.rfind("\n", 0, hidden) + 1
-    start, end = 0, len(text)
-    if len(text) > width:
-        start, end = shown.window(matches, place, dense, max(width, 0))
+    lines, width = passage.text.split("\n"), max(width, 0)
+    begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    headings = {line - passage.start_line for line in heading_lines}
+    found = [] if matcher is None else _found(matcher, passage.text, language)
+    rows = _shown_rows(passage, lines, begins, found, names, headings, shared)
+    text, origins = _one_line(lines, begins, rows, headings)
+    matches = [
+        (start, bisect_left(origins, high), word)
+        for low, high, word in found
+        if origins[(start := bisect_left(origins, low)) : start + 1] == [low]
+    ]
+    room = width - (2 if width >= NARROW else 0)
+    low, high = _densest(matches, room)
+    by_row: defaultdict[int, list[_Match]] = defaultdict(list)
+    for match in matches:
+        by_row[bisect_right(begins, origins[match[0]]) - 1].append(match)
+    if matches:
+        row = _best_row(by_row, headings, low, high)
+        if not any(low <= match[0] < high for match in by_row[row]):
+            low, high = _densest(by_row[row], room)
+        offset = begins[row]
+    else:
+        texts = [row for row in rows if lines[row].strip()]
+        first = next((row for row in texts if row not in headings), texts[0] if texts else 0)
+        hidden = _hidden_match(passage, matcher, begins, found)
+        offset = begins[first] if hidden is None else hidden
+        row = bisect_right(begins, offset) - 1
+        low = high = bisect_left(origins, begins[row])
+    start, end = (0, len(text)) if len(text) <= width else _window(text, low, high, room)
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
     shift = len(head) - start
-    marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
-    first = next((low for low, _, _ in shown.within(matches, place) if low >= start), None)
-    offset = (hidden or place) if first is None else shown.offset(first)
-    return Preview(
-        head + text[start:end] + tail, tuple(_merged(marks)), passage.text.count("\n", 0, offset), offset
-    )
+    marks: list[_Range] = []
+    for low, high, _ in matches:
+        if start <= low < end:
+            joined = marks.pop() if marks and low + shift <= marks[-1][1] else (low + shift, 0)
+            marks.append((joined[0], max(joined[1], min(high, end) + shift)))
+    offset = next((origins[low] for low, _, _ in by_row[row] if low >= start), offset)
+    return Preview(head + text[start:end] + tail, tuple(marks), passage.text.count("\n", 0, offset), offset)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """Lines of a passage joined to one line, with the place of each run of words in that line and in the
-    passage."""
-
-    text: str
-    starts: Sequence[int]
-    offsets: Sequence[int]
-    lengths: Sequence[int]
-    lines: Sequence[int]
-    """Offset in the passage of the line of each run."""
-    are_headings: Sequence[bool]
-
-    def run(self, position: int) -> int:
-        return bisect_right(self.starts, position, 1) - 1 if self.starts else 0
-
-    def offset(self, position: int) -> int:
-        """Return the offset in the passage of a character of the joined line."""
-        run = self.run(position)
-        return self.offsets[run] + position - self.starts[run]
-
-    def placed(self, matches: Iterable[_Match]) -> list[_Match]:
-        """Return the passage's matches that begin in the joined line, with their places in it."""
-        placed: list[_Match] = []
-        for low, high, word in matches:
-            run = bisect_right(self.offsets, low) - 1
-            if run >= 0 and low < self.offsets[run] + self.lengths[run]:
-                last = bisect_right(self.offsets, high - 1) - 1
-                end = min(high - self.offsets[last], self.lengths[last])
-                start = self.starts[run] + low - self.offsets[run]
-                placed.append((start, self.starts[last] + end, word))
-        return placed
-
-    def place(self, matches: Sequence[_Match], dense: _Range) -> int:
-        """Return the offset in the passage of the line with most of the words; a heading only if no other
-        line has any. Of equal lines it is the first in the ``dense`` range, or else the first."""
-        words: defaultdict[int, set[int]] = defaultdict(set)
-        is_dense: dict[int, bool] = {}
-        for low, _, word in matches:
-            line = self.lines[self.run(low)]
-            words[line].add(word)
-            is_dense[line] = is_dense.get(line, False) or dense[0] <= low < dense[1]
-        if not words:
-            texts = (line for line, heading in zip(self.lines, self.are_headings, strict=True) if not heading)
-            return next(texts, self.lines[0] if self.lines else 0)
-        headings = {line for line, heading in zip(self.lines, self.are_headings, strict=True) if heading}
-        return max(words, key=lambda line: (line not in headings, len(words[line]), is_dense[line], -line))
-
-    def within(self, matches: Iterable[_Match], line: int) -> list[_Match]:
-        """Return the matches in the line at this offset of the passage."""
-        return [match for match in matches if self.lines[self.run(match[0])] == line]
-
-    def window(self, matches: list[_Match], line: int, dense: _Range, width: int) -> _Range:
-        """Return the range to show: the one with most words, or the matches of the named line."""
-        room = _room(width)
-        low, high = dense
-        own = self.within(matches, line)
-        if own and not any(dense[0] <= match[0] < dense[1] for match in own):
-            low, high = _densest(own, room)
-        elif not matches and line in self.lines:  # it matches in its source only
-            low = high = self.starts[self.lines.index(line)]
-        spare = max(0, room - (high - low))
-        start = max(0, min(low - spare // 3, len(self.text) - room))
-        if not matches:
-            start = _snapped_start(self.text, start, low) if start else 0
-        end = min(start + room, len(self.text))
-        if low < high:
-            return _snapped_start(self.text, start, low), _snapped_end(self.text, end, min(high, end))
-        return start, _snapped_end(self.text, end, start)
-
-
-def _layers(
-    passage: Chunk,
-    lines: Sequence[str],
-    names: Collection[str],
-    heading_lines: Collection[int],
-    shared: Set[str],
-) -> Iterator[Sequence[int]]:
-    """Yield the rows that may be shown: the prose of the passage, then also its code, then everything."""
-    below = 0
-    while below < len(lines) and (
-        not lines[below].strip()
-        or (passage.start_line + below in heading_lines and " ".join(lines[below].split()) in names)
-    ):
-        below += 1
-    code = {
-        row
-        for start, end in passage.code
-        for row in range(passage.text.count("\n", 0, start), passage.text.count("\n", 0, end) + 1)
-    }
-    rows = range(below, len(lines))
-    own = [row for row in rows if not (is_boilerplate(lines[row], shared) or _is_bare(lines[row]))]
-    yield [row for row in own if row not in code] if code else own
-    yield own
-    yield rows
-
-
-def _best_layer(
-    layers: Iterable[Sequence[int]], lines: Sequence[str], words: Mapping[int, Set[int]]
-) -> Sequence[int]:
-    """Return the rows to show: the first layer with text, or a later one in which more words match.
-
-    ``words``: the words that match in each row.
-    """
-    everything = len(set().union(*words.values()))
-    best: Sequence[int] = ()
-    most, has_text = -1, False
-    for rows in layers:
-        many = len(set().union(*(words[row] for row in words.keys() & rows))) if words else 0
-        if many > most or not has_text:
-            best, most, has_text = rows, many, any(lines[row].strip() for row in rows)
-        if has_text and most == everything:
-            break
-    return best
-
-
-def _one_line(
-    passage: Chunk,
-    lines: Sequence[str],
-    begins: Sequence[int],
-    rows: Iterable[int],
-    heading_lines: Collection[int],
-) -> _Shown:
-    """Join these rows to one line, with a dash between a heading and its text."""
-    parts: list[str] = []
-    starts: list[int] = []
-    offsets: list[int] = []
-    line_starts: list[int] = []
-    lengths: list[int] = []
-    are_headings: list[bool] = []
-    length = 0
-    for row in rows:
-        is_heading = passage.start_line + row in heading_lines
-        for run in _RUN.finditer(lines[row]):
-            if parts:
-                joint = " — " if are_headings[-1] and line_starts[-1] != begins[row] else " "
-                parts.append(joint)
-                length += len(joint)
-            parts.append(run[0])
-            starts.append(length)
-            offsets.append(begins[row] + run.start())
-            lengths.append(len(run[0]))
-            line_starts.append(begins[row])
-            are_headings.append(is_heading)
-            length += len(run[0])
-    return _Shown(blank_controls("".join(parts)), starts, offsets, lengths, line_starts, are_headings)
-
-
-_RUN = re.compile(r"\S+(?: \S+)*")
-_BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-
-
-def _is_bare(line: str) -> bool:
-    """True for a line of nothing but tags, or an address."""
-    return ("#" in line or "//" in line) and _BARE.fullmatch(line) is not None
-
-
-def _hidden_match(passage: Chunk, matcher: Matcher, matches: Sequence[_Match]) -> int | None:
-    """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
-    its line."""
-    if matches:
-        return matches[0][0]
-    if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
-        lines = passage.text.split("\n")
-        return sum(len(line) + 1 for line in lines[:row])
-    return None
-
-
-def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
-    """Remove numbers that are parts of an identifier in the line, such as each 1 of 2.3.1."""
+def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
+    """Return the matches in a text, in order, without numbers that are parts of an identifier in it, such as
+    each 1 of 2.3.1."""
+    matches = sorted(matcher.matches(text, language))
     parts: set[_Match] = set()
     whole = (0, 0)
     for match in sorted(matches, key=lambda each: (each[0], -each[1])):
@@ -322,28 +160,98 @@ def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
             whole = match[:2]
         elif match[:2] != whole:
             parts.add(match)
-    numbers = {word for low, high, word in parts if line[low:high].isdecimal()}
+    numbers = {word for low, high, word in parts if text[low:high].isdecimal()}
     return [
         match
         for match in matches
-        if match in parts or match[2] not in numbers or not line[match[0] : match[1]].isdecimal()
+        if match in parts or match[2] not in numbers or not text[match[0] : match[1]].isdecimal()
     ]
 
 
-def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:
-    stop_words = span_finder.analyzer.stop_words(" ".join(word for word, _ in terms))
-    meaningful = [pair for pair in terms if pair[0] not in stop_words] or terms
-    return {term: number for number, (_, group) in enumerate(meaningful) for term in group}
+def _shown_rows(
+    passage: Chunk,
+    lines: Sequence[str],
+    begins: Sequence[int],
+    found: Sequence[_Match],
+    names: Collection[str],
+    headings: Set[int],
+    shared: Set[str],
+) -> Sequence[int]:
+    """Return the rows to show: the prose of the passage; with its code, or all of them, if the prose has no
+    text or more words match there."""
+    words: defaultdict[int, set[int]] = defaultdict(set)
+    for low, _, word in found:
+        words[bisect_right(begins, low) - 1].add(word)
+    below = 0
+    while below < len(lines) and (
+        not lines[below].strip() or (below in headings and " ".join(lines[below].split()) in names)
+    ):
+        below += 1
+    rows = range(below, len(lines))
+    own = [row for row in rows if not (lines[row].strip() in shared or _BARE.fullmatch(lines[row]))]
+    code = {
+        row
+        for start, end in passage.code
+        for row in range(bisect_right(begins, start) - 1, bisect_right(begins, end))
+    }
+    prose = [row for row in own if row not in code]
+    return max(
+        (prose, own, rows),
+        key=lambda rows: (
+            any(lines[row].strip() for row in rows),
+            len({word for row in words.keys() & {*rows} for word in words[row]}),
+        ),
+    )
 
 
-def _room(width: int) -> int:
-    return width - (2 if width >= NARROW else 0)
+def _one_line(
+    lines: Sequence[str], begins: Sequence[int], rows: Sequence[int], headings: Set[int]
+) -> tuple[str, list[int]]:
+    """Join these rows to one line, with a dash between a heading and its text; return the place in the
+    passage of each character."""
+    parts: list[str] = []
+    origins: list[int] = []
+    last = -1
+    for row in rows:
+        for run in _RUN.finditer(lines[row]):
+            if parts:
+                parts.append(" — " if last in headings and last != row else " ")
+                origins += [origins[-1] + 1] * len(parts[-1])
+            parts.append(run[0])
+            origins += range(begins[row] + run.start(), begins[row] + run.end())
+            last = row
+    return blank_controls("".join(parts)), origins
 
 
-def _densest(matches: list[_Match], width: int) -> tuple[int, int]:
+def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
+    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, it is the
+    first one in the range, or else the first."""
+    return max(
+        by_row,
+        key=lambda row: (
+            row not in headings,
+            len({word for _, _, word in by_row[row]}),
+            any(low <= match[0] < high for match in by_row[row]),
+            -row,
+        ),
+    )
+
+
+def _hidden_match(
+    passage: Chunk, matcher: Matcher | None, begins: Sequence[int], found: Sequence[_Match]
+) -> int | None:
+    """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
+    its line."""
+    if found or matcher is None:
+        return found[0][0] if found else None
+    row = matcher.row(passage.source)
+    return None if row is None else begins[min(row, len(begins) - 2)]
+
+
+def _densest(matches: Sequence[_Match], width: int) -> _Range:
     """Return the first range with most distinct words, among ranges with most matches."""
     best, densest = (0, 0), (0, 0)
-    inside: defaultdict[int, int] = defaultdict(int)
+    inside: Counter[int] = Counter()
     left = 0
     for right, (_, end, word) in enumerate(matches):
         inside[word] += 1
@@ -359,39 +267,22 @@ def _densest(matches: list[_Match], width: int) -> tuple[int, int]:
     return densest
 
 
-def _snapped_start(line: str, start: int, least: int) -> int:
-    if start == 0 or line[start - 1] == " ":
-        return start
-    space = line.find(" ", start, min(least, start + SNAP))
-    if space >= 0:
-        return space + 1
-    while start < least and unicodedata.combining(line[start]):
-        start += 1
-    return start
-
-
-def _snapped_end(line: str, end: int, most: int) -> int:
-    if end >= len(line) or line[end] == " ":
-        return end
-    space = line.rfind(" ", max(most, end - SNAP), end)
-    if space >= 0:
-        return space
-    while end > most and unicodedata.combining(line[end]):
-        end -= 1
-    return end
-
-
-def _merged(marks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    last: tuple[int, int] | None = None
-    for low, high in marks:
-        if last and low <= last[1]:
-            last = (last[0], max(high, last[1]))
-            continue
-        if last:
-            yield last
-        last = (low, high)
-    if last:
-        yield last
+def _window(text: str, low: int, high: int, room: int) -> _Range:
+    """Return a range of ``room`` characters around this one, cut between words if possible."""
+    start = max(0, min(low - max(0, room - (high - low)) // 3, len(text) - room))
+    end = min(start + room, len(text))
+    least, most = low, max(min(high, end), start)
+    if start and text[start - 1] != " ":
+        space = text.find(" ", start, min(least, start + SNAP))
+        start = space + 1 if space >= 0 else start
+        while space < 0 and start < least and unicodedata.combining(text[start]):
+            start += 1
+    if end < len(text) and text[end] != " ":
+        space = text.rfind(" ", max(most, end - SNAP), end)
+        end = space if space >= 0 else end
+        while space < 0 and end > most and unicodedata.combining(text[end]):
+            end -= 1
+    return start, end
 
 
 # -- boilerplate: lines that many notes of a vault share, such as a footer
@@ -410,11 +301,6 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
         revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
         _known[ledger] = revision, lines
     return lines
-
-
-def is_boilerplate(line: str, shared: Set[str]) -> bool:
-    """True if a line is among the ``shared`` ones."""
-    return bool(shared) and line.strip() in shared
 
 
 def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
