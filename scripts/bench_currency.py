@@ -21,7 +21,7 @@ from typing import Any
 from vaultseek.content.query.times import find_time
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
-from vaultseek.core.search import time_in_question
+from vaultseek.core.search import request as requests
 from vaultseek.core.search.currency import currency_of
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
@@ -129,7 +129,7 @@ REMARKS = (
 async def run(mode: Any) -> None:
     """Index the notes of both sets, ask every question, and print the shares by half."""
     # The questions were written for one day.
-    time_in_question.present = lambda: datetime(TODAY.year, TODAY.month, TODAY.day, 12)  # type: ignore[assignment]
+    requests.present = lambda: datetime(TODAY.year, TODAY.month, TODAY.day, 12)  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"
         times = notes_of_times()

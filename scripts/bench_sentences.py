@@ -118,7 +118,7 @@ def marked_lines(
     row = vault.ledger.notes.by_path(note)
     assert row is not None
     assert trace.matcher is not None
-    chunk = choose_passages([row], trace.retrieval, vault.ledger)[row.id]
+    chunk = choose_passages([row], trace.query.retrieval, vault.ledger)[row.id]
     began = time.perf_counter()
     named = preview_line(chunk, row, trace.matcher)
     milliseconds[PREVIEW].append(1000 * (time.perf_counter() - began))
@@ -153,7 +153,7 @@ def preview_line(chunk: Chunk, row: NoteRow, matcher: Matcher) -> int:
 
 def weights_by_idf(trace: Trace, matcher: Matcher) -> dict[int, float]:
     """Return how rare each of the query's words is, by its number."""
-    found = () if trace.retrieval.keyword is None else trace.retrieval.keyword.terms
+    found = () if trace.query.retrieval.keyword is None else trace.query.retrieval.keyword.terms
     return {
         matcher.words[term]: matched.idf
         for matched in found

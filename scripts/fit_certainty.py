@@ -27,7 +27,7 @@ from vaultseek.base.model import less_certain
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
 from vaultseek.core.search import selection as certainty
-from vaultseek.core.search.matching import JUDGED_NOTES
+from vaultseek.core.search.formula import JUDGED_NOTES
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.core.search.response import Trace
@@ -69,14 +69,14 @@ async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
                     query.text, SearchSettings(), JUDGED_NOTES, fields=query.filters, plain=plain
                 )
                 trace = await Searcher(vault).run(request)
-                if trace.results and trace.filtered is None:
+                if trace.results and trace.query.filtered is None:
                     found.append(_answer(root.name, query, trace))
     return found
 
 
 def _answer(vault: str, query: JudgedQuery, trace: Trace) -> Answer:
     scores = [each.score for each in trace.results]
-    features = certainty.features(scores, [trace.confidence(each) for each in trace.results])
+    features = certainty.features(scores, [each.confidence for each in trace.results])
     right = [query.grades.get(each.note, 0) > 0 for each in trace.results]
     return Answer(vault, not any(query.grades.values()), trace.weak, features, np.array(right))
 

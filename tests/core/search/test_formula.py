@@ -44,7 +44,6 @@ def test_words_are_certain_as_far_as_they_are_rare_and_most_of_the_query():
     assert formula.rarity(math.log(1000), 1000) == 1.0
     assert formula.rarity(math.log(1000) / 2, 1000) == pytest.approx(0.5)
     assert formula.rarity(0.0, 0) == 0.0
-    assert formula.certainty(1.0, 0.4) < formula.certainty(1.0, 1.0) == 1.0
     assert formula.keyword_trust(99.0) == formula.MOST_TRUST
 
 

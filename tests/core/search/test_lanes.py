@@ -105,7 +105,7 @@ def test_a_lane_that_was_not_asked_has_no_scores():
 
 def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidates():
     lane = keyword_lane(by_word(hit(2, 3.0), hit(1, 2.0), hit(9, 1.5), hit(3, 1.0)), 100)
-    part = lane.part(np.array([1, 2, 3, 7]), Fusion(depth=2), 1.0)
+    part = lane.part(np.array([1, 2, 3, 7]), Fusion(depth=2))
     assert part.rank.tolist() == [2, 1, 0, 0]
     assert part.known.tolist() == [True, True, True, False]
     assert part.score.tolist() == pytest.approx([*lane.scores[[1, 0, 3]], 0.0])
@@ -114,7 +114,7 @@ def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidate
 def test_both_lanes_are_scored_and_weighed():
     parsed = asked("pump")
     retrieval = Retrieval(by_word(hit(1, 10.0)), by_meaning({1: [0.8]}, {1: 0.5}))
-    lanes = score_lanes(parsed, retrieval, 10)
+    lanes = score_lanes(parsed, retrieval, 10).lanes
     words, meaning = word_evidence(retrieval.keyword, 10), semantic_lane(retrieval.semantic)
     weights = lane_weights(parsed, retrieval, words, meaning)
     scored = (keyword_lane(retrieval.keyword, 10, of_few=words.of_few), meaning)

@@ -47,11 +47,11 @@ def paths(trace: Trace) -> list[str]:
 
 def test_the_trace_keeps_what_each_step_returned(opened):
     trace = run(opened, "pump tag:outside")
-    assert trace.parsed.query.rank_text == "pump"
-    assert trace.filtered is not None
-    assert len(trace.filtered.ids) == 1
-    assert trace.retrieval.keyword is not None
-    assert [hit.note for hit in hits_of(trace.retrieval.keyword)] == trace.filtered.ids.tolist()
+    assert trace.query.parsed.query.rank_text == "pump"
+    assert trace.query.filtered is not None
+    assert len(trace.query.filtered.ids) == 1
+    assert trace.query.retrieval.keyword is not None
+    assert [hit.note for hit in hits_of(trace.query.retrieval.keyword)] == trace.query.filtered.ids.tolist()
     assert paths(trace) == ["Garden.md"]
     assert set(trace.milliseconds) >= {"filter", "keyword", "semantic", "fuse", "passages"}
 
@@ -60,14 +60,14 @@ def test_steps_change_nothing_that_they_are_given(opened):
     parsed = parse_request(request("sump pump"))
     semantic = asyncio.run(ask_semantic(parsed, None, opened))
     retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
-    lanes = score_lanes(parsed, retrieval, len(NOTES))
-    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in lanes]
+    fusion = score_lanes(parsed, retrieval, len(NOTES))
+    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in fusion.lanes]
     given = copy.deepcopy((parsed, content_of(retrieval.keyword), scores))
-    evidence = Evidence(parsed, retrieval, lanes, None, opened)
+    evidence = Evidence(parsed, retrieval, fusion, None, opened)
     ranking = rank(evidence)
     candidates = list(ranking.candidates)
-    select_results(parsed, retrieval, ranking, None, opened.index_state())
-    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in lanes]
+    select_results(evidence, ranking, opened.index_state())
+    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in fusion.lanes]
     assert (parsed, content_of(retrieval.keyword), scores) == given
     assert list(ranking.candidates) == candidates
     assert rank(evidence) is not ranking
@@ -75,14 +75,14 @@ def test_steps_change_nothing_that_they_are_given(opened):
 
 def test_the_same_retrieval_ranks_the_same(opened):
     trace = run(opened, "sump pump")
-    again = rank(Evidence(trace.parsed, trace.retrieval, trace.lanes, None, opened))
+    again = rank(trace.query)
     assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
 
 
 def test_a_query_of_filters_alone_asks_no_lane(opened):
     trace = run(opened, "tag:outside")
     assert paths(trace) == ["Garden.md"]
-    assert trace.retrieval == Retrieval()
+    assert trace.query.retrieval == Retrieval()
 
 
 def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch):
@@ -93,7 +93,7 @@ def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch)
     trace = run(opened, "sump pump")
     assert paths(trace)[0] == "Pump.md"
     assert trace.partial["semantic"].code == "worker_unavailable"
-    assert not len(trace.lanes.named("semantic").notes)
+    assert not len(trace.query.fusion.named("semantic").notes)
 
 
 def test_a_search_waits_for_a_model_that_is_being_loaded(opened, monkeypatch):
@@ -105,7 +105,7 @@ def test_a_search_waits_for_a_model_that_is_being_loaded(opened, monkeypatch):
     monkeypatch.setattr(WorkerHere, "state", LOADING)
     typed = run(opened, "sump pump", typing=True)
     assert typed.partial["semantic"].code == "loading", "the next letter comes sooner than the model"
-    assert run(opened, "sump pump").retrieval.answered == ["keyword", "semantic"]
+    assert run(opened, "sump pump").query.retrieval.answered == ["keyword", "semantic"]
 
 
 def test_a_search_answers_by_word_if_loading_the_model_takes_longer(opened, monkeypatch):
@@ -155,10 +155,10 @@ def test_an_expired_deadline_leaves_the_semantic_lane_out(opened, monkeypatch):
 
 def test_what_is_below_the_confidence_asked_for_is_dropped_and_the_rest_is_scaled_to_one(opened):
     trace = run(opened, "sump pump float switch")
-    confidences = [trace.confidence(each) for each in trace.results]
+    confidences = [each.confidence for each in trace.results]
     strict = SearchSettings(min_confidence=max(confidences), nothing_below=0.0)
     kept = run(opened, "sump pump float switch", settings=strict)
-    assert [kept.confidence(each) for each in kept.results] == [max(confidences)]
+    assert [each.confidence for each in kept.results] == [max(confidences)]
     assert kept.results[0].score == 1.0
 
 
@@ -179,10 +179,9 @@ def test_a_longer_answer_begins_with_the_shorter_one(opened):
 
 def test_selecting_again_with_other_settings_needs_no_search(opened):
     trace = run(opened, "sump pump")
-    strict = replace(trace.parsed.request, settings=SearchSettings(min_confidence=1.0))
-    selection = select_results(
-        replace(trace.parsed, request=strict), trace.retrieval, trace.ranking, None, trace.index_state
-    )
+    strict = replace(trace.query.parsed.request, settings=SearchSettings(min_confidence=1.0))
+    query = replace(trace.query, parsed=replace(trace.query.parsed, request=strict))
+    selection = select_results(query, trace.ranking, trace.index_state)
     assert selection.results == []
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from vaultseek.base.when import When
 from vaultseek.core.search.formula import RECENCY_SHARE, Scale, recency_gain, scale_of
-from vaultseek.core.search.lanes import Fusion, Lane, ScoredLanes, Table
+from vaultseek.core.search.lanes import Fusion, Lane, Table
 from vaultseek.core.search.links import Neighbours, add_links
 from vaultseek.core.search.ranking import SIGNALS, Candidate, Ranking
 from vaultseek.core.search.signals import DAY_SECONDS
@@ -84,8 +84,9 @@ def fuse(
     proposed = {note for each in (*lanes, *([graph] if graph else [])) for note in each.scores}
     notes = [*dict.fromkeys([*sorted(proposed), *signals.exactly_named, *signals.prefix_named])]
     rows = {row.id: row for row in (_row(note, signals) for note in notes)}
-    fusion = replace(fusion or Fusion(), depth=max((len(each.scores) for each in lanes), default=1))
-    table = Table.of(rows, ScoredLanes([each.lane() for each in lanes], fusion.norm), fusion)
+    depth = max((len(each.scores) for each in lanes), default=1)
+    fusion = replace(fusion or Fusion(), lanes=[each.lane() for each in lanes], depth=depth)
+    table = Table.of(rows, fusion)
     anchors = [f"anchor{number}" for number in range(4)]
     table.words = {
         word: np.array([signals.anchors.get(note, 0) > number for note in notes], np.bool_)
@@ -483,7 +484,8 @@ def test_a_note_gains_the_same_whether_a_lane_proposes_or_only_knows_it(keyword,
     ]
     links = lane("graph", dict.fromkeys({*keyword, *semantic}, 0.0))
     gains = [
-        {each.note: each.gain for each in fuse(lanes, graph=links, fusion=fusion)} for lanes in (cut, whole)
+        {each.note: each.arithmetic["gain"] for each in fuse(lanes, graph=links, fusion=fusion)}
+        for lanes in (cut, whole)
     ]
     assert gains[0] == pytest.approx(gains[1])
 

@@ -229,7 +229,7 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
     certain = len(trace.results) - less_certain([trace.certainty(each) for each in trace.results])
     results = [*_prose(trace.results[: max(certain, CERTAIN_OR_NOT)])]
     rows = [each.about for each in results]
-    scores = passage_scores([row.id for row in rows], trace.retrieval, ledger)
+    scores = passage_scores([row.id for row in rows], trace.query.retrieval, ledger)
     outlines = {note: list(each) for note, each in scores.items()}
     best = {note: sorted(each, key=lambda number: -each[number])[:PASSAGES] for note, each in scores.items()}
     wanted = {near for note in best for number in best[note] for near in _near(outlines[note], number)}
@@ -458,7 +458,7 @@ def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
             each.position or 0,
         ),
     )
-    if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
+    if _ASKS_FOR_TIME.search(trace.query.parsed.query.rank_text):
         ordered.sort(key=lambda each: each.row.created.text[:10])
     return ordered
 

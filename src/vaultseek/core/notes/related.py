@@ -11,7 +11,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import scale_of
-from vaultseek.core.search.lanes import Fusion, Lane, ScoredLanes, Table, best_first
+from vaultseek.core.search.lanes import Fusion, Lane, Table, best_first
 from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.snippet import NOTES_COMPARED, boilerplate, preview, shared_lines
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
@@ -145,8 +145,7 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
         _lane(name, weight, {id: score for id, score in scores.items() if id in notes}, vault)
         for (name, weight), scores in zip(_NAMES, lane_scores, strict=True)
     ]
-    fusion = Fusion(depth=len(notes))
-    ranked = Ranking.of(Table.of(notes, ScoredLanes(lanes), fusion)).candidates[:limit]
+    ranked = Ranking.of(Table.of(notes, Fusion(lanes, depth=len(notes)))).candidates[:limit]
     graph = vault.graph
     shared = boilerplate(vault.ledger)
     chunks = vault.ledger.chunks.by_note([item.about.id for item in ranked])

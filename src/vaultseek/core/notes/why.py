@@ -13,7 +13,7 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason, ReasonCode
 from vaultseek.content.query.filters import conjuncts
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.lanes import Evidence, keyword_lane, semantic_lane
+from vaultseek.core.search.lanes import keyword_lane, semantic_lane
 from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.ranking import Candidate, rank
@@ -49,7 +49,7 @@ async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSO
     failed = [condition["condition"] for condition in conditions if not condition["satisfied"]]
     if failed:
         return {**answer, **_verdict("filtered", "excluded by: " + "; ".join(failed))}
-    if trace.parsed.is_listing:
+    if trace.query.parsed.is_listing:
         reason = f"beyond the first {len(trace.results)} notes"
         return {**answer, **_verdict("below_limit", reason)}
     return {**answer, **await _lost(row, trace, vault)}
@@ -58,39 +58,38 @@ async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSO
 async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     keyword, semantic = await asyncio.gather(_keyword(row, trace, vault), _semantic(row, trace, vault))
     places = {name: each for name, each in (("keyword", keyword), ("semantic", semantic)) if each}
-    uncut = await asyncio.to_thread(_uncut, trace, vault)
+    uncut = await asyncio.to_thread(_uncut, trace)
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"it is not among the best {trace.parsed.depth} of any kind of search: {where}"
+        reason = f"it is not among the best {trace.query.parsed.depth} of any kind of search: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
-    passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)
+    passages = await asyncio.to_thread(choose_passages, [row], trace.query.retrieval, vault.ledger)
     placed = await asyncio.to_thread(result, place, candidate, uncut, passages.get(row.id))
     return {**_cut(place, candidate, uncut, trace), "lanes": places, "result": placed}
 
 
-def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
-    parsed = replace(trace.parsed, limit=2 * limits.RESULTS)
-    ids = None if trace.filtered is None else trace.filtered.ids
-    ranking = rank(Evidence(parsed, trace.retrieval, trace.lanes, ids, vault))
+def _uncut(trace: Trace) -> Trace:
+    parsed = replace(trace.query.parsed, limit=2 * limits.RESULTS)
+    fusion = replace(trace.query.fusion, depth=parsed.depth)
+    ranking = rank(replace(trace.query, parsed=parsed, fusion=fusion))
     return replace(trace, ranking=ranking, results=ranking.candidates)
 
 
 def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
     count = len(trace.results)
-    if place > count and count >= trace.parsed.limit:
+    if place > count and count >= trace.query.parsed.limit:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
     if not uncut.ranking.matches.eligible[candidate.row]:
-        wanted = " or ".join(trace.parsed.profile.identifiers)
+        wanted = " or ".join(trace.query.parsed.profile.identifiers)
         words = f"it does not contain {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
-        least = trace.parsed.request.settings.nothing_below
+        least = trace.query.parsed.request.settings.nothing_below
         words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"
         return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
-    confidence = uncut.confidence(candidate)
-    words = f"score {candidate.score:.3g} or confidence {confidence:.3g} is below the minimum"
+    words = f"score {candidate.score:.3g} or confidence {candidate.confidence:.3g} is below the minimum"
     return {"verdict": "cut", **Reason("below_minimum", words).as_json()}
 
 
@@ -104,20 +103,19 @@ def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
             "condition": str(condition),
             "satisfied": (found := filter_notes(condition, ledger)) is not None and row.id in found.ids,
         }
-        for condition in conjuncts(trace.parsed.query.filter)
+        for condition in conjuncts(trace.query.parsed.query.filter)
     ]
 
 
 async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    answer = trace.retrieval.keyword
+    answer = trace.query.retrieval.keyword
     if answer is None:
         return _absent(trace, "keyword")
     if row.id not in answer.rows and len(answer) < answer.total:
-        ids = None if trace.filtered is None else trace.filtered.ids
-        text, continued = trace.parsed.query.rank_text, trace.retrieval.continued
+        text, continued = trace.query.parsed.query.rank_text, trace.query.retrieval.continued
         try:
             answer = await asyncio.to_thread(
-                vault.keyword_index.search, text, WHY_DEPTH, ids, unfinished=continued
+                vault.keyword_index.search, text, WHY_DEPTH, trace.query.allowed, unfinished=continued
             )
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))
@@ -132,17 +130,16 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
 
 
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    answer = trace.retrieval.semantic
-    if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
+    answer = trace.query.retrieval.semantic
+    if answer is None and (trace.query.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
-    text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
-    lane, unsearched = trace.lanes.named("semantic"), {}
+    text = expanded_text(trace.query.parsed.query.rank_text, trace.query.retrieval.concepts)
+    lane, unsearched = trace.query.fusion.named("semantic"), {}
     try:
         if answer is None:
             # The search did not use this lane, but its result is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
-            ids = None if trace.filtered is None else trace.filtered.ids
-            answer = await vault.ask_semantic(text, trace.parsed.depth, ids)
+            answer = await vault.ask_semantic(text, trace.query.parsed.depth, trace.query.allowed)
             lane = semantic_lane(answer)
         order = lane.notes.tolist()
         place = order.index(row.id) + 1 if row.id in order else None
@@ -158,7 +155,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
 
 
 def _absent(trace: Trace, lane: str) -> JSON | None:
-    if trace.parsed.request.mode not in ("hybrid", lane):
+    if trace.query.parsed.request.mode not in ("hybrid", lane):
         return None
     return _no_rank(trace.partial[lane])
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from vaultseek.base import limits
 from vaultseek.base.currency import Rules, State, is_past
 from vaultseek.base.model import JSON
 from vaultseek.base.when import present
@@ -52,9 +53,8 @@ class Currency:
         if self.replaces:
             return f"replaces {_titles(self.replaces)}"
         if self.by:
-            return f"superseded by {_titles(self.by)}" + (
-                ", which it in turn supersedes" if self.is_circular else ""
-            )
+            circle = ", which it in turn supersedes" if self.is_circular else ""
+            return f"superseded by {_titles(self.by)}{circle}"
         if self.missing:
             return f"superseded by {_listed(self.missing[:NAMED])}, which is missing"
         return self.reason or f"stale since {self.since}"
@@ -154,12 +154,8 @@ def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[
         found = ledger.successions.successors(paths) if paths else {}
         successors |= found
         ahead = {each.path for of_note in found.values() for each in of_note if each.path} - successors.keys()
-        paths = {} if not ahead else _paths(ahead, ledger)
+        paths = ledger.paths_of(_ids(ahead, ledger)) if ahead else {}
     return successors
-
-
-def _paths(paths: Iterable[str], ledger: Ledger) -> dict[int, str]:
-    return ledger.paths_of(_ids(paths, ledger))
 
 
 def _ids(paths: Iterable[str], ledger: Ledger) -> list[int]:
@@ -176,17 +172,13 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-class Placed(NamedTuple):
-    """The results, successors before the notes they replace, and the currency of those that are not
-    current."""
-
-    results: Sequence[Candidate]
-    currencies: Mapping[str, Currency]
-
-
-def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
-    """Move successors before the notes that they replace; only for results up to the limit."""
-    ledger, limit = query.vault.ledger, query.parsed.limit
+def placed(
+    results: Sequence[Candidate], query: Evidence
+) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
+    """Move successors before the notes that they replace, except in a list of notes, and return the currency
+    of the results that are not current; only for results up to the limit."""
+    ledger, is_listing = query.vault.ledger, query.parsed.is_listing
+    limit = limits.RESULTS if is_listing else query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()
     shown = [each.about for each in results[:limit]]
     currencies = currency_of(shown, ledger, rules, today)
@@ -197,7 +189,7 @@ def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
         for path, each in currencies.items()
         if not each.is_circular
     }
-    if any(successors.values()):
+    if any(successors.values()) and not is_listing:
         asked = ledger.paths_of(sorted(notes_called(query).named))
         results = in_succession(results, successors, set(asked.values()))
         known = {row.path for row in shown}
@@ -207,4 +199,4 @@ def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
         for new in dict.fromkeys(row.path for rows in successors.values() for row in rows):
             replaced = (old for old, rows in successors.items() if any(row.path == new for row in rows))
             currencies.setdefault(new, Currency("successor", replaces=tuple(titles[old] for old in replaced)))
-    return Placed(results, currencies)
+    return results, currencies

@@ -1,34 +1,21 @@
-"""The ranking formula: arithmetic on single numbers, with each constant next to what it weighs.
+"""The ranking formula: arithmetic on numbers and columns, with each constant next to what it weighs.
 
 In the order in which a search uses it:
 
-1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, with a bonus for
-   query words near each other (:func:`keyword_score`), on a scale that measures the distance from chance
-   (:func:`keyword_scale`). By meaning: the cosine of the best passage or of the note's own vector
-   (:func:`semantic_score`).
-2. **Trust.** Words count in full if the best note has rare ones and most of the query (:func:`certainty`), or
-   if few notes have the whole query (:func:`certainty_of_few`), however long the notes are. Meaning counts in
-   full if the model reads the query's language and its best note stands out more than by chance
-   (:func:`semantic_trust`). The weights themselves depend on the kind of query
-   (``content/query/profile.py``).
-3. **Fusion.** Each lane gives ``weight / (k + rank)`` (weighted reciprocal rank fusion: Cormack, Clarke and
-   Büttcher, SIGIR 2009). The rank preserves the distance between two scores (:func:`interpolated_rank`). A
-   p-norm between sum and maximum joins the lanes (:func:`agreement`; Lee, *Combining multiple evidence*,
-   SIGIR 1995, compares both ends). The alternative is a weighted mean of min-max normalised scores
-   (:func:`normalized`).
-4. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
-   :func:`link_evidence`) and stay below the leaders of the direct lanes. A note rises to a better note that
-   it is linked with if the two together have most of the query's words (:func:`joined_score`).
-5. **Recency, anchors and names** multiply: recency a part of the score (:func:`recency_factor`), the others
-   all of it (:func:`anchor_factor`, :func:`name_factor`). Notes whose title, alias or file name is the query
-   come first.
-6. **Confidence**, separate from the score: the probability that a note answers the query, regardless of the
+1. **A lane's score of a note**: by word (:func:`keyword_score`), on a scale that measures the distance from
+   chance (:func:`keyword_scale`), and by meaning (:func:`semantic_score`).
+2. **Trust** in each lane (:func:`keyword_trust`, :func:`semantic_trust`).
+3. **Fusion**: ``weight / (k + rank)`` (weighted reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR
+   2009), where the rank preserves the distance between two scores (:func:`interpolated_rank`). A p-norm
+   between sum and maximum joins the lanes (:func:`agreement`; Lee, *Combining multiple evidence*, SIGIR 1995,
+   compares both ends). The alternative is a weighted mean of min-max normalised scores (:func:`normalized`).
+4. **Links** (:func:`link_evidence`, :func:`joined_score`), and the other signals of ``signals.py``.
+5. **Confidence**, separate from the score: the probability that a note answers the query, regardless of the
    other notes (:func:`confidence`).
 
-The lanes' own arithmetic is elsewhere: BM25F in ``store/keyword/bm25f.py``, the weights of query terms in
-``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` next to it. Settings (weights,
-``k``, recency, anchors) are in ``settings/search.py``. ``docs/ranking.md`` explains what each part
-contributes and how the constants were chosen; ``scripts/bench_constants.py`` measures other values.
+BM25F is in ``store/keyword/bm25f.py``, the weights of query terms in ``query_terms.py`` and ``searcher.py``
+next to it. ``docs/ranking.md`` explains what each part contributes and how the constants were chosen;
+``scripts/bench_constants.py`` measures other values.
 """
 
 import math
@@ -78,6 +65,8 @@ order if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
 """Number of ranks between two scores that are one standard deviation apart."""
+JUDGED_NOTES = 10
+"""Number of best notes that decide whether anything was found."""
 LEADING_NOTES = 10
 """Number of best notes of each lane that are always ranked, whatever the limit, and whose neighbours may be
 added."""
@@ -135,10 +124,7 @@ notes; otherwise the answer is weak. One common word of several is not enough.""
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Interpretation of a lane's scores for one query: standard deviation and minimum of its best scores.
-
-    ``minimum`` is the assumed score of a note that is not among them.
-    """
+    """The standard deviation of a lane's best scores, and their ``minimum``, assumed for all other notes."""
 
     deviation: float
     minimum: float
@@ -165,11 +151,8 @@ def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
 
 
 def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
-    """Combine the cosines of the best passages and of the notes' own vectors by a soft maximum, since one of
-    the two is enough for an answer.
-
-    ``deviation``: the standard deviation of the passages' cosines, positive.
-    """
+    """Combine the cosines of the best passages, with this standard ``deviation``, and of the notes' own
+    vectors by a soft maximum, since one of the two is enough for an answer."""
     unit = SEMANTIC_SOFTNESS * deviation
     by_passage = math.log(SEMANTIC_PASSAGE_SHARE) + passages / unit
     by_note = math.log(1 - SEMANTIC_PASSAGE_SHARE) + notes / unit
@@ -180,10 +163,9 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
     """Return the scale of the best keyword scores, descending, of ``population`` notes.
 
-    Its unit does not depend on the other scores: a word that a few notes have by chance puts them far above
-    the rest. A score that singles out one note by chance is worth as many standard deviations as the best
-    note by meaning. If few notes have the whole query, the best score is worth that much, however low it is;
-    ``few`` is :func:`certainty_of_few`.
+    Its unit does not depend on the other scores, because a word that a few notes have by chance puts them far
+    above the rest. If few notes have the whole query, the best score is worth as much as one that singles out
+    a note, however low it is; ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))
@@ -198,11 +180,8 @@ def keyword_trust(certainty: float) -> float:
 
 
 def agreement_norm(rarity: float) -> float:
-    """Return p for :func:`agreement`: 1 for words beyond chance, more for others.
-
-    A note close in meaning that also has a query word by chance is hardly better than one that is only
-    close in meaning.
-    """
+    """Return p for :func:`agreement`: 1 for words beyond chance, more for others, so that a query word that a
+    note has by chance hardly adds to its meaning."""
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
@@ -217,31 +196,17 @@ def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
 
 
 def chance_population(population: int, notes: int) -> float:
-    """Return the population for words in a language of which there are only ``notes`` notes.
-
-    A rare word mainly shows that a note is in that language. Only ``ln(1 + notes)`` of ``ln(population)``,
-    which singles out one note, distinguishes these notes.
-    """
+    """Return the population for words in a language with only this many ``notes``, where a rare word mainly
+    shows the language: only ``ln(1 + notes)`` of ``ln(population)`` distinguishes these notes."""
     everything = max(population, 2)
     share = math.log(1 + notes) / math.log(everything)
     return float(everything ** (1 / min(share, 1.0)))
 
 
 def rarity(idf: float, population: float) -> float:
-    """Return the rarity of words with this sum of ``idf``: 1 singles out one note by chance.
-
-    A word's idf is the logarithm of its rarity, so this takes an idf of ``ln(population)``. The number of
-    occurrences and the length of the note do not matter.
-    """
+    """Return the rarity of words with this sum of ``idf``: 1, an idf of ``ln(population)``, singles out one
+    note by chance."""
     return idf / math.log(max(population, 2))
-
-
-def certainty(rarity: float, share: float) -> float:
-    """Return the certainty of a note with words of this rarity and this ``share`` of the query, by idf.
-
-    A rare word of a query is chance if the note has none of the query's other words.
-    """
-    return rarity * share
 
 
 def certainty_of_few(notes: int, population: float) -> float:
@@ -268,21 +233,20 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 
 
 def semantic_trust(reading: float, distinction: float) -> float:
-    """Return the trust in the semantic lane, in [0, 1], for a query of which the model reads a share.
+    """Return the trust in the semantic lane, in [0, 1]; text that the model cannot read has a vector without
+    meaning.
 
-    ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. Text that the model cannot read
-    also has a vector, but the vector shows little of its meaning. For ``distinction`` see
+    ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` is
     :func:`distinction`.
     """
     return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
 
 
 def distinction(scores: Floats) -> float:
-    """Return how far the best of these scores stands out, in [0, 1]; 1 if it exceeds the expected best of an
-    equal number of random scores.
+    """Return how far the best of these scores stands out, in [0, 1].
 
-    The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` standard deviations above
-    their mean.
+    1 means as far as the highest of n values from a normal distribution, which is about ``sqrt(2 ln n)``
+    standard deviations above their mean.
     """
     deviation = float(scores.std()) if len(scores) > 2 else 0.0
     if deviation <= ROUNDING:
@@ -306,19 +270,15 @@ def link_contributions(weight: float, evidence: Floats, best: float, direct: NDA
 
 
 def link_bound(best: float, leaders: Floats, highest: float) -> float:
-    """Return the factor for notes found only by links; ``highest`` is the best score among them.
-
-    ``best`` is the best score of a direct hit; ``leaders`` are the scores of the direct lanes' first notes.
-    """
+    """Return the factor for notes found only by links, by the best scores of a direct hit and (``highest``)
+    among them, and by the scores of the direct lanes' first notes."""
     limit = min([GRAPH_CEILING * best, *(GRAPH_BELOW_LEADER * leaders).tolist()])
     return float(min(1.0, limit / highest))
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Return the scores of notes that are linked with a ``better`` one: higher, but below the better one.
-
-    ``share``: the strength of the link times the share of the query's words that the two have together.
-    """
+    """Return the scores of notes that are linked with a ``better`` one: higher, but below the better one, by
+    the strength of the link times the ``share`` of the query's words that the two have together."""
     raised = np.minimum(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better)
     joined: Floats = np.maximum(score, raised)
     return joined
@@ -346,10 +306,8 @@ def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> floa
 
 
 def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
-    """Combine a link's strength with the query words around it and in the neighbour's own names.
-
-    ``of_first``: the link joins the neighbour to the first note.
-    """
+    """Combine a link's strength with the query words around it and in the neighbour's own names; ``of_first``
+    if it joins the neighbour to the first note."""
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
 
@@ -364,11 +322,8 @@ def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floa
 
 
 def name_share(of_query: float, of_name: float) -> float:
-    """Return how much of a name is the query, by the matched words' share of the query and of the name.
-
-    A name with all words of the query and others counts more than a name with half of the words and no
-    others.
-    """
+    """Return how much of a name is the query, by the matched words' share of the query and, less important,
+    of the name."""
     return of_query**2 * math.sqrt(of_name)
 
 
@@ -381,9 +336,8 @@ def confidence(
     """Return the probabilities in [0, 1] that notes answer the query; a lane has NaN for an unknown note.
 
     A passage of the same meaning (its cosine) is enough, and so are most of the query's words by idf (their
-    coverage). Each gives a probability by a logistic curve, and the result is 1 minus the product of both
-    error probabilities. The probability by meaning counts only by the share of the query that the model
-    reads, in [0, 1]: random letters also have a vector, and some passage is always nearest to it.
+    coverage): the result is 1 minus the product of both error probabilities. Meaning counts by the share of
+    the query that the model reads, because some passage is always nearest to a vector of random letters.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
         1 - _logistic(WORDS_CURVE, coverages)

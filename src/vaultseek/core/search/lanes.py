@@ -11,7 +11,7 @@ note gets 0. The arithmetic is in ``formula.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -35,33 +35,22 @@ from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.searcher import FUZZY_WEIGHT
 from vaultseek.store.keyword.segment import Bools, Ints
 from vaultseek.store.ledger import NoteRow
+from vaultseek.store.ledger.filter import FilterResult
 
+DIRECT_LANES = ("keyword", "semantic")
+"""Names of the lanes that search by the query itself, in the order of answers."""
 Paths = Callable[[Sequence[int]], Mapping[int, str]]
 """Function from note ids to paths."""
 _NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Fusion:
-    """Options of the fusion. Each lane proposes its first ``depth`` notes.
-
-    ``norm``: the p of :func:`formula.agreement`; 1 is the sum.
-    """
-
-    method: Literal["rrf", "linear"] = "rrf"
-    ranks: Literal["score", "integer"] = "score"
-    rrf_k: float = 60.0
-    norm: float = 1.0
-    depth: int = SCALE_NOTES
 
 
 class Part(NamedTuple):
     """The contribution of one lane to each candidate's score: 1-based rank, rank that entered the formula,
     result.
 
-    ``rank`` is 0 for a note that the lane knows but did not propose. For an unknown note ``known`` is false
-    and everything else 0. ``gain`` is what counts: the contribution, minus that of an unknown note, minus
-    what the other lane already gives (:func:`formula.agreement`).
+    ``rank`` is 0 for a note that the lane knows but did not propose; everything is 0 for an unknown note.
+    ``gain`` is the contribution, minus that of an unknown note, minus what the other lane already gives
+    (:func:`formula.agreement`).
     """
 
     known: Bools
@@ -83,11 +72,8 @@ class Lane:
     scale: Scale = field(default_factory=lambda: Scale(0.0, 0.0))
     weight: float = 0.0
 
-    def part(self, ids: Ints, fusion: Fusion, total: float, by_link: Ints = _NO_NOTES) -> Part:
-        """Return the lane's contribution to the notes ``ids``; it does not propose those found by link.
-
-        ``total``: the weight of all lanes.
-        """
+    def part(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> Part:
+        """Return the lane's contribution to the notes ``ids``; it does not propose those found by link."""
         places = places_of(ids, self.notes)
         known = places >= 0
         ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
@@ -96,6 +82,7 @@ class Lane:
         unknown = 0.0
         if fusion.method == "linear":
             fused: Floats = np.where(ranks > 0, ranks, np.count_nonzero(ranks) + 1.0)
+            total = sum(lane.weight for lane in fusion.lanes) or 1.0
             values = self.weight / total * formula.normalized(scores, best, self.scale.minimum)
         elif fusion.ranks == "integer":
             known, fused = ranks > 0, ranks.astype(np.float64)
@@ -112,14 +99,18 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoredLanes:
-    """All scored lanes and the ``norm`` of the fusion."""
+class Fusion:
+    """The scored lanes, each of which proposes its first ``depth`` notes, and how they are combined.
+
+    ``norm``: the p of :func:`formula.agreement`; 1 is the sum.
+    """
 
     lanes: Sequence[Lane] = ()
+    method: Literal["rrf", "linear"] = "rrf"
+    ranks: Literal["score", "integer"] = "score"
+    rrf_k: float = 60.0
     norm: float = 1.0
-
-    def __iter__(self) -> Iterator[Lane]:
-        return iter(self.lanes)
+    depth: int = SCALE_NOTES
 
     def named(self, name: str) -> Lane:
         """Return the lane with this name."""
@@ -130,35 +121,37 @@ class ScoredLanes:
         ids = np.concatenate([_NO_NOTES, *(lane.notes[:count] for lane in self.lanes)])
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
-    def parts(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
+    def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
         """Return each lane's contribution to the notes; the gains add up to their p-norm."""
-        total = sum(lane.weight for lane in self.lanes) or 1.0
-        parts = {lane.name: lane.part(ids, fusion, total, by_link) for lane in self.lanes}
-        shares = formula.agreement([part.gain for part in parts.values()], fusion.norm)
+        parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes}
+        shares = formula.agreement([part.gain for part in parts.values()], self.norm)
         return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
 
-    def best(self, count: int, fusion: Fusion) -> Ints:
+    def best(self, count: int) -> Ints:
         """Return the ids of the ``count`` notes with the largest gains by all lanes, before links and
         factors."""
-        ids = self.first(fusion.depth)
+        ids = self.first(self.depth)
         if len(ids) <= count or sum(len(lane.notes) > 0 for lane in self.lanes) < 2:
             return ids[:count]  # a lane's own order is the order of its contributions
-        gains: Floats = sum((part.gain for part in self.parts(ids, fusion).values()), np.zeros(len(ids)))
+        gains: Floats = sum((part.gain for part in self.parts(ids).values()), np.zeros(len(ids)))
         return ids[np.argsort(-gains, kind="stable")[:count]]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The request, the lanes' answers and their scores, as the ranking begins.
-
-    ``allowed``: ids of the notes that pass the filter; None for all.
-    """
+    """The request, the lanes' answers and their scores, as the ranking begins; ``filtered`` is None without a
+    filter."""
 
     parsed: ParsedRequest
     retrieval: Retrieval
-    lanes: ScoredLanes
-    allowed: NoteIds | None
+    fusion: Fusion
+    filtered: FilterResult | None
     vault: SearchedVault
+
+    @property
+    def allowed(self) -> NoteIds | None:
+        """The ids of the notes that pass the filter; None for all."""
+        return None if self.filtered is None else self.filtered.ids
 
     @property
     def settings(self) -> SearchSettings:
@@ -169,12 +162,6 @@ class Evidence:
     def keyword(self) -> KeywordAnswer | None:
         """The answer by word."""
         return self.retrieval.keyword
-
-    @cached_property
-    def fusion(self) -> Fusion:
-        """The fusion selected by the settings."""
-        settings = self.settings
-        return Fusion(settings.fusion, settings.rrf_ranks, settings.rrf_k, self.lanes.norm, self.parsed.depth)
 
     @cached_property
     def word_weights(self) -> dict[str, float]:
@@ -188,7 +175,7 @@ class Evidence:
         """Return the table of these candidates and of those found by link; ids of deleted notes are left
         out."""
         rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
-        return Table.of(rows, self.lanes, self.fusion, self.keyword, by_link)
+        return Table.of(rows, self.fusion, self.keyword, by_link)
 
 
 @dataclass(eq=False)
@@ -217,14 +204,13 @@ class Table:
     def of(
         cls,
         rows: Mapping[int, NoteRow],
-        lanes: ScoredLanes,
         fusion: Fusion,
         keyword: KeywordAnswer | None = None,
         by_link: Ints = _NO_NOTES,
     ) -> Table:
         """Return the table of the notes ``rows`` with the lanes' contributions."""
         ids = np.fromiter(rows, np.int64, len(rows))
-        parts = lanes.parts(ids, fusion, by_link)
+        parts = fusion.parts(ids, by_link)
         gain = sum((part.gain for part in parts.values()), np.zeros(len(ids)))
         words = {} if keyword is None else keyword.containing(ids)
         return cls(ids, list(rows.values()), parts, gain, gain, words)
@@ -271,40 +257,34 @@ def score_lanes(
     population: int,
     paths: Paths | None = None,
     languages: Mapping[str, int] | None = None,
-) -> ScoredLanes:
+) -> Fusion:
     """Score the retrieved notes. ``population``: number of notes that could have matched.
 
     Notes with equal scores are in the order of their ``paths``, since ids depend on the time of indexing.
     ``languages``: number of notes by language.
     """
-    chance = _chance_population(parsed, population, languages or {})
+    chance, languages = float(population), languages or {}
+    language = detect_language(parsed.query.rank_text) if len(languages) > 1 else ""
+    if language and language in languages and language != main_language(languages):
+        chance = formula.chance_population(population, languages[language])  # every word is rare there
     words = word_evidence(retrieval.keyword, chance)
     keyword = keyword_lane(retrieval.keyword, population, paths, words.of_few)
     semantic = semantic_lane(retrieval.semantic, paths)
     weights = lane_weights(parsed, retrieval, words, semantic)
     lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
-    return ScoredLanes(lanes, _fusion_norm(parsed, words))
-
-
-def _chance_population(parsed: ParsedRequest, population: int, languages: Mapping[str, int]) -> float:
-    """Return the population for judging words: larger in a language with few notes, where every word is
-    rare."""
-    if len(languages) < 2:
-        return population
-    language = detect_language(parsed.query.rank_text)
-    count = languages.get(language, 0)
-    if not language or not count or language == main_language(languages):
-        return population
-    return formula.chance_population(population, count)
+    settings = parsed.request.settings
+    is_sum = settings.rrf_ranks == "integer" or not _is_trust_measured(settings)
+    norm = 1.0 if is_sum else formula.agreement_norm(words.rarity)
+    return Fusion(lanes, settings.fusion, settings.rrf_ranks, settings.rrf_k, norm, parsed.depth)
 
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
     """The distance of an answer's words from chance; 1 for words that single out one note.
 
-    ``rarity`` and ``certainty`` of the best note, see :func:`formula.rarity` and :func:`formula.certainty`;
-    ``of_few`` is :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a
-    keyword answer.
+    ``rarity`` of the best note; ``certainty``, the same times the note's share of the query, because a rare
+    word is chance if the query's other words are missing; ``of_few`` is :func:`formula.certainty_of_few` of
+    the notes with the whole query. All are 0 without a keyword answer.
     """
 
     rarity: float = 0.0
@@ -335,7 +315,7 @@ def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEviden
     rarity = formula.rarity(share * own_words, population)
     whole = int((shares >= formula.WHOLE_QUERY).sum())
     of_few = formula.certainty_of_few(answer.total if whole == len(answer) else whole, population)
-    return WordEvidence(max(rarity, of_few), max(formula.certainty(rarity, share), of_few), of_few)
+    return WordEvidence(max(rarity, of_few), max(rarity * share, of_few), of_few)
 
 
 def keyword_lane(
@@ -382,7 +362,9 @@ def lane_weights(
     if semantic is not None and _is_trust_measured(settings):
         answer = retrieval.keyword
         in_words = formula.keyword_trust(words.certainty) if answer is not None and len(answer) else 1.0
-        in_meaning = 0.0 if _is_fragment(retrieval) else _trust_in_meaning(semantic.reading, meaning)
+        distinction = formula.distinction(meaning.scores[:SCALE_NOTES])
+        is_fragment = _is_fragment(retrieval)
+        in_meaning = 0.0 if is_fragment else formula.semantic_trust(semantic.reading, distinction)
         return {"keyword": weights.keyword * in_words, "semantic": weights.semantic * in_meaning}
     if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
@@ -410,18 +392,6 @@ def _is_trust_measured(settings: SearchSettings) -> bool:
     """True unless a setting fixes the weights of the lanes."""
     is_open = settings.adaptive and not settings.has_explicit_weights and settings.profile == "auto"
     return is_open and settings.fusion == "rrf"
-
-
-def _trust_in_meaning(reading: float, meaning: Lane) -> float:
-    return formula.semantic_trust(reading, formula.distinction(meaning.scores[:SCALE_NOTES]))
-
-
-def _fusion_norm(parsed: ParsedRequest, words: WordEvidence) -> float:
-    """Return the norm of the fusion; 1 if the user chose weights or plain ranks."""
-    settings = parsed.request.settings
-    if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
-        return 1.0
-    return formula.agreement_norm(words.rarity)
 
 
 def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:

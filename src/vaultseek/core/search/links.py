@@ -5,7 +5,7 @@ Other neighbours stay below ``GRAPH_CEILING`` of the best score and below the le
 whatever their factors, so that no neighbour displaces a strong direct hit.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,7 +84,6 @@ class Ceiling(Signal):
     """The limit that keeps notes found only by links below the leaders of the lanes, in their own order."""
 
     figure = "bound"
-    sentence = "notes found only by links stay below the best"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         by_link = notes.fact("by link") > 0
@@ -102,7 +101,6 @@ class Joined(Signal):
     """A link with a better note, if the two together have many of the query's words."""
 
     figure = "joined"
-    sentence = "it is linked with a better note, and both together contain many of the words"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         words, total = query.word_weights, sum(query.word_weights.values())
@@ -149,85 +147,51 @@ def neighbour_evidence(
     words in its own title, aliases and headings. If there are several links, the greatest strength and the
     most words around a link count. A neighbour without evidence is left out.
     """
-    strengths = _strengths(leaders, graph, allowed)
-    share = ShareOfWords(words)
+    strengths: dict[int, dict[int, float]] = {}
+    for seed, neighbours in graph.neighbourhoods(list(leaders), SEED_NEIGHBOURS).items():
+        for id, degree in neighbours.items():
+            strength = link_strength(leaders[seed], len(neighbours), degree)
+            strengths.setdefault(id, {})[seed] = strength
+    strengths = {id: strengths[id] for id in those_within(strengths, allowed)}
+    beginnings = [
+        (word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)], weight) for word, weight in words.items()
+    ]
+    total = sum(words.values())
+
+    def share(text: str) -> float:
+        """Return the share of the words, by weight, that a folded text has, regardless of endings."""
+        found = 0.0
+        for beginning, weight in beginnings if total > 0 else ():  # a generator would take half as long again
+            if beginning in text:
+                found += weight
+        return found and found / total
+
     names = ledger.notes.name_words(list(strengths))
     rows = ledger.notes.by_id(list({*strengths, *leaders}))
-    around = _words_around(share, strengths, rows, ledger)
+    around: dict[int, dict[int, float]] = {}
+    for seed, text, id in _contexts(strengths, rows, ledger):
+        if seed in strengths.get(id, ()) and (found := share(text)):
+            contexts = around.setdefault(id, {})
+            contexts[seed] = max(found, contexts.get(seed, 0.0))
     first = next(iter(leaders), None)
     evidence: dict[int, float] = {}
     via: dict[int, int] = {}
     for id, links in strengths.items():
-        own, contexts = share.of(names.get(id, "")), around.get(id, {})
+        own, contexts = share(names.get(id, "")), around.get(id, {})
         of_first = first in links
-        if id not in rows or not (own or contexts or of_first):
-            continue
-        context = max(contexts.values(), default=0.0)
-        evidence[id] = link_evidence(max(links.values()), context, own, of_first=of_first)
-        via[id] = _strongest(links, contexts, own)
+        if id in rows and (own or contexts or of_first):
+            context = max(contexts.values(), default=0.0)
+            evidence[id] = link_evidence(max(links.values()), context, own, of_first=of_first)
+            via[id] = max(links, key=lambda seed: links[seed] * (own + contexts.get(seed, 0.0)))
     return Neighbours(evidence, via, strengths)
 
 
-class ShareOfWords:
-    """The share of a query's words, by weight, that a text has, regardless of endings."""
-
-    def __init__(self, words: Mapping[str, float]) -> None:
-        self._beginnings = [
-            (word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)], weight) for word, weight in words.items()
-        ]
-        self._total = sum(words.values())
-
-    def of(self, text: str) -> float:
-        """Return the share, in [0, 1], for a folded text."""
-        if self._total <= 0 or not text:
-            return 0.0
-        found = 0.0
-        for beginning, weight in self._beginnings:  # a generator would take half as long again
-            if beginning in text:
-                found += weight
-        return found / self._total
-
-
-def _strengths(
-    seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None
-) -> dict[int, dict[int, float]]:
-    """Return the strengths of each neighbour's links to seeds, by seed."""
-    strengths: dict[int, dict[int, float]] = {}
-    for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
-        for id, degree in neighbours.items():
-            strength = link_strength(seeds[seed], len(neighbours), degree)
-            strengths.setdefault(id, {})[seed] = strength
-    return {id: strengths[id] for id in those_within(strengths, allowed)}
-
-
-def _words_around(
-    share: ShareOfWords,
-    strengths: Mapping[int, Mapping[int, float]],
-    rows: Mapping[int, NoteRow],
-    ledger: Ledger,
-) -> dict[int, dict[int, float]]:
-    """Return the largest share of the query's words around a link, by neighbour and seed."""
+def _contexts(
+    strengths: Mapping[int, Mapping[int, float]], rows: Mapping[int, NoteRow], ledger: Ledger
+) -> Iterator[tuple[int, str, int]]:
+    """Yield seed, text and neighbour of every link between the two."""
     ids = {rows[id].path: id for id in strengths if id in rows}
     seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
-    around: dict[int, dict[int, float]] = {}
-    for seed, text, id in _contexts(seeds, ids, rows, ledger):
-        found = share.of(text) if seed in strengths.get(id, ()) else 0.0
-        if found:
-            contexts = around.setdefault(id, {})
-            contexts[seed] = max(found, contexts.get(seed, 0.0))
-    return around
-
-
-def _strongest(links: Mapping[int, float], contexts: Mapping[int, float], own: float) -> int:
-    if len(links) == 1:
-        return next(iter(links))
-    return max(links, key=lambda seed: links[seed] * (own + contexts.get(seed, 0.0)))
-
-
-def _contexts(
-    seeds: Sequence[int], ids: Mapping[str, int], rows: Mapping[int, NoteRow], ledger: Ledger
-) -> Iterator[tuple[int, str, int]]:
-    """Yield seed, text and other note of every link between a seed and one of the notes ``ids`` (by path)."""
     for seed, links in ledger.links.contexts(seeds).items():
         for path, text in links:
             if path in ids:

@@ -7,28 +7,21 @@ are only the closest. The index has every spelling of an identifier under its no
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.base.model import Chunk
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import TELLING_DIGITS
 from vaultseek.core.search import formula
-from vaultseek.core.search.formula import Floats
+from vaultseek.core.search.formula import JUDGED_NOTES, Floats
 from vaultseek.core.search.lanes import Evidence, Table, best_of_each
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of
 from vaultseek.store.keyword.segment import Bools, Ints
-from vaultseek.store.keyword.spans import SpanFinder
-from vaultseek.store.ledger import NoteRow
 
-JUDGED_NOTES = 10
-"""Number of best notes that decide whether anything was found."""
 _OF_WHOLE = ("word", "whole")
 """Kinds of terms that represent a whole word or identifier."""
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
@@ -60,12 +53,11 @@ def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
     """Judge the candidates; see :func:`formula.confidence` and :func:`formula.is_near`."""
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
-    called = exact | begun
     confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
     confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
     most = np.where(notes.fact("misnamed") > 0, formula.MISNAMED_CONFIDENCE, 1.0)
     confidence = np.minimum(confidence, most)
-    identified = notes_with_identifier(query, notes)
+    called, identified = exact | begun, notes_with_identifier(query, notes)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
             # Days of the same month, and other notes with its number, have most of its words.
@@ -73,15 +65,10 @@ def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
             near = first & notes_with_date(dates, query.keyword, notes)
         missing = missing_beside_words(query)
         return Matches(confidence, near | called, np.ones(len(notes), np.bool_), None, missing)
-    whole = identified.whole | called
-    says_what = all(any(map(str.isdecimal, each)) for each in query.parsed.profile.identifiers)
-    return Matches(
-        confidence,
-        whole if says_what else near | called,  # digits must match exactly
-        whole if whole.any() else identified.like,
-        bool(whole.any()),
-        identified.missing,
-    )
+    whole, like, missing = identified
+    whole, has_digits = whole | called, all(map(_has_digit, query.parsed.profile.identifiers))
+    near = whole if has_digits else near | called  # digits must match exactly
+    return Matches(confidence, near, whole if whole.any() else like, bool(whole.any()), missing)
 
 
 def nearness(
@@ -108,18 +95,9 @@ def nearness(
 # -- identifiers and dates
 
 
-@dataclass(frozen=True, eq=False)
-class Identified:
-    """The notes with one of the query's identifiers, the notes with a similar one, and the identifiers that
-    no note has although some note has another."""
-
-    whole: Bools
-    like: Bools
-    missing: tuple[str, ...] = ()
-
-
-def notes_with_identifier(query: Evidence, notes: Table) -> Identified | None:
-    """Return which notes have one of the query's identifiers, or a similar one.
+def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
+    """Return which notes have one of the query's identifiers, which have a similar one if none has, and the
+    identifiers that no note has.
 
     None if the query has other words or was not searched by word. For a missing identifier, the search used
     identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
@@ -131,21 +109,21 @@ def notes_with_identifier(query: Evidence, notes: Table) -> Identified | None:
     if not any(required.values()):
         return None
     unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
+    missing = tuple(each for each, words in required.items() if not words or words & unknown)
     whole, like = np.zeros((2, len(notes)), np.bool_)
-    missing: list[str] = []
     for identifier, words in required.items():
-        having = _having_all(words, notes)
-        if words and not words & unknown:
-            whole |= having
-        else:
-            missing.append(identifier)
-            like |= having
+        having = like if identifier in missing else whole
+        having |= _having_all(words, notes)
     if whole.any():
-        return Identified(whole, like & False, tuple(missing))
+        return whole, like & False, missing
     parts = {term.word for term in keyword.terms if term.kind == "part"}
-    if any(map(str.isdecimal, "".join(profile.identifiers))):  # a long number is enough
+    if any(map(_has_digit, profile.identifiers)):  # a long number is enough
         parts = {part for part in parts if part.isdecimal() and len(part) > 3 and not _YEAR.fullmatch(part)}
-    return Identified(whole, like | _having_all(parts, notes))
+    return whole, like | _having_all(parts, notes), missing
+
+
+def _has_digit(identifier: str) -> bool:
+    return any(map(str.isdecimal, identifier))
 
 
 def _having_all(words: Collection[str], notes: Table) -> Bools:
@@ -191,34 +169,3 @@ def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]
     inside = [word for word in words if word in folded]
     outermost = [word for word in inside if not any(word != other and word in other for other in inside)]
     return frozenset(words[word] for word in outermost)
-
-
-# -- words that stand in for one of the query that no note has
-
-
-def substitutes(
-    keyword: KeywordAnswer | None,
-    rows: Sequence[NoteRow],
-    passages: Mapping[int, Chunk],
-    span_finder: SpanFinder,
-) -> dict[str, list[str]]:
-    """Return the substitutes of each query word, as written in the passages of the notes; only for words
-    whose substitute is in one of the notes."""
-    found: dict[str, list[str]] = {}
-    for term in () if keyword is None else keyword.terms:
-        having = [row for row in rows if keyword and term.fuzzy and term.word in keyword.matched(row.id)]
-        spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for row in having:
-            for text in _texts(row, passages.get(row.id)):
-                for start, end, matched in span_finder.spans(text, term.terms, row.language):
-                    spellings[matched][text[start:end]] += 1
-        if having:
-            found[term.word] = [each.most_common(1)[0][0] for each in spellings.values()]
-    return found
-
-
-def _texts(row: NoteRow, passage: Chunk | None) -> Iterator[str]:
-    if passage is not None:
-        yield passage.text
-    yield from (line.text for line in property_lines(row.properties))
-    yield from row.names

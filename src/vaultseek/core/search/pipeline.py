@@ -11,27 +11,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
-from vaultseek.base.when import present
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.content.query.syntax import may_have_expressions
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.currency import currency_of, placed
-from vaultseek.core.search.lanes import Evidence, score_lanes
-from vaultseek.core.search.matching import substitutes
+from vaultseek.core.search.currency import placed
+from vaultseek.core.search.lanes import Evidence, Fusion, score_lanes
 from vaultseek.core.search.passages import choose_passages, further_passages
-from vaultseek.core.search.ranking import Candidate, Ranking, rank, rank_listing
+from vaultseek.core.search.ranking import rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
-from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
+from vaultseek.core.search.rerank import rerank
 from vaultseek.core.search.response import Trace, respond
 from vaultseek.core.search.retrieve import (
     Retrieval,
@@ -40,9 +37,8 @@ from vaultseek.core.search.retrieve import (
     combine_lanes,
     wants_semantic,
 )
-from vaultseek.core.search.selection import Selection, certainties_of, opened_before, raised, select_results
+from vaultseek.core.search.selection import certainties_of, falling, opened_before, raised, select_results
 from vaultseek.core.search.snippet import Matcher, boilerplate
-from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 from vaultseek.store.ledger.titles import own_titles
 
@@ -58,21 +54,6 @@ _thread = Threads(1, thread_name_prefix="search")
 time; with several threads, throughput is a third lower."""
 _filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
 _expression_threads = Threads(EXPRESSION_THREADS, thread_name_prefix="expression")
-
-
-@dataclass(frozen=True, slots=True)
-class _Selected:
-    """The results of ranking and selection; notes that were opened before are raised.
-
-    ``evidence`` is the input of the ranking, after the filter.
-    """
-
-    filtered: FilterResult | None
-    evidence: Evidence
-    ranking: Ranking
-    selection: Selection
-    results: Sequence[Candidate]
-    index_state: JSON
 
 
 async def parse(request: SearchRequest) -> ParsedRequest:
@@ -98,178 +79,125 @@ class Searcher:
         return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
 
     async def run(self, request: SearchRequest | ParsedRequest) -> Trace:
-        """Search, and return the results of all steps.
-
-        Raises BadQuery for an invalid query, Unavailable if no lane can answer.
-        """
+        """Return the results of all steps. Raises BadQuery, and Unavailable if no lane can answer."""
         return await self._search(request, lambda trace: trace)
 
     async def _search(self, request: SearchRequest | ParsedRequest, conclude: Callable[[Trace], T]) -> T:
         """Run all steps, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
         parsed = request if isinstance(request, ParsedRequest) else await parse(request)
-        if parsed.query.doubtful:
+        if parsed.query.doubtful and not parsed.is_listing:
             parsed = await in_search_thread(parsed, self._read_pasted, parsed)
-        if parsed.is_listing:
-            return await in_search_thread(parsed, lambda: conclude(self._list(parsed, clock)))
+
+        def shown(trace: Trace) -> T:
+            return conclude(self._show(trace, clock))
+
         reranked = parsed.request.settings.rerank_enabled
-        if not (wants_semantic(parsed) or reranked):
-            return await in_search_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
-        filtered, evidence = await self._gather(parsed, clock)
+        if parsed.is_listing or not (wants_semantic(parsed) or reranked):
+            step = self._list if parsed.is_listing else self._by_word
+            return await in_search_thread(parsed, lambda: shown(step(parsed, clock)))
+        query = await self._gather(parsed, clock)
         if not reranked:
-            return await in_search_thread(
-                parsed, lambda: conclude(self._trace(self._rank(filtered, evidence, clock), None, clock))
-            )
-        selected = await in_search_thread(parsed, self._rank, filtered, evidence, clock)
-        reranking = await self._rerank(selected, clock)
-        return await in_search_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
+            return await in_search_thread(parsed, lambda: shown(self._rank(query, clock)))
+        trace = await in_search_thread(parsed, self._rank, query, clock)
+        return await in_search_thread(parsed, shown, await self._rerank(trace, clock))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file that extension.
 
-        A query with only filters keeps them as filters; a misspelt name gets an answer with a similar name.
+        A query with only filters keeps them: a misspelt name gets an answer with a similar name.
         """
-        if parsed.is_listing:
-            return parsed
-        ledger = self._vault.ledger
-        unknown = {term for term, condition in parsed.query.doubtful if not knows(condition, ledger)}
+        doubtful, ledger = parsed.query.doubtful, self._vault.ledger
+        unknown = {term for term, condition in doubtful if not knows(condition, ledger)}
         return parsed.reading(unknown) if unknown else parsed
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
-        ledger = self._vault.ledger
-        filtered = self._filter(parsed, clock)
-        ranking = rank_listing(parsed, _ids(filtered), ledger)
-        rows = ranking.notes.notes[: parsed.previews]
-        condition = parsed.query.filter
-        patterns, text = patterns_of(condition), " ".join(texts_of(condition))
-        matching = Retrieval()
-        if text:
-            shown = np.array(sorted(row.id for row in rows), np.int64)
-            matching = ask_keyword(parsed.ranked_by(text), shown, self._vault)
-        with clock.stage("passages"):
-            passages = choose_passages(rows, matching, ledger, patterns, properties_of(condition))
-        return Trace(
-            parsed,
-            filtered,
-            ranking,
-            ranking.candidates,
-            self._vault.index_state(),
-            passages=passages,
-            milliseconds=dict(clock.milliseconds),
-            matcher=Matcher.of(
-                text if matching.keyword is None else matching.keyword,
-                self._vault.keyword_index.span_finder,
-                (*patterns, *property_patterns(condition)),
-            ),
-            shared=boilerplate(ledger),
-            currencies=currency_of(
-                ranking.notes.notes[: limits.RESULTS],
-                ledger,
-                parsed.request.settings.currency.rules,
-                present().date().isoformat(),
-            ),
-            titles=own_titles(rows, ledger),
-        )
+        query = Evidence(parsed, Retrieval(), Fusion(), self._filter(parsed, clock), self._vault)
+        ranking = rank_listing(query)
+        return Trace(query, ranking, ranking.candidates, self._vault.index_state())
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
         filtered = self._filter(parsed, clock)
-        keyword = ask_keyword(parsed, _ids(filtered), self._vault)
-        evidence = self._score(parsed, filtered, keyword, Retrieval(), clock)
-        return self._trace(self._rank(filtered, evidence, clock), None, clock)
+        keyword = ask_keyword(parsed, None if filtered is None else filtered.ids, self._vault)
+        return self._rank(self._score(parsed, filtered, combine_lanes(keyword, Retrieval()), clock), clock)
 
-    async def _gather(
-        self, parsed: ParsedRequest, clock: _StageClock
-    ) -> tuple[FilterResult | None, Evidence]:
+    async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> Evidence:
         """Query both lanes at the same time and score their answers."""
         filtered = None
         if parsed.query.filter is not None:
             filtered = await in_search_thread(parsed, self._filter, parsed, clock)
-        ids = _ids(filtered)
+        ids = None if filtered is None else filtered.ids
         semantic, keyword = await asyncio.gather(
             ask_semantic(parsed, ids, self._vault),
             in_search_thread(parsed, ask_keyword, parsed, ids, self._vault),
         )
-        return filtered, self._score(parsed, filtered, keyword, semantic, clock)
+        return self._score(parsed, filtered, combine_lanes(keyword, semantic), clock)
 
     def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
         with clock.stage("filter"):
             return filter_notes(parsed.query.filter, self._vault.ledger)
 
     def _score(
-        self,
-        parsed: ParsedRequest,
-        filtered: FilterResult | None,
-        keyword: Retrieval,
-        semantic: Retrieval,
-        clock: _StageClock,
+        self, parsed: ParsedRequest, filtered: FilterResult | None, retrieval: Retrieval, clock: _StageClock
     ) -> Evidence:
-        retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
         ledger = self._vault.ledger
         population = ledger.counts().notes if filtered is None else len(filtered.ids)
-        lanes = score_lanes(parsed, retrieval, population, ledger.paths_of, ledger.languages())
-        return Evidence(parsed, retrieval, lanes, _ids(filtered), self._vault)
+        fusion = score_lanes(parsed, retrieval, population, ledger.paths_of, ledger.languages())
+        return Evidence(parsed, retrieval, fusion, filtered, self._vault)
 
-    def _rank(self, filtered: FilterResult | None, evidence: Evidence, clock: _StageClock) -> _Selected:
-        vault, parsed = self._vault, evidence.parsed
+    def _rank(self, query: Evidence, clock: _StageClock) -> Trace:
         with clock.stage("fuse"):
-            ranking = rank(evidence)
-            index_state = vault.index_state()
-            selection = select_results(parsed, evidence.retrieval, ranking, evidence.allowed, index_state)
-            opened = opened_before(parsed, evidence.retrieval, vault.ledger)
-        results = raised(selection.results, opened)
-        return _Selected(filtered, evidence, ranking, selection, results, index_state)
+            ranking, index_state = rank(query), self._vault.index_state()
+            results, nearest, weak = select_results(query, ranking, index_state)
+            certainties = certainties_of(results, ranking, weak=weak)
+            results = raised(results, opened_before(query))
+        partial = {**query.retrieval.partial, **ranking.partial}
+        return Trace(query, ranking, results, index_state, nearest, weak, partial, certainties)
 
-    async def _rerank(self, selected: _Selected, clock: _StageClock) -> Reranking:
-        parsed, results = selected.evidence.parsed, selected.results
-        if not wants_reranking(parsed, results):
-            return Reranking(results)
+    async def _rerank(self, trace: Trace, clock: _StageClock) -> Trace:
+        if len(trace.results[: trace.query.settings.rerank_top_n]) < 2:
+            return trace
         with clock.stage("rerank"):
-            return await rerank(parsed, selected.evidence.retrieval, results, self._vault)
+            results, reason = await rerank(trace.query, trace.results)
+        if any(each.reranked for each in results):
+            certainties = certainties_of(results, trace.ranking, weak=trace.weak)
+            trace = replace(trace, results=results, certainties=certainties)
+        return trace if reason is None else replace(trace, partial={**trace.partial, "rerank": reason})
 
-    def _trace(self, selected: _Selected, reranking: Reranking | None, clock: _StageClock) -> Trace:
-        evidence = selected.evidence
-        parsed, retrieval = evidence.parsed, evidence.retrieval
-        ranking, selection = selected.ranking, selected.selection
-        reranking = reranking or Reranking(selected.results)
-        ordered, currencies = placed(reranking.results, evidence)
+    def _show(self, trace: Trace, clock: _StageClock) -> Trace:
+        """Cut the results at the limit, and choose what of each one is shown."""
+        query, ledger, span_finder = trace.query, self._vault.ledger, self._vault.keyword_index.span_finder
+        parsed, retrieval, condition = query.parsed, query.retrieval, query.parsed.query.filter
+        ordered, currencies = placed(trace.results, query)
         results = ordered[: parsed.limit]
-        judged = reranking.results if reranking.scores else selection.results
-        shown = [candidate.about for candidate in results]
-        rows = shown[: parsed.previews]
-        span_finder = self._vault.keyword_index.span_finder
-        patterns = patterns_of(parsed.query.filter)
+        rows = [candidate.about for candidate in results[: parsed.previews]]
+        text, patterns, properties = parsed.query.rank_text, patterns_of(condition), properties_of(condition)
+        if not parsed.is_listing:
+            properties = ()
+        elif text := " ".join(texts_of(condition)):
+            shown = np.array(sorted(row.id for row in rows), np.int64)
+            retrieval = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            passages = choose_passages(rows, retrieval, self._vault.ledger, patterns)
+            passages = choose_passages(rows, retrieval, ledger, patterns, properties)
             more = parsed.request.passages - 1
-            further = further_passages(passages, more, retrieval, self._vault.ledger) if more else {}
-        not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
-        return Trace(
-            parsed,
-            selected.filtered,
-            ranking,
-            results,
-            selected.index_state,
-            retrieval=retrieval,
-            lanes=evidence.lanes,
-            nearest=selection.nearest,
-            reranked=reranking.scores,
+            further = further_passages(passages, more, query.retrieval, ledger) if more else {}
+        if parsed.is_listing:
+            patterns += property_patterns(condition)
+        return replace(
+            trace,
+            results=results,
+            # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
+            certainties=falling(trace.certainties, ordered),
+            milliseconds=dict(clock.milliseconds),
             passages=passages,
             further=further,
-            partial={**retrieval.partial, **ranking.partial, **not_reranked},
-            milliseconds=dict(clock.milliseconds),
             matcher=Matcher.of(
-                parsed.query.rank_text if retrieval.keyword is None else retrieval.keyword,
-                span_finder,
-                patterns,
+                text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
             ),
-            shared=boilerplate(self._vault.ledger),
-            # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
-            certainties=certainties_of(judged, ordered, ranking, weak=selection.weak),
-            weak=selection.weak,
+            shared=boilerplate(ledger),
             currencies=currencies,
-            titles=own_titles(rows, self._vault.ledger),
-            substitutes=substitutes(retrieval.keyword, shown, passages, span_finder),
+            titles=own_titles(rows, ledger),
         )
 
 
@@ -284,10 +212,6 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
     if parsed.expressions is not None:
         threads = _expression_threads
     return await asyncio.get_running_loop().run_in_executor(threads, work)
-
-
-def _ids(filtered: FilterResult | None) -> NoteIds | None:
-    return None if filtered is None else filtered.ids
 
 
 class _StageClock:

@@ -2,16 +2,14 @@
 
 The steps: propose candidates -> add linked neighbours -> apply the signals -> judge.
 
-The neighbours are those of each lane's first notes, a number that does not depend on the request, and lanes
-also score neighbours beyond their own cut. At any usual limit the number of ranked candidates is the same, so
-the order does not depend on the limit. A :class:`Candidate` reads its row of the table;
-:attr:`Candidate.recomputed` is its score computed from the figures.
+The order does not depend on the limit: the neighbours are those of each lane's first notes, lanes also score
+neighbours beyond their own cut, and at any usual limit the number of ranked candidates is the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -22,23 +20,23 @@ from vaultseek.core.search.formula import LEADING_NOTES, RECENCY_SHARE, Floats, 
 from vaultseek.core.search.lanes import Evidence, Table
 from vaultseek.core.search.links import SEEDS, Ceiling, Joined, with_neighbours
 from vaultseek.core.search.matching import Matches, judge
-from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.signals import (
     Anchors,
     FirstByName,
+    InTime,
     NameParts,
     OwnWords,
     Recency,
     Signal,
     add_names,
     notes_called,
+    notes_of,
 )
-from vaultseek.core.search.time_in_question import InTime, notes_of
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.graph import GRAPH_MISSING
 from vaultseek.store.keyword.answer import those_within
 from vaultseek.store.keyword.segment import Ints
-from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger import NoteRow
 
 SIGNALS: tuple[Signal, ...] = (
     Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Joined(), FirstByName(),
@@ -53,12 +51,13 @@ LATEST_OPENS = 100
 def rank(query: Evidence) -> Ranking:
     """Rank the best notes of the lanes, every note with that exact name, and their neighbours by link."""
     called = notes_called(query)
-    leading = query.lanes.first(LEADING_NOTES)  # candidates whatever the limit is
-    best = query.lanes.best(query.parsed.ranked, query.fusion)
+    leading = query.fusion.first(LEADING_NOTES)  # candidates whatever the limit is
+    best = query.fusion.best(query.parsed.ranked)
     of_time = those_within(notes_of(query.parsed.time, query.vault.ledger), query.allowed)
     notes = query.table(np.array([*best, *leading, *called.named, *called.begun, *of_time], np.int64))
     add_names(query, called, notes)
-    graph, wants_graph = query.vault.graph, _wants_graph(query.parsed)
+    settings, graph = query.settings, query.vault.graph
+    wants_graph = settings.graph and settings.graph_weight > 0 and query.parsed.request.mode == "hybrid"
     if graph is not None and wants_graph:
         leaders = _leaders(query, notes, np.array([*leading, *called.named], np.int64))
         notes = with_neighbours(query, graph, leaders, notes)
@@ -69,11 +68,12 @@ def rank(query: Evidence) -> Ranking:
     return replace(ranking, matches=judge(query, notes, ranking.order), partial=missing)
 
 
-def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
+def rank_listing(query: Evidence) -> Ranking:
     """Rank a query with only filters: all notes that pass, most recently modified first.
 
     While a query is being typed, opening a note counts like modifying it.
     """
+    parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
     opened: dict[str, float] = {}
     if parsed.request.typing and parsed.request.settings.learn and ledger.keeps_opens:
@@ -116,7 +116,7 @@ class Candidate(NamedTuple):
     """A row of the table at a place in an order of notes. ``score`` is in [0, 1]; the best note has 1.
 
     ``opened`` is added for earlier opens, ``succession`` for the notes it replaces; then all scores are
-    divided by ``best``.
+    divided by ``best``. ``reranked``: the score by the cross-encoder, in [0, 1], and the rank before.
     """
 
     ranking: Ranking
@@ -125,12 +125,14 @@ class Candidate(NamedTuple):
     best: float
     opened: float = 0.0
     succession: float = 0.0
+    reranked: tuple[float, int] | None = None
 
     @classmethod
     def outside(cls, row: NoteRow, other: Candidate) -> Candidate:
         """Return a note that no lane or link proposed, with the confidence of ``other``."""
         matches = replace(Matches.listing(1), confidence=np.array([other.confidence]))
-        return cls(Ranking(Table.listing([row]), np.arange(1), other.best, matches), 0, 0.0, other.best)
+        alone = Ranking(Table.listing([row]), np.arange(1), other.best, matches)
+        return cls(alone, 0, 0.0, other.best)
 
     @property
     def about(self) -> NoteRow:
@@ -148,11 +150,6 @@ class Candidate(NamedTuple):
         return float(self.ranking.matches.confidence[self.row])
 
     @property
-    def gain(self) -> float:
-        """The sum of the contributions of lanes and links."""
-        return math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
-
-    @property
     def recency(self) -> float:
         """The factor for the note's age; only a share of it applies to the score."""
         return round(1 + (self.figure("recency") - 1) / RECENCY_SHARE, 6)
@@ -163,19 +160,21 @@ class Candidate(NamedTuple):
         return neutral if column is None else float(column[self.row])
 
     @property
-    def recomputed(self) -> float:
-        """The score, computed from the other figures."""
-        value = self.gain
-        for name, adds in {each.figure: each.adds for each in SIGNALS}.items():
-            value = value + self.figure(name, 0.0) if adds else value * self.figure(name)
-        return min(1.0, (value + self.opened + self.succession) / self.best) if self.best > 0 else 1.0
+    def arithmetic(self) -> dict[str, float]:
+        """The figures of which the score is made, the gain by lanes and links first."""
+        gain = math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
+        figures = {each.figure: self.figure(each.figure, float(not each.adds)) for each in SIGNALS}
+        after = {"opened": self.opened, "succession": self.succession, "best": self.best}
+        return {"gain": gain, **figures, **after}
 
     @property
-    def reasons(self) -> Iterator[str]:
-        """The sentences of the signals that raise the note."""
-        for signal in SIGNALS:
-            if self.figure(signal.figure, float(not signal.adds)) > (0.0 if signal.adds else 1.0):
-                yield signal.sentence
+    def recomputed(self) -> float:
+        """The score, computed from the other figures."""
+        figures = self.arithmetic
+        value = figures["gain"]
+        for name, adds in {each.figure: each.adds for each in SIGNALS}.items():
+            value = value + figures[name] if adds else value * figures[name]
+        return min(1.0, (value + self.opened + self.succession) / self.best) if self.best > 0 else 1.0
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
@@ -197,8 +196,3 @@ def _best_first(notes: Table, shown: Floats) -> Ints:
         keys = [*zip((-shown).tolist(), by_link.tolist(), (row.path for row in notes.notes), strict=True)]
         order = np.array(sorted(order.tolist(), key=keys.__getitem__), np.int64)
     return order
-
-
-def _wants_graph(parsed: ParsedRequest) -> bool:
-    settings = parsed.request.settings
-    return settings.graph and settings.graph_weight > 0 and parsed.request.mode == "hybrid"

@@ -1,6 +1,7 @@
 """Respond: the results of all steps of a search as JSON, with previews and explanations."""
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,15 +11,11 @@ from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
 from vaultseek.core.search.currency import STRUCK, Currency
-from vaultseek.core.search.lanes import ScoredLanes
+from vaultseek.core.search.lanes import DIRECT_LANES, Evidence
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.request import ParsedRequest
-from vaultseek.core.search.rerank import RerankScore
-from vaultseek.core.search.retrieve import DIRECT_LANES, Retrieval
 from vaultseek.core.search.snippet import Matcher, Preview, preview
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
-from vaultseek.store.ledger.filter import FilterResult
 
 NO_TIME = "when:any"
 """Term of a query that turns off the reading of times."""
@@ -32,57 +29,47 @@ LANES = frozenset({*DIRECT_LANES, "graph"})
 class Trace:
     """The results of all steps of a search; answers, explanations and ``why`` read them.
 
-    ``filtered`` is None without a filter. ``results`` are the candidates in the answer, best first, up to the
-    limit; ``nearest`` is the best candidate if nothing counts as a match. ``passages`` and the requested
-    ``further`` ones are by note id, ``reranked`` by path. ``partial`` maps a lane or stage to the reason why
-    it is missing or incomplete. ``matcher`` finds the words to mark in previews, which omit lines ``shared``
-    by many notes. ``certainties`` are by note id, including notes beyond the limit; a listing has none.
-    ``weak`` is from the selection. ``substitutes`` maps a word of the query to the words in the results that
-    replace it.
-    ``currencies`` has, by path, the results that are not current. ``titles`` has, by path, the results whose
-    first heading is common to many notes.
+    ``results`` are the candidates in the answer, best first, up to the
+    limit; ``nearest`` is the best candidate if nothing counts as a match. ``weak``: none of the best ones
+    matches exactly. ``partial`` maps a lane or stage to the reason why it is missing or incomplete.
+    ``certainties`` are by note id, including notes beyond the limit. ``passages`` and the requested
+    ``further`` ones are by note id. ``matcher`` finds the words to mark in previews, which omit lines
+    ``shared`` by many notes. ``currencies`` has, by path, the results that are not current, ``titles`` those
+    whose first heading is common to many notes.
     """
 
-    parsed: ParsedRequest
-    filtered: FilterResult | None
+    query: Evidence
     ranking: Ranking
     results: Sequence[Candidate]
     index_state: JSON
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    lanes: ScoredLanes = field(default_factory=ScoredLanes)
     nearest: Candidate | None = None
-    reranked: Mapping[str, RerankScore] = field(default_factory=dict)
+    weak: bool = False
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+    certainties: Mapping[int, float] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
     passages: Mapping[int, Chunk] = field(default_factory=dict)
     further: Mapping[int, Sequence[Chunk]] = field(default_factory=dict)
-    partial: Mapping[str, Reason] = field(default_factory=dict)
-    milliseconds: Mapping[str, float] = field(default_factory=dict)
     matcher: Matcher | None = None
     shared: frozenset[str] = frozenset()
-    certainties: Mapping[int, float] = field(default_factory=dict)
-    weak: bool = False
-    substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     currencies: Mapping[str, Currency] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
 
-    def confidence(self, candidate: Candidate) -> float:
-        """Return the probability that the candidate answers the query, in [0, 1]; 1 in a listing."""
-        return candidate.confidence
-
     def certainty(self, candidate: Candidate) -> float:
         """Return the probability that the candidate is right among the results, in [0, 1]; 1 in a listing."""
-        return 1.0 if self.parsed.is_listing else self.certainties.get(candidate.about.id, 0.0)
+        listing = self.query.parsed.is_listing
+        return 1.0 if listing else self.certainties.get(candidate.about.id, 0.0)
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:
     """Return the answer in the form printed by ``search --json``; ``began`` is a time of
     ``time.perf_counter``."""
-    request, query = trace.parsed.request, trace.parsed.query
+    request, query = trace.query.parsed.request, trace.query.parsed.query
     answered = results(trace)
     answer: JSON = {
         "query": request.query,
         "vault": vault,
         "mode": request.mode,
-        "search_method": search_method(trace.retrieval.answered, trace.partial),
+        "search_method": search_method(trace.query.retrieval.answered, trace.partial),
         "took_ms": round((time.perf_counter() - began) * 1000, 2),
         "results": answered,
         **head(trace),
@@ -91,7 +78,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
     if trace.results and _is_by_substitutes(trace):
         answer["substitutes"] = True
     if query.is_listing:
-        answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
+        answer["total"] = 0 if trace.query.filtered is None else len(trace.query.filtered.ids)
     if request.explain:
         answer["explain"] = explanation(trace)
     return answer
@@ -99,30 +86,29 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 def head(trace: Trace) -> JSON:
     """Return how the query was interpreted, what is missing from the answer, and how reliable it is."""
-    query = trace.parsed.query
+    query, time = trace.query.parsed.query, trace.query.parsed.time
+    first, last = (None, None) if time is None else (day.isoformat() for day in time.days)
+    spoken = None if time is None else {"text": time.text, "first": first, "last": last}
     answer: JSON = {
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "weak": trace.weak,
         "index": trace.index_state,
-        "interpreted": query.interpreted
-        | {"time": _time(trace), "notes": [*query.notes, *_time_remarks(trace), *_remarks(trace)]},
+        "interpreted": query.interpreted | {"time": spoken, "notes": [*query.notes, *_remarks(trace)]},
     }
     if trace.nearest is not None:
-        confidence = round(trace.confidence(trace.nearest), 4)
-        answer["nearest"] = {"path": trace.nearest.note, "confidence": confidence}
+        answer["nearest"] = {"path": trace.nearest.note, "confidence": round(trace.nearest.confidence, 4)}
     return answer
 
 
 def results(trace: Trace) -> list[JSON]:
     """Return the results in order; the first ones with their passages."""
-    answered: list[JSON] = []
-    for rank, candidate in enumerate(trace.results, start=1):
-        row = candidate.about
-        if rank > trace.parsed.previews:
-            answered.append(_brief(rank, candidate, row, trace))
-        else:
-            answered.append(result(rank, candidate, trace, trace.passages.get(row.id)))
-    return answered
+    previews = trace.query.parsed.previews
+    return [
+        result(rank, each, trace, trace.passages.get(each.about.id))
+        if rank <= previews
+        else _brief(rank, each, trace)
+        for rank, each in enumerate(trace.results, start=1)
+    ]
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
@@ -140,37 +126,34 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         place = property_places(row.properties, chunk.end_line)[matched.name]
         chunk = replace(chunk, text="\n" * (place - chunk.start_line) + matched.text)
         snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
-    explain = trace.parsed.request.explain
+    request = trace.query.parsed.request
     answered: JSON = {
-        **_brief(rank, candidate, row, trace),
+        **_brief(rank, candidate, trace),
         **_passage(chunk, snippet),
         "chunk_id": chunk.id if chunk.id and matched is None else None,
         "column": chunk.column(snippet.offset) + 1,
         "line_text": _line_text(chunk, snippet.line),
         "property": matched and matched.name,
-        "confidence": round(trace.confidence(candidate), 4),
+        "confidence": round(candidate.confidence, 4),
         "tags": list(row.tags),
-        "lanes": _lanes(candidate, explain=explain),
+        "lanes": _lanes(candidate, explain=request.explain),
         "via": _via(candidate),
         "recency": candidate.recency,
-        "rerank": _reranked(candidate, trace, explain=explain),
+        "rerank": _reranked(candidate, explain=request.explain),
     }
-    if answered["currency"] is None and _is_struck(row, answered["line"]):
+    is_struck = any(first <= answered["line"] <= last for first, last in row.stated.struck)
+    if answered["currency"] is None and is_struck:
         answered["currency"] = STRUCK.as_json()
-    if trace.parsed.request.passages > 1:
+    if request.passages > 1:
         further = trace.further.get(row.id, ())
         answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]
-    return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+    return {**answered, "arithmetic": candidate.arithmetic} if request.explain else answered
 
 
 def _line_text(chunk: Chunk, line: int) -> str:
     """Return a line as displayed; as written if nothing of it is visible, as in a comment."""
     seen = chunk.text.split("\n")[line]
     return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
-
-
-def _is_struck(row: NoteRow, line: int) -> bool:
-    return any(first <= line <= last for first, last in row.stated.struck)
 
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
@@ -213,21 +196,21 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
 
 def explanation(trace: Trace) -> JSON:
     """Return how the query was parsed and the result of each stage."""
-    profile = trace.parsed.profile
+    parsed, settings = trace.query.parsed, trace.query.settings
     return {
-        "profile": profile.name,
-        "identifiers": list(profile.identifiers),
-        "fusion": trace.parsed.request.settings.fusion,
-        "rrf_k": trace.parsed.request.settings.rrf_k,
-        "weights": {name: trace.lanes.named(name).weight for name in DIRECT_LANES},
-        "candidates_per_lane": trace.parsed.depth,
+        "profile": parsed.profile.name,
+        "identifiers": list(parsed.profile.identifiers),
+        "fusion": settings.fusion,
+        "rrf_k": settings.rrf_k,
+        "weights": {name: trace.query.fusion.named(name).weight for name in DIRECT_LANES},
+        "candidates_per_lane": parsed.depth,
         "filters": [
             {"condition": text, "notes_left": count}
-            for text, count in (trace.filtered.steps if trace.filtered else ())
+            for text, count in (trace.query.filtered.steps if trace.query.filtered else ())
         ],
         "expansion": [
             {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
-            for concept in trace.retrieval.concepts
+            for concept in trace.query.retrieval.concepts
         ],
         "not_expanded": _not_expanded(trace),
         "milliseconds": {stage: round(spent, 2) for stage, spent in trace.milliseconds.items()},
@@ -236,17 +219,18 @@ def explanation(trace: Trace) -> JSON:
 
 def _not_expanded(trace: Trace) -> str | None:
     """Return why no term was added to the query, if expansion was requested and nothing failed."""
-    settings = trace.parsed.request.settings.expansion
-    if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
+    settings, retrieval = trace.query.settings.expansion, trace.query.retrieval
+    if not settings.enabled or retrieval.concepts or "expansion" in trace.partial:
         return None
-    if trace.parsed.profile.pure_identifier:
+    if trace.query.parsed.profile.pure_identifier:
         return "identifiers are not expanded"
-    if trace.retrieval.semantic is None:
+    if retrieval.semantic is None:
         return None
     return f"no other term of the vault is as similar as search.expansion.floor, {settings.floor:g}"
 
 
-def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
+def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
+    row, currency = candidate.about, trace.currencies.get(candidate.note)
     return {
         "rank": rank,
         "path": row.path,
@@ -259,49 +243,48 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "created": row.created.text,
         "heading_path": [],
         "start_line": 1,
-        "currency": None if (currency := trace.currencies.get(row.path)) is None else currency.as_json(),
+        "currency": None if currency is None else currency.as_json(),
     }
 
 
-def _time(trace: Trace) -> JSON | None:
-    """Return the time named in the query, for the answer."""
-    time = trace.parsed.time
-    if time is None:
-        return None
-    first, last = time.days
-    return {"text": time.text, "first": first.isoformat(), "last": last.isoformat()}
-
-
-def _time_remarks(trace: Trace) -> Iterator[str]:
-    if (time := trace.parsed.time) is not None:
-        yield f"notes of {time.described} rank higher; {NO_TIME} searches without this"
-
-
 def _remarks(trace: Trace) -> Iterator[str]:
-    which = "no note" if trace.filtered is None else "none of these notes"
-    keyword = trace.retrieval.keyword
-    matches = trace.ranking.matches
-    if matches.has_identifier is False and trace.results:
-        yield f"{which} has {' or '.join(trace.parsed.profile.identifiers)}; similar notes are shown"
-    elif matches.missing and trace.results:
-        yield f"{which} has {' or '.join(matches.missing)}"
-    if keyword is None or not trace.results:
+    parsed, keyword, matches = trace.query.parsed, trace.query.keyword, trace.ranking.matches
+    if parsed.time is not None:
+        yield f"notes of {parsed.time.described} rank higher; {NO_TIME} searches without this"
+    if not trace.results:
         return
-    text = trace.parsed.query.rank_text
-    if trace.retrieval.continued:
+    which = "no note" if trace.query.filtered is None else "none of these notes"
+    if matches.has_identifier is False:
+        yield f"{which} has {' or '.join(parsed.profile.identifiers)}; similar notes are shown"
+    elif matches.missing:
+        yield f"{which} has {' or '.join(matches.missing)}"
+    text = parsed.query.rank_text
+    if keyword is not None and trace.query.retrieval.continued:
         last = [term.word for term in keyword.terms if term.df][-1]
         wanted = quote(_as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
-    for word, instead in trace.substitutes.items():
+    for word, instead in _substitutes(trace):
         if word.isalpha():  # identifiers are named above
-            yield f"{which} has {quote(_as_typed(word, text))}; {_searched_instead(instead)}"
+            similar = f"searched for {' or '.join(map(quote, instead[:WORDS_NAMED]))} instead"
+            how = similar if instead else "similar words were searched for instead"
+            yield f"{which} has {quote(_as_typed(word, text))}; {how}"
 
 
-def _searched_instead(words: Sequence[str]) -> str:
-    """Return the end of a remark on a word that no note has: its known substitutes."""
-    if not words:
-        return "similar words were searched for instead"
-    return f"searched for {' or '.join(map(quote, words[:WORDS_NAMED]))} instead"
+def _substitutes(trace: Trace) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each word of the query that no note has, and its substitutes as written in the results' passages,
+    if a result has one."""
+    keyword, span_finder = trace.query.keyword, trace.query.vault.keyword_index.span_finder
+    for term in () if keyword is None else keyword.terms:
+        rows = [each.about for each in trace.results if term.fuzzy]
+        having = [row for row in rows if keyword and term.word in keyword.matched(row.id)]
+        spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for row in having:
+            passage = [trace.passages[row.id].text] if row.id in trace.passages else []
+            for text in (*passage, *(line.text for line in property_lines(row.properties)), *row.names):
+                for start, end, matched in span_finder.spans(text, term.terms, row.language):
+                    spellings[matched][text[start:end]] += 1
+        if having:
+            yield term.word, [each.most_common(1)[0][0] for each in spellings.values()]
 
 
 def _as_typed(word: str, text: str) -> str:
@@ -313,9 +296,9 @@ def _as_typed(word: str, text: str) -> str:
 
 def _is_by_substitutes(trace: Trace) -> bool:
     """True if no note has any of the query's words, and substitutes were searched for."""
-    if trace.retrieval.continued or trace.ranking.matches.has_identifier is False:
+    if trace.query.retrieval.continued or trace.ranking.matches.has_identifier is False:
         return True
-    keyword = trace.retrieval.keyword
+    keyword = trace.query.keyword
     known = [] if keyword is None else [term for term in keyword.terms if term.df]
     return bool(known) and all(term.fuzzy for term in known)
 
@@ -331,26 +314,11 @@ def _via(candidate: Candidate) -> JSON | None:
     return {"path": linked.path, "title": linked.title}
 
 
-def _arithmetic(candidate: Candidate) -> JSON:
-    return {
-        "gain": candidate.gain,
-        "recency": candidate.figure("recency"),
-        "anchors": candidate.figure("anchors"),
-        "bound": candidate.figure("bound"),
-        "joined": candidate.figure("joined"),
-        "time": candidate.figure("time"),
-        "name": candidate.figure("name", 0.0),
-        "opened": candidate.opened,
-        "succession": candidate.succession,
-        "best": candidate.best,
-    }
-
-
-def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | None:
-    reranked = trace.reranked.get(candidate.note)
-    if reranked is None:
+def _reranked(candidate: Candidate, *, explain: bool) -> JSON | None:
+    if candidate.reranked is None:
         return None
-    answered: JSON = {"score": round(reranked.score, 6), "rank_before": reranked.rank_before}
+    score, rank_before = candidate.reranked
+    answered: JSON = {"score": round(score, 6), "rank_before": rank_before}
     # The score belongs to the rank, which another note had before.
     return {**answered, "score_before": candidate.recomputed} if explain else answered
 

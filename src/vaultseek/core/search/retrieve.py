@@ -22,8 +22,6 @@ from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
-DIRECT_LANES = ("keyword", "semantic")
-"""Names of the lanes that search by the query itself, in the order of answers."""
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
 """Maximum notes beyond the depth of a search that are retrieved because they match the words as well as the
@@ -51,7 +49,7 @@ class Retrieval:
     @property
     def answered(self) -> list[str]:
         """Names of the lanes with an answer."""
-        return [name for name in DIRECT_LANES if getattr(self, name) is not None]
+        return [name for name in ("keyword", "semantic") if getattr(self, name) is not None]
 
 
 def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
@@ -82,14 +80,15 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     """
     if parsed.request.mode == "semantic":
         return Retrieval()
-    began = time.perf_counter()
+    began, text = time.perf_counter(), parsed.query.rank_text
     answer: KeywordAnswer | None = None
-    continued = False
-    reasons: dict[str, Reason] = {}
-    ask = partial(vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed, ties=MOST_TIES)
+    continued, reasons = False, dict[str, Reason]()
+    ask = partial(vault.keyword_index.search, text, parsed.depth, allowed, ties=MOST_TIES)
     try:
         answer = ask(unfinished=parsed.is_unfinished)
-        is_over = parsed.is_unfinished or parsed.profile.identifiers or _ends_with_stop_word(parsed)
+        # A stop word of some language is not the beginning of another word.
+        last = fold_accents(text.split()[-1].casefold()) if text.split() else ""
+        is_over = parsed.is_unfinished or parsed.profile.identifiers or last in all_stop_words()
         if not len(answer) and not is_over:
             answer = ask(unfinished=True)
             continued = len(answer) > 0
@@ -99,15 +98,10 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     except Unavailable as error:
         reasons["keyword"] = Reason.of(error)
     else:
-        reasons |= _incomplete(vault.keyword_reason())
-    spent = {"keyword": _milliseconds_since(began)}
+        if (incomplete := vault.keyword_reason()) is not None:
+            reasons["vault"] = incomplete
+    spent = {"keyword": 1000 * (time.perf_counter() - began)}
     return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued)
-
-
-def _ends_with_stop_word(parsed: ParsedRequest) -> bool:
-    """True if the last word is a stop word of some language; it is not the beginning of another word."""
-    words = parsed.query.rank_text.split()
-    return bool(words) and fold_accents(words[-1].casefold()) in all_stop_words()
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
@@ -120,72 +114,51 @@ def wants_semantic(parsed: ParsedRequest) -> bool:
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Query the semantic worker, if it takes part, for ``parsed.depth`` notes.
 
-    A question in a language that no model here reads is answered by word, unless only meaning was requested.
+    A question in a language that no model here reads is answered by word, unless only meaning was requested,
+    and so is any question while few notes have vectors.
     """
     if not wants_semantic(parsed):
         return Retrieval()
     if not parsed.request.typing:
         await vault.wait_until_loaded()
-    text = parsed.query.rank_text
+    text, has_words = parsed.query.rank_text, parsed.request.mode != "semantic"
     reason, unread = vault.semantic_reason(text), vault.unsupported_language_reason(text)
-    if reason is None and parsed.request.mode != "semantic":
-        reason = unread
     incomplete = unread or vault.lag_reason(text)
-    if reason is None and parsed.request.mode != "semantic" and _is_misleading(incomplete):
-        reason = incomplete
+    if reason is None and has_words:
+        is_misleading = incomplete is not None and incomplete.code == "not_embedded"
+        reason = unread or (incomplete if is_misleading else None)
     if reason is not None:
         return Retrieval(partial={"semantic": reason})
     began = time.perf_counter()
     own: SemanticAnswer | None = None
     answer: SemanticAnswer | None = None
     concepts: tuple[Concept, ...] = ()
-    reasons = _incomplete(incomplete)
+    reasons = {} if incomplete is None else {"vault": incomplete}
     try:
         async with asyncio.timeout(parsed.seconds):
             own = answer = await vault.ask_semantic(text, parsed.depth, allowed)
-            expansion = await _expand(parsed, own, allowed, vault)
-            if expansion is not None:
-                answer, concepts = expansion
-    except TimeoutError:
-        reasons |= {_missing(own): LATE}
-    except (Unavailable, IndexDamaged) as error:
-        reasons |= {_missing(own): Reason.of(error)}
-    spent = {"semantic": _milliseconds_since(began)}
+            answer, concepts = await _expand(parsed, own, allowed, vault)
+    except (TimeoutError, Unavailable, IndexDamaged) as error:
+        failed = "semantic" if own is None else "expansion"
+        reasons[failed] = LATE if isinstance(error, TimeoutError) else Reason.of(error)
+    spent = {"semantic": 1000 * (time.perf_counter() - began)}
     if answer is not None:  # the worker's part of the lane
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
     return Retrieval(None, answer, own, concepts, reasons, spent)
 
 
-def _incomplete(reason: Reason | None) -> dict[str, Reason]:
-    """Return the reason for a lane that takes part but lacks notes, so that results may be missing."""
-    return {} if reason is None else {"vault": reason}
-
-
-def _is_misleading(reason: Reason | None) -> bool:
-    """True while so few notes have vectors that ranking by words alone is better than ranking by both."""
-    return reason is not None and reason.code == "not_embedded"
-
-
 async def _expand(
-    parsed: ParsedRequest, semantic: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
-) -> tuple[SemanticAnswer, tuple[Concept, ...]] | None:
-    """Query again with the nearest terms of the vault; None if the request or the vocabulary has none.
+    parsed: ParsedRequest, own: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
+) -> tuple[SemanticAnswer, tuple[Concept, ...]]:
+    """Query again with the nearest terms of the vault; return the query's own answer if the request or the
+    vocabulary has none.
 
     Raises Unavailable while the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
     """
     settings, text = parsed.request.settings.expansion, parsed.query.rank_text
     if not settings.enabled or parsed.profile.pure_identifier:
-        return None
-    concepts = await vault.near_concepts(text, semantic.vector, settings.terms, settings.floor)
+        return own, ()
+    concepts = await vault.near_concepts(text, own.vector, settings.terms, settings.floor)
     if not concepts:
-        return None
-    answer = await vault.ask_semantic(expanded_text(text, concepts), parsed.depth, allowed)
-    return answer, tuple(concepts)
-
-
-def _missing(answer: SemanticAnswer | None) -> str:
-    return "semantic" if answer is None else "expansion"
-
-
-def _milliseconds_since(began: float) -> float:
-    return (time.perf_counter() - began) * 1000
+        return own, ()
+    return await vault.ask_semantic(expanded_text(text, concepts), parsed.depth, allowed), tuple(concepts)

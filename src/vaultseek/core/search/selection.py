@@ -1,10 +1,9 @@
 """Select the results of a ranking: cut it as requested, raise notes opened before, and compute certainties.
 
 The certainty is the probability that a note is right, as seen by a person who reads a list: of four notes at
-0.75, three are right. A score compares the notes of one answer, while the confidence judges a note by itself.
-A right note found only by meaning has little confidence, but stands out from the others. So the certainty is
-a logistic function of both: the confidence, and the difference between the score and the mean of the ten
-best. It never increases down the list.
+0.75, three are right. It is a logistic function of the confidence, which judges a note by itself, and of the
+lead over the mean of the ten best, because a right note found only by meaning stands out from the others. It
+never increases down the list.
 
 People read a list from the top, so opening a note at a low place means more than opening the first. An open
 counts by the inverse of the probability that its place is examined, by the position-based model with ``1 /
@@ -13,23 +12,20 @@ WSDM 2017). Opening another note from the same query counts as passing a note ov
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
 from vaultseek.base.model import JSON
 from vaultseek.content.query.words import words_of
-from vaultseek.core.search.formula import OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN, Floats
-from vaultseek.core.search.matching import JUDGED_NOTES
+from vaultseek.core.search.formula import JUDGED_NOTES, OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN, Floats
+from vaultseek.core.search.lanes import Evidence
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.request import ParsedRequest
-from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.signals import pinned_to
-from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.segment import Bools
-from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.opens import Meaning, Open
 
 COMPLETE_STATES = ("ready", "polling", "paused")
@@ -45,8 +41,7 @@ WEAK_CERTAINTY = 0.25
 _LEAST_CONFIDENCE = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The candidates that are results, best first; ``nearest`` is set if nothing counts as a match.
 
     ``weak``: none of the best notes matches exactly; they are only the closest.
@@ -57,66 +52,49 @@ class Selection:
     weak: bool = False
 
 
-def select_results(
-    parsed: ParsedRequest,
-    retrieval: Retrieval,
-    ranking: Ranking,
-    allowed: NoteIds | None,
-    index_state: JSON,
-) -> Selection:
+def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
     """Drop candidates below ``min_confidence``, and all if none is related to the query.
 
     A filter or an identifier of the query is a match by itself, and a note that a lane does not know yet may
     be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
     notes without it are dropped.
     """
-    results, matches = _eligible(parsed, ranking), ranking.matches
+    results, matches = _eligible(query, ranking), ranking.matches
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
-    complete = indexed and not (retrieval.partial or ranking.partial)
+    complete = indexed and not (query.retrieval.partial or ranking.partial)
     best = results[:JUDGED_NOTES]
     weak = bool(best) and not any(matches.exact[each.row] for each in best)
-    if not complete or allowed is not None:
+    if not complete or query.allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
-    least = parsed.request.settings.nothing_below
     if not results and matches.has_identifier is not None:
         return Selection([], _strongest(ranking.candidates))
-    strongest = _strongest(results) if _is_decided(parsed, retrieval) else None
+    least = query.settings.nothing_below
+    strongest = _strongest(results) if _is_decided(query) else None
     if strongest is not None and strongest.confidence < least and not matches.has_identifier:
         return Selection([], strongest)
-    return Selection(_without_zeros(_scaled_to_best(results), least), weak=weak)
+    results = _scaled_to_best(results)
+    while results and results[-1].score < NO_SCORE and results[-1].confidence < least:
+        results.pop()
+    return Selection(results, weak=weak)
 
 
-def strongest_confidence(
-    parsed: ParsedRequest, retrieval: Retrieval, ranking: Ranking, unfiltered: bool
-) -> float | None:
-    """Return the best confidence of the notes that decide whether anything is found, in [0, 1].
-
-    None if undecided: there is a filter, a lane is missing, or there are no notes at all. For a query of
-    identifiers, which have no meaning, the semantic lane is not missing.
-    """
-    best = _strongest(_eligible(parsed, ranking))
-    return best.confidence if best is not None and unfiltered and _is_decided(parsed, retrieval) else None
+def strongest_confidence(query: Evidence, ranking: Ranking) -> float | None:
+    """Return the best confidence of the notes that decide whether anything is found, in [0, 1]; None with a
+    filter, without any note, or if a lane is missing that the query needs."""
+    best = _strongest(_eligible(query, ranking))
+    return best.confidence if best is not None and query.allowed is None and _is_decided(query) else None
 
 
-def _is_decided(parsed: ParsedRequest, retrieval: Retrieval) -> bool:
-    by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
-    return retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
+def _is_decided(query: Evidence) -> bool:
+    by_word = query.parsed.request.mode == "hybrid" and query.parsed.profile.pure_identifier
+    return query.keyword is not None and (query.retrieval.unexpanded is not None or by_word)
 
 
-def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
-    """Return the candidates that may be results, in order: with the query's identifier and the minimum
-    confidence."""
-    matches, least = ranking.matches, parsed.request.settings.min_confidence
-    may_be = (matches.eligible & (matches.confidence >= least)).tolist()
+def _eligible(query: Evidence, ranking: Ranking) -> list[Candidate]:
+    """Return the candidates with the query's identifier and the minimum confidence, in order."""
+    matches = ranking.matches
+    may_be = (matches.eligible & (matches.confidence >= query.settings.min_confidence)).tolist()
     return [each for each in ranking.candidates if may_be[each.row]]
-
-
-def _without_zeros(results: list[Candidate], least: float) -> list[Candidate]:
-    """Cut the list after the last note with a score or a confidence of at least ``least``."""
-    end = len(results)
-    while end and results[end - 1].score < NO_SCORE and results[end - 1].confidence < least:
-        end -= 1
-    return results[:end]
 
 
 def _strongest(results: Sequence[Candidate]) -> Candidate | None:
@@ -131,24 +109,23 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
     return [each._replace(score=each.score / best, best=each.best * best) for each in results]
 
 
-def certainties_of(
-    judged: Sequence[Candidate], shown: Sequence[Candidate], ranking: Ranking, *, weak: bool
-) -> dict[int, float]:
-    """Return the certainty of each note ``shown``, by id, never above that of the note before it.
-
-    Notes are ``judged`` in their order without earlier opens, since no note is less certain because another
-    one was opened before.
-    """
-    rows = np.array([each.row for each in judged], np.int64)
+def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool) -> dict[int, float]:
+    """Return the certainty of each note by id; the order is that without earlier opens, since no note is less
+    certain because another one was opened before."""
+    rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
     # A link with a better note says nothing about a note by itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
-    scores = np.array([each.score for each in judged]) / joined[rows]
+    scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = ranking.matches.confidence[rows], notes.fact("misnamed")[rows] > 0
     certain = certainties(scores, confidences, weak=weak, doubtful=doubtful)
-    by_note = dict(zip(notes.ids[rows].tolist(), certain, strict=True))
-    ids = [each.about.id for each in reversed(shown)]
-    return dict(zip(ids, accumulate((by_note.get(id, 0.0) for id in ids), max), strict=True))
+    return dict(zip(notes.ids[rows].tolist(), certain, strict=True))
+
+
+def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[int, float]:
+    """Raise the certainty of each note to that of the notes below it in the list."""
+    ids = [each.about.id for each in reversed(results)]
+    return dict(zip(ids, accumulate((certain.get(id, 0.0) for id in ids), max), strict=True))
 
 
 def certainties(
@@ -172,10 +149,7 @@ def certainties(
 
 def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Floats) -> Floats:
     """Return the two inputs of each note's certainty, float64[n, 2]: the logit of its confidence, and its
-    lead.
-
-    The lead is the score minus the mean of the best scores; missing notes count as 0.
-    """
+    lead over the mean of the best scores, where missing notes count as 0."""
     inside = np.clip(confidences, _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE)
     leads = np.asarray(scores) - np.sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
     return np.column_stack([np.log(inside / (1 - inside)), leads])
@@ -199,16 +173,14 @@ AGENTS = ("vaultseek.mcp",)
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
     """Return, by path, the share in [0, 1] to which a note was opened rather than passed over; zeros are left
     out."""
-    opened: dict[str, float] = {}
-    times: dict[str, float] = {}
+    opened: defaultdict[str, float] = defaultdict(float)
+    times: defaultdict[str, float] = defaultdict(float)
     for each in opens:
         weight = 0.5 ** (max(0.0, now - each.time) / HALF_LIFE_SECONDS)
         if each.client in AGENTS:
             weight *= AGENT_WEIGHT
-        opened[each.path] = opened.get(each.path, 0.0) + weight * min(
-            max(1, each.position) ** EXAMINATION, MOST_OF_ONE
-        )
-        times[each.path] = times.get(each.path, 0.0) + weight
+        opened[each.path] += weight * min(max(1, each.position) ** EXAMINATION, MOST_OF_ONE)
+        times[each.path] += weight
     total = sum(times.values())
     passed = {note: total - own for note, own in times.items()}
     return {
@@ -218,19 +190,20 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
     }
 
 
-def opened_before(parsed: ParsedRequest, retrieval: Retrieval, ledger: Ledger) -> dict[str, float]:
+def opened_before(query: Evidence) -> dict[str, float]:
     """Return, by path, the gain, as a share of the best score, of notes pinned to this query or opened from
     it or a similar one."""
-    text = parsed.query.rank_text
+    text, ledger = query.parsed.query.rank_text, query.vault.ledger
     pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
-    if not (parsed.request.settings.learn and text and ledger.keeps_opens):
+    if not (query.settings.learn and text and ledger.keeps_opens):
         return pinned
-    now, words, answer = time.time(), words_of(text), retrieval.unexpanded
+    now, words, answer = time.time(), words_of(text), query.retrieval.unexpanded
     same = evidence(ledger.opens.matching([words]), now)
     near: list[str] = []
     if answer is not None and answer.model:
         near = ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE)
-    like = evidence(ledger.opens.matching([words, *near], text if parsed.is_unfinished else ""), now)
+    beginning = text if query.parsed.is_unfinished else ""
+    like = evidence(ledger.opens.matching([words, *near], beginning), now)
     gains = {path: OPENED_GAIN * share for path, share in like.items()}
     gains |= {path: max(SAME_QUERY_GAIN * share, gains.get(path, 0.0)) for path, share in same.items()}
     return gains | pinned

@@ -1,7 +1,7 @@
 """Signals: evidence for a candidate in addition to the lanes and the links.
 
-A signal is a class with values for all candidates, a weight, and a sentence. ``ranking.SIGNALS``
-lists the signals in the order in which they are applied.
+A signal is a class with values for all candidates and a weight. ``ranking.SIGNALS`` lists the signals in the
+order in which they are applied.
 
 Words of names are compared as written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
 *Paste*, although each pair has one stem in the index.
@@ -12,9 +12,11 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
+from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ from vaultseek.base.text import fold, fold_accents
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.note_dates import file_name_when, property_when
+from vaultseek.content.query.times import Days, SpokenTime
 from vaultseek.content.query.words import pinned_name
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
@@ -49,12 +52,10 @@ class Signal(ABC):
     """A column of the table in addition to the lanes. It multiplies a score by 1 plus ``weight`` times its
     value or, if it ``adds``, adds that product.
 
-    ``figure`` is its name in the answer; signals with the same name share a figure. ``sentence`` tells people
-    why a note gained by it.
+    ``figure`` is its name in the answer; signals with the same name share a figure.
     """
 
     figure: ClassVar[str]
-    sentence: ClassVar[str]
     adds: ClassVar[bool] = False
 
     def weight(self, settings: SearchSettings) -> float:
@@ -67,20 +68,16 @@ class Signal(ABC):
 
     def apply(self, query: Evidence, notes: Table) -> None:
         """Multiply the candidates' scores, or add to them, and record the figure."""
-        values = self.weight(query.settings) * self.values(query, notes)
-        if self.adds:
-            notes.score = notes.score + values
-            notes.figures[self.figure] = notes.figures.get(self.figure, 0.0) + values
-        else:
-            notes.score = notes.score * (1.0 + values)
-            notes.figures[self.figure] = notes.figures.get(self.figure, 1.0) * (1.0 + values)
+        values = float(not self.adds) + self.weight(query.settings) * self.values(query, notes)
+        combine = np.add if self.adds else np.multiply
+        notes.score = combine(notes.score, values)
+        notes.figures[self.figure] = combine(notes.figures.get(self.figure, float(not self.adds)), values)
 
 
 class Recency(Signal):
     """The age of a note, by the tiers of the settings."""
 
     figure = "recency"
-    sentence = "it is recent"
 
     def weight(self, settings: SearchSettings) -> float:
         return RECENCY_SHARE
@@ -94,38 +91,77 @@ class Recency(Signal):
         return recency_gain((time.time() - dates) / DAY_SECONDS, tiers)
 
 
+def _date(row: NoteRow, settings: SearchSettings) -> float:
+    recency = settings.recency
+    when = property_when(row.properties, recency.properties) if row.properties else None
+    if when is None and recency.date == "filename":
+        when = file_name_when(row.path)
+    if when is None and recency.date == "created":
+        when = row.created
+    return row.modified if when is None else when.unix
+
+
 class Anchors(Signal):
     """The share of the query's identifiers and phrases that a note has."""
 
     figure = "anchors"
-    sentence = "it contains an identifier or phrase of the query"
 
     def weight(self, settings: SearchSettings) -> float:
         return settings.anchor_boost - 1.0
 
     def values(self, query: Evidence, notes: Table) -> Floats:
-        return anchor_shares(query.parsed.profile.anchors, notes)
+        anchors, words = query.parsed.profile.anchors, {fold(word): has for word, has in notes.words.items()}
+        none, counts = np.zeros(len(notes), np.bool_), np.zeros(len(notes))
+        for anchor in anchors if words else ():
+            parts = [words.get(part, none) for part in anchor.split()]
+            counts += words.get(anchor, none) | (np.logical_and.reduce(parts) if parts else none)
+        return counts / max(len(anchors), 1)
 
 
-def anchor_shares(anchors: Sequence[str], notes: Table) -> Floats:
-    """Return the share of the query's anchors that each note contains."""
-    words = {fold(word): has for word, has in notes.words.items()}
-    none = np.zeros(len(notes), np.bool_)
-    counts = np.zeros(len(notes))
-    for anchor in anchors if words else ():
-        parts = [words.get(part, none) for part in anchor.split()]
-        counts += words.get(anchor, none) | (np.logical_and.reduce(parts) if parts else none)
-    return counts / max(len(anchors), 1)
+# -- the time in a question
+
+TIME_BOOST = 2.0
+"""Factor for a note whose own day, from its file name or a property, is in the question's time."""
+NAMED, MODIFIED = 0.8, 0.6
+"""Share of the boost for a note that names a day of the question's time, and for an undated note modified
+then."""
+PROPOSED = 200
+"""Maximum notes of the question's time that are ranked although no lane proposes them."""
 
 
-def _date(row: NoteRow, settings: SearchSettings) -> float:
-    recency = settings.recency
-    date = property_when(row.properties, recency.properties) if row.properties else None
-    if date is None and recency.date == "filename":
-        date = file_name_when(row.path)
-    if date is None and recency.date == "created":
-        date = row.created
-    return row.modified if date is None else date.unix
+def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
+    """Return the ids of notes with a day of that time; none if there are many."""
+    found = () if time is None else ledger.days.within(*_iso(time.days), limit=PROPOSED + 1)
+    return found if len(found) <= PROPOSED else ()
+
+
+class InTime(Signal):
+    """A preference for notes of the question's time, which removes no note."""
+
+    figure = "time"
+
+    def weight(self, settings: SearchSettings) -> float:
+        return TIME_BOOST - 1.0
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        time = query.parsed.time
+        if time is None:
+            return np.zeros(len(notes))
+        named = NAMED * notes.having(query.vault.ledger.days.naming(notes.ids.tolist(), *_iso(time.days)))
+        own = np.array([_own_share(row, time.days) for row in notes.notes], np.float64)
+        shares: Floats = np.maximum(named, own)
+        return shares
+
+
+def _own_share(row: NoteRow, days: Days) -> float:
+    if not days.first <= row.created.local.date() <= days.last:
+        return 0.0
+    return MODIFIED if row.created.seconds == row.modified else 1.0
+
+
+def _iso(days: Sequence[date]) -> tuple[str, str]:
+    first, last = days
+    return first.isoformat(), last.isoformat()
 
 
 # -- names
@@ -195,20 +231,19 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     """Add the facts about the candidates' names.
 
     ``name``: the share of the query that is the note's name, see :func:`formula.name_share`; 1 for all of it.
-    ``named`` notes have the query as a name; ``exact`` are those that come first: files with that name, if
-    any. ``begun`` notes come first, highest value first, because their name begins with the unfinished query.
-    ``misnamed`` notes have only another word with the same stem as a name, and notes with the ``own word``
-    have the query's word itself.
+    ``named`` notes have the query as a name; the ``exact`` ones of them come first: files with that name, if
+    any. ``begun`` notes come first, highest value first. ``misnamed`` notes have only another word with the
+    same stem as a name, and notes with the ``own word`` have the query's word itself.
     """
     shares, misnamed = match_names(query, notes)
-    leading = query.lanes.first(LEADING_NOTES)
+    leading = query.fusion.first(LEADING_NOTES)
     named = notes.having(called.named)
     if not called.named:
         named = notes.having(leading) & (shares == 1.0)
-    name = query.parsed.query.rank_text
+    text = query.parsed.query.rank_text
     are_files = np.zeros(len(notes), np.bool_)
     for place in np.flatnonzero(named).tolist():
-        are_files[place] = is_file_name(notes.notes[place].path, name)
+        are_files[place] = is_file_name(notes.notes[place].path, text)
     candidates = set(notes.ids.tolist())
     begun = [id for id in called.begun if id in candidates]
     places = {id: 1 - place / len(begun) for place, id in enumerate(begun)}
@@ -228,7 +263,6 @@ class NameParts(Signal):
     """A name that is a part of the query, or contains a part of it."""
 
     figure = "anchors"
-    sentence = "its name contains words of the query"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         return notes.fact("name")
@@ -239,7 +273,6 @@ class OwnWords(Signal):
     itself."""
 
     figure = "bound"
-    sentence = "notes named by another word with the same stem stay below notes that have the word itself"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         misnamed, score = notes.fact("misnamed") > 0, notes.score
@@ -255,7 +288,6 @@ class FirstByName(Signal):
     """The lead of a note whose title, alias or file name is the query, or begins with an unfinished one."""
 
     figure = "name"
-    sentence = "its name is the query, or begins with it"
     adds = True
 
     def values(self, query: Evidence, notes: Table) -> Floats:
@@ -269,12 +301,11 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Match the names of the notes; only words of a finished query can be missing from a name.
+    """Return each note's share (:meth:`QueryWords.match`) and, by id, the words of a finished query that its
+    name lacks although its stems are the query's.
 
-    Return each note's share and, by id, the query's words that a name lacks although its stems are the
-    query's. The words are the index's words without stop words: *what are task states* names *Task State*,
-    *task-state* and *taskState*. Identifiers, which are not inflected, name nothing here, and more than
-    ``PARTIAL_WORDS`` words name only a note with exactly this name.
+    Identifiers, which are not inflected, name nothing here, and more than ``PARTIAL_WORDS`` words name only a
+    note with exactly this name.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}
@@ -288,11 +319,10 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
         names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
         if not names:
             continue  # as for most notes: to analyse a name takes ten times as long
-        named = max((asked.match(name, row.language) for name in names), key=lambda each: each.share)
-        if named.share:
-            shares[place] = named.share
-        elif named.other and finished:
-            misnamed[row.id] = named.other
+        share, other = max((asked.match(name, row.language) for name in names), key=itemgetter(0))
+        shares[place] = share
+        if other and not share and finished:
+            misnamed[row.id] = other
     return shares, misnamed
 
 
@@ -312,13 +342,6 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
         near = (each for each in written for word in words if each[:BASE_CHARS] == word[:BASE_CHARS])
         has[place] = any(is_form(each, word, row.language) for each in near for word in words)
     return has
-
-
-class _Named(NamedTuple):
-    """The share of one name, and the query's words for which the name has other words with the same stem."""
-
-    share: float = 0.0
-    other: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +375,9 @@ class QueryWords:
             all(term.df and not term.fuzzy for term in terms),
         )
 
-    def match(self, name: str, language: str) -> _Named:
-        """Compare the query with a name in this language."""
+    def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
+        """Return the share of a name in this language, and the query's words for which it has others with the
+        same stem."""
         matched: set[int] = set()
         same: set[int] = set()
         rest = name
@@ -366,12 +390,12 @@ class QueryWords:
         others = len(set(_words(rest)) - self.stop_words)
         is_all = self.is_known and not others and matched == self.words.keys()
         if is_all and matched != same:
-            return _Named(0.0, frozenset(self.words[number].word for number in matched - same))
+            return 0.0, frozenset(self.words[number].word for number in matched - same)
         if is_all or not same or len(self.words) > PARTIAL_WORDS or not self.total:
-            return _Named(float(is_all))
+            return float(is_all), frozenset()
         weight = sum(self.words[number].weight * self.words[number].idf for number in same)
         of_name = len(same) / (len(matched) + others)
-        return _Named(NEARLY * name_share(weight / self.total, of_name))
+        return NEARLY * name_share(weight / self.total, of_name), frozenset()
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
         """True if a word of a name is the query's word, or a substitute for a word missing from the vault."""

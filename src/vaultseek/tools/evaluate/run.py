@@ -291,10 +291,10 @@ async def _run(
         return QueryResult((), None, milliseconds, ("semantic",))
     return QueryResult(
         paths=tuple(candidate.note for candidate in trace.results),
-        confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
+        confidence=round(trace.results[0].confidence, 4) if trace.results else None,
         milliseconds=milliseconds,
         partial=tuple(trace.partial),
-        strongest=strongest_confidence(trace.parsed, trace.retrieval, trace.ranking, trace.filtered is None),
+        strongest=strongest_confidence(trace.query, trace.ranking),
     )
 
 
