@@ -56,7 +56,11 @@ def choose_passages(
     names = {fold(condition.name) for condition in properties}
     for row in rows:
         is_named = any(fold(name) in names and name.casefold() not in NAMELESS for name in row.properties)
-        if is_named or _is_in_properties(hits.get(row.id, ())):
+        first_hit, *others = hits.get(row.id) or (ChunkHit("", 0.0),)
+        is_best = first_hit.id == PROPERTIES and all(
+            other.score < PROPERTIES_LEAD * first_hit.score for other in others[:1]
+        )
+        if is_named or is_best:
             passages[row.id] = _properties_passage(row, chunks.get(first.get(row.id, 0)))
     return passages | _matching(patterns, rows, ledger)
 
@@ -122,12 +126,6 @@ def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool
         return False
     below = (line for line in own if " ".join(line.split()) not in chunk.heading_path)
     return sum(sum(map(str.isalpha, line)) for line in below) < LEAST_LETTERS
-
-
-def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
-    if not hits or hits[0].id != PROPERTIES:
-        return False
-    return len(hits) == 1 or hits[1].score < PROPERTIES_LEAD * hits[0].score
 
 
 def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:

@@ -24,6 +24,9 @@ from vaultseek.core.search import formula
 from vaultseek.errors import BadQuery
 from vaultseek.settings.search import SearchSettings
 
+OF_DEADLINE = 0.8
+"""Share of the deadline available for expressions; the rest is for the answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
@@ -66,11 +69,14 @@ class ParsedRequest:
 
     def with_deadline(self, seconds: float | None) -> ParsedRequest:
         """Return the request with a deadline for itself and its expressions, starting now."""
+        now = time.monotonic()
+        end = None if seconds is None else now + seconds
+        expressions = Budget() if seconds is None else Budget(now + seconds * OF_DEADLINE)
         return replace(
             self,
             request=replace(self.request, seconds=seconds),
-            expressions=_time_for_expressions(self.query, seconds),
-            end=None if seconds is None else time.monotonic() + seconds,
+            expressions=expressions if any(expressions_of(self.query.filter)) else None,
+            end=end,
         )
 
     def reading(self, words: Collection[str]) -> ParsedRequest:
@@ -136,16 +142,6 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
     )
 
 
-def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None:
-    if not any(expressions_of(query.filter)):
-        return None
-    return Budget() if deadline is None else Budget(time.monotonic() + deadline * _OF_DEADLINE)
-
-
-_OF_DEADLINE = 0.8
-"""Share of the deadline available for expressions; the rest is for the answer."""
-
-
 def parse_with_fields(
     text: str,
     fields: Mapping[str, Any],
@@ -165,11 +161,8 @@ def parse_with_fields(
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))
     if query.is_empty:
-        problem = (
-            f"there is nothing to search for: {'; '.join(query.notes)}"
-            if query.notes
-            else "the query is empty"
-        )
+        nothing = f"there is nothing to search for: {'; '.join(query.notes)}"
+        problem = nothing if query.notes else "the query is empty"
         raise BadQuery(f"{problem}; use a word, a phrase or a filter")
     return query
 

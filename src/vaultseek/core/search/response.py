@@ -126,21 +126,29 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         place = property_places(row.properties, chunk.end_line)[matched.name]
         chunk = replace(chunk, text="\n" * (place - chunk.start_line) + matched.text)
         snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
+    line = chunk.text.split("\n")[snippet.line]
+    if not line.strip():  # nothing of it is displayed, as of a comment
+        line = chunk.source.split("\n")[snippet.line]
     request = trace.query.parsed.request
     answered: JSON = {
         **_brief(rank, candidate, trace),
         **_passage(chunk, snippet),
         "chunk_id": chunk.id if chunk.id and matched is None else None,
         "column": chunk.column(snippet.offset) + 1,
-        "line_text": _line_text(chunk, snippet.line),
+        "line_text": one_line(line, limits.PREVIEW_CHARS),
         "property": matched and matched.name,
         "confidence": round(candidate.confidence, 4),
         "tags": list(row.tags),
         "lanes": _lanes(candidate, explain=request.explain),
         "via": _via(candidate),
         "recency": candidate.recency,
-        "rerank": _reranked(candidate, explain=request.explain),
+        "rerank": None,
     }
+    if candidate.reranked is not None:
+        score, rank_before = candidate.reranked
+        answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
+        if request.explain:  # the score belongs to the rank, which another note had before
+            answered["rerank"]["score_before"] = candidate.recomputed
     is_struck = any(first <= answered["line"] <= last for first, last in row.stated.struck)
     if answered["currency"] is None and is_struck:
         answered["currency"] = STRUCK.as_json()
@@ -148,12 +156,6 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         further = trace.further.get(row.id, ())
         answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]
     return {**answered, "arithmetic": candidate.arithmetic} if request.explain else answered
-
-
-def _line_text(chunk: Chunk, line: int) -> str:
-    """Return a line as displayed; as written if nothing of it is visible, as in a comment."""
-    seen = chunk.text.split("\n")[line]
-    return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
 
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
@@ -314,15 +316,6 @@ def _via(candidate: Candidate) -> JSON | None:
     return {"path": linked.path, "title": linked.title}
 
 
-def _reranked(candidate: Candidate, *, explain: bool) -> JSON | None:
-    if candidate.reranked is None:
-        return None
-    score, rank_before = candidate.reranked
-    answered: JSON = {"score": round(score, 6), "rank_before": rank_before}
-    # The score belongs to the rank, which another note had before.
-    return {**answered, "score_before": candidate.recomputed} if explain else answered
-
-
 def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
     lanes: JSON = dict.fromkeys((*DIRECT_LANES, "graph"))
     row = candidate.row
@@ -330,13 +323,11 @@ def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
         if not part.known[row]:
             continue
         rank, score = int(part.rank[row]) or None, float(part.score[row])
-        lanes[name] = {"rank": rank, "score": round(score, 6)}
+        lanes[name] = {"rank": rank, "score": score if explain else round(score, 6)}
         if explain:
             contribution, gain = float(part.contribution[row]), float(part.gain[row])
-            lanes[name] = {
-                "rank": rank,
+            lanes[name] |= {
                 "fused_rank": float(part.fused_rank[row]),
-                "score": score,
                 "weight": part.weight,
                 "contribution": contribution,
                 "gain": gain,

@@ -14,7 +14,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import lru_cache
 from operator import itemgetter
 from typing import ClassVar, NamedTuple
@@ -25,7 +24,7 @@ from vaultseek.base.text import fold, fold_accents
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.note_dates import file_name_when, property_when
-from vaultseek.content.query.times import Days, SpokenTime
+from vaultseek.content.query.times import SpokenTime
 from vaultseek.content.query.words import pinned_name
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
@@ -131,7 +130,10 @@ PROPOSED = 200
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
     """Return the ids of notes with a day of that time; none if there are many."""
-    found = () if time is None else ledger.days.within(*_iso(time.days), limit=PROPOSED + 1)
+    if time is None:
+        return ()
+    first, last = time.days
+    found = ledger.days.within(first.isoformat(), last.isoformat(), limit=PROPOSED + 1)
     return found if len(found) <= PROPOSED else ()
 
 
@@ -147,21 +149,14 @@ class InTime(Signal):
         time = query.parsed.time
         if time is None:
             return np.zeros(len(notes))
-        named = NAMED * notes.having(query.vault.ledger.days.naming(notes.ids.tolist(), *_iso(time.days)))
-        own = np.array([_own_share(row, time.days) for row in notes.notes], np.float64)
-        shares: Floats = np.maximum(named, own)
+        first, last = time.days
+        naming = query.vault.ledger.days.naming(notes.ids.tolist(), first.isoformat(), last.isoformat())
+        shares = NAMED * notes.having(naming)
+        for place, row in enumerate(notes.notes):
+            if first <= row.created.local.date() <= last:
+                own = MODIFIED if row.created.seconds == row.modified else 1.0
+                shares[place] = max(shares[place], own)
         return shares
-
-
-def _own_share(row: NoteRow, days: Days) -> float:
-    if not days.first <= row.created.local.date() <= days.last:
-        return 0.0
-    return MODIFIED if row.created.seconds == row.modified else 1.0
-
-
-def _iso(days: Sequence[date]) -> tuple[str, str]:
-    first, last = days
-    return first.isoformat(), last.isoformat()
 
 
 # -- names

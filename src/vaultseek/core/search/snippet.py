@@ -84,11 +84,6 @@ class Matcher:
         spans = self.span_finder.spans(text, self.words, language) if self.words else ()
         return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
-    def row(self, source: str) -> int | None:
-        """Return the line, from 0, of the first match of an expression in the source."""
-        first = min((low for pattern in self.patterns for low, _ in find_all(pattern, source)), default=None)
-        return None if first is None else source.count("\n", 0, first)
-
 
 def preview(
     passage: Chunk,
@@ -113,17 +108,19 @@ def preview(
     headings = {line - passage.start_line for line in heading_lines}
     found = [] if matcher is None else _found(matcher, passage.text, language)
     rows = _shown_rows(passage, lines, begins, found, names, headings, shared)
-    text, origins = _one_line(lines, begins, rows, headings)
-    matches = [
-        (start, bisect_left(origins, high), word)
-        for low, high, word in found
-        if origins[(start := bisect_left(origins, low)) : start + 1] == [low]
-    ]
+    text, starts, offsets, ends = _one_line(lines, begins, rows, headings)
+    matches: list[_Match] = []
+    by_row: defaultdict[int, list[_Match]] = defaultdict(list)
+    origins: dict[int, int] = {}
+    for low, high, word in found:
+        run, last = bisect_right(offsets, low) - 1, bisect_right(offsets, high - 1) - 1
+        if run >= 0 and low < ends[run]:
+            start = starts[run] + low - offsets[run]
+            matches.append((start, starts[last] + min(high, ends[last]) - offsets[last], word))
+            by_row[bisect_right(begins, low) - 1].append(matches[-1])
+            origins[start] = low
     room = width - (2 if width >= NARROW else 0)
     low, high = _densest(matches, room)
-    by_row: defaultdict[int, list[_Match]] = defaultdict(list)
-    for match in matches:
-        by_row[bisect_right(begins, origins[match[0]]) - 1].append(match)
     if matches:
         row = _best_row(by_row, headings, low, high)
         if not any(low <= match[0] < high for match in by_row[row]):
@@ -135,7 +132,7 @@ def preview(
         hidden = _hidden_match(passage, matcher, begins, found)
         offset = begins[first] if hidden is None else hidden
         row = bisect_right(begins, offset) - 1
-        low = high = bisect_left(origins, begins[row])
+        low = high = [*starts, len(text)][bisect_left(offsets, begins[row])]
     start, end = (0, len(text)) if len(text) <= width else _window(text, low, high, room)
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
@@ -188,13 +185,15 @@ def _shown_rows(
     ):
         below += 1
     rows = range(below, len(lines))
-    own = [row for row in rows if not (lines[row].strip() in shared or _BARE.fullmatch(lines[row]))]
+    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]))]
     code = {
         row
         for start, end in passage.code
         for row in range(bisect_right(begins, start) - 1, bisect_right(begins, end))
     }
-    prose = [row for row in own if row not in code]
+    prose = [row for row in own if row not in code] if code else own
+    if words.keys() <= {*prose} and any(lines[row].strip() for row in prose):
+        return prose
     return max(
         (prose, own, rows),
         key=lambda rows: (
@@ -204,23 +203,32 @@ def _shown_rows(
     )
 
 
+def _is_bare(line: str) -> bool:
+    return ("#" in line or "//" in line) and _BARE.fullmatch(line) is not None
+
+
 def _one_line(
     lines: Sequence[str], begins: Sequence[int], rows: Sequence[int], headings: Set[int]
-) -> tuple[str, list[int]]:
-    """Join these rows to one line, with a dash between a heading and its text; return the place in the
-    passage of each character."""
+) -> tuple[str, list[int], list[int], list[int]]:
+    """Join these rows to one line, with a dash between a heading and its text; return where each run of words
+    starts in the line, and where it starts and ends in the passage."""
     parts: list[str] = []
-    origins: list[int] = []
-    last = -1
+    starts: list[int] = []
+    offsets: list[int] = []
+    ends: list[int] = []
+    length, last = 0, -1
     for row in rows:
         for run in _RUN.finditer(lines[row]):
             if parts:
                 parts.append(" — " if last in headings and last != row else " ")
-                origins += [origins[-1] + 1] * len(parts[-1])
+                length += len(parts[-1])
             parts.append(run[0])
-            origins += range(begins[row] + run.start(), begins[row] + run.end())
+            starts.append(length)
+            offsets.append(begins[row] + run.start())
+            ends.append(begins[row] + run.end())
+            length += len(run[0])
             last = row
-    return blank_controls("".join(parts)), origins
+    return blank_controls("".join(parts)), starts, offsets, ends
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
@@ -244,8 +252,9 @@ def _hidden_match(
     its line."""
     if found or matcher is None:
         return found[0][0] if found else None
-    row = matcher.row(passage.source)
-    return None if row is None else begins[min(row, len(begins) - 2)]
+    source = passage.source
+    first = min((low for pattern in matcher.patterns for low, _ in find_all(pattern, source)), default=None)
+    return None if first is None else begins[min(source.count("\n", 0, first), len(begins) - 2)]
 
 
 def _densest(matches: Sequence[_Match], width: int) -> _Range:
