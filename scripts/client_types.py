@@ -78,7 +78,7 @@ def _by_name(model: type[BaseModel], field: str) -> str:
 
 
 def _annotation(model: type[BaseModel], field: str) -> str:
-    """Return the type of a parameter as it is written; objects are passed as dictionaries."""
+    """Return the annotation of a parameter; objects are passed as dictionaries."""
     written = next(base.__annotations__[field] for base in model.__mro__ if field in base.__annotations__)
     return re.sub(r"\b(WrittenLink|Move|GivenNote)\b", "dict[str, Any]", written)
 

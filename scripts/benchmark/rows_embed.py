@@ -1,4 +1,4 @@
-"""Rows: embedding, beside sentence-transformers."""
+"""Rows: embedding, compared with sentence-transformers."""
 
 import asyncio
 import contextlib
@@ -20,16 +20,16 @@ from vaultseek.semantic.worker import SemanticWorker
 
 BATCH = 32
 CHOICE_SECONDS = 45.0
-"""Longest time that the worker gets to choose how to compute a long run."""
+"""Maximum time for the worker to choose how to compute a long run."""
 LEAST_TEXTS = 160
 QUERY_COSINE = 0.998
-"""Least cosine of a query, whose weights may have eight bits."""
+"""Minimum cosine of a query's vector, whose weights may have eight bits."""
 Encode = Callable[[Sequence[str]], Vectors]
 
 
 @row("embed-query", quick=True)
 def embed_query(bench: Bench) -> Iterator[Figure]:
-    """One query, by vaultseek's encoder and by sentence-transformers, in the same process."""
+    """One query, embedded by vaultseek's encoder and by sentence-transformers in the same process."""
     ours, theirs = load(BUNDLED), bench.sentence_transformers
     queries = bench.texts.queries(bench.queries)
     for query in queries[:20]:
@@ -54,7 +54,7 @@ def embed_query(bench: Bench) -> Iterator[Figure]:
 
 @row("embed-bulk", quick=True)
 def embed_bulk(bench: Bench) -> Iterator[Figure]:
-    """Passages of the full length that the model reads, embedded by the worker in the background."""
+    """Passages of the model's full length, embedded by the worker in the background."""
     size = BATCH // 4 if bench.quick else BATCH
     passages = bench.texts.passages(size * (4 if bench.quick else 12))
     with contextlib.ExitStack() as stack:
