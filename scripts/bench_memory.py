@@ -128,7 +128,7 @@ def _locomo_questions(
 
 
 def longmemeval(path: Path) -> Iterator[Conversation]:
-    """Yield the questions of a file of LongMemEval, each with the sessions that it is asked about."""
+    """Yield the questions of a LongMemEval file, each with the sessions it is about."""
     for item in json.loads(path.read_text(encoding="utf-8")):
         if str(item["question_id"]).endswith("_abs"):
             continue

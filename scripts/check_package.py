@@ -83,7 +83,7 @@ def of_wheel(wheel: Path) -> Iterable[str]:
 
 
 def of_source(source: Path) -> Iterable[str]:
-    """Yield what the source distribution lacks of what pyproject.toml includes."""
+    """Yield the files that pyproject.toml includes but the source distribution does not contain."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for part in (*SETTINGS["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml"):

@@ -1,4 +1,4 @@
-"""LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples of the page."""
+"""LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples in the docs."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ def words(text: str) -> int:
 
 @pytest.fixture(scope="module")
 def llama() -> SimpleNamespace:
-    """The classes that are tested, imported for tests that run: importing LlamaIndex takes two seconds."""
+    """The classes under test, imported only for tests that run: importing LlamaIndex takes two seconds."""
     with warnings.catch_warnings():
         # LlamaIndex and what it imports warn of their own old ways while they are imported.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -1,4 +1,4 @@
-"""Turns of requests, and what a wait for one looks like from outside."""
+"""Turns of requests, and how a wait for one appears from outside."""
 
 import asyncio
 

@@ -95,7 +95,7 @@ def listening():
 
 
 def play(listening: socket.socket, *said: bytes) -> threading.Thread:
-    """Answer each thing that one client sends with the next of ``said``, then hang up."""
+    """Answer each message of one client with the next of ``said``, then hang up."""
 
     def run() -> None:
         connection, _ = listening.accept()

@@ -1,4 +1,4 @@
-"""What is hidden from agents, and from tokens: to them, a vault is as it would be without these notes."""
+"""Notes hidden from agents and tokens: to these, the vault looks as if the notes did not exist."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
 
 @contextlib.asynccontextmanager
 async def two(folder: Path, seen: dict[str, str]) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: with all notes, and with the seen ones alone."""
+    """Two worlds: one with all notes, one with only the visible notes."""
     worlds = [
         await made_world(folder / "with", {**SEEN, **HIDDEN}),
         await made_world(folder / "without", seen),
@@ -34,7 +34,7 @@ async def two(folder: Path, seen: dict[str, str]) -> AsyncIterator[tuple[World, 
 
 @pytest.fixture
 async def worlds(tmp_path: Path) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: with what is hidden from agents, and without."""
+    """Two worlds: one with the notes hidden from agents, one without."""
     async with two(tmp_path, dict(SEEN)) as both:
         yield both
 
@@ -141,7 +141,7 @@ async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds,
 
 
 async def test_agents_see_when_the_vault_has_been_embedded(tmp_path, monkeypatch):
-    """Embedding changes no revision, but what answers to agents say is left to do."""
+    """Embedding changes no revision, but answers to agents report the remaining work."""
     world = await made_world(tmp_path, SEEN)
     may_embed = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""One list of the answers of several vaults."""
+"""Merging the answers of several vaults into one list."""
 
 from typing import Any
 

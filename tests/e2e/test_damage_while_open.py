@@ -1,4 +1,5 @@
-"""A ledger that is damaged while a daemon uses it is replaced, and the answers are those of a fresh index."""
+"""A ledger that is damaged while a daemon uses it is replaced, and the answers equal those of a fresh
+index."""
 
 import os
 from collections.abc import Callable

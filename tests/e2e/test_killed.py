@@ -1,4 +1,4 @@
-"""A daemon killed at any step of indexing gives the answers of a fresh index after its restart."""
+"""A daemon killed at any step of indexing gives the answers of a fresh index after a restart."""
 
 import ast
 import os
@@ -56,7 +56,7 @@ def test_every_failpoint_in_the_source_is_tested():
 
 @pytest.fixture(scope="module")
 def fresh(indexed_vault):
-    """The answers of an index that was made of the changed notes."""
+    """The answers of a new index of the changed notes."""
     indexed = indexed_vault(CHANGED)
     return [seen(indexed.daemon, indexed.root, query) for query in QUERIES]
 

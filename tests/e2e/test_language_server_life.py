@@ -1,4 +1,4 @@
-"""The life of the language server: its end, a daemon that goes and comes back, progress, cancellation."""
+"""The life cycle of the language server: exit, a daemon that restarts, progress, cancellation."""
 
 import asyncio
 import json
@@ -100,14 +100,14 @@ async def test_a_folder_without_a_vault_is_named_in_the_log(daemon, tmp_path):
 
 @pytest.fixture
 async def scripted(daemon, tmp_path):
-    """A daemon that answers as the test says, and the environment of its clients."""
+    """A daemon with scripted answers, and the environment of its clients."""
     wire = Wire(paths.private_directory(daemon.socket.parent))
     yield wire, daemon.environment
     await wire.stop()
 
 
 def known_vault(root: Path, **more):
-    """Return handlers of a daemon that has one vault, in every folder."""
+    """Return handlers of a daemon with one vault, which contains every folder."""
 
     async def resolve(params, context):
         return {"vault": "v", "vault_path": str(root), "links": [], "markdown": False}

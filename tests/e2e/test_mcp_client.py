@@ -1,4 +1,4 @@
-"""The notes for agents: the SDK's own client, the real command, a real daemon."""
+"""Notes for agents, with the SDK's own client, the real command and a real daemon."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ async def test_the_compact_mode_searches_and_reads(daemon, vault):
 
 
 async def test_every_tool_answers_while_notes_are_hidden_as_if_they_were_not_there(daemon, vault):
-    """An outdated note that is hidden is not listed, counted or named, and what it links to is as current."""
+    """A hidden outdated note is not listed, counted or named, and has no effect on the notes it links to."""
     outdated = {
         "Lease.md": "---\nvalid_until: 2020-01-01\n---\n# Lease\n",
         "Journal/Rent.md": "---\nvalid_until: 2020-01-01\n---\n# Rent\n",
@@ -362,7 +362,7 @@ def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
 
 
 async def use(address: str, token: str) -> None:
-    """Call the server at ``address`` with the token, and with another."""
+    """Call the server at ``address`` with the token, and with a wrong one."""
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
         Client(streamable_http_client(address, http_client=http)) as client,

@@ -1,4 +1,4 @@
-"""A vault embedded by a server of the user's own, which goes away and comes back."""
+"""A vault embedded by the user's own server, which goes down and comes back."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two daemons that index folders of their own into one engine, and one without a folder that searches it."""
+"""Two daemons that index separate folders into one engine, and one without a folder that searches it."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def engine() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def serving(tmp_path: Path, engine: PostgresServer):
-    """``serving("a", "index")`` is a daemon in that role, in directories of its own."""
+    """``serving("a", "index")`` is a daemon in that role, in separate directories."""
     with ExitStack() as ending:
 
         def serve(name: str, role: str, config: str = "", **more: str) -> Daemon:
@@ -207,7 +207,7 @@ def test_a_frozen_indexer_is_named_until_it_goes_on(serving, tmp_path):
 
 
 def team_of_one(address: Path, sees: str) -> tuple[str, Path]:
-    """Return settings with a token that sees a folder, and the file with which a client uses it."""
+    """Return settings with a token for one folder, and the file that lets a client use it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address.write_text(json.dumps({"port": port, "token": "abc", "proof": token_proof("abc")}))
@@ -224,7 +224,7 @@ sees = ["{sees}"]
 
 
 def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
-    """Return every value of the results, explained, which a full answer has."""
+    """Return every value of the explained results that a full answer has."""
     answer = daemon.json("search", query, "--vault", vault, "--explain")
     assert not answer["partial"]
     assert answer["results"], query
@@ -233,7 +233,7 @@ def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
 
 
 def differences(mine: dict[str, object], theirs: dict[str, object]) -> list[tuple[str, object, object]]:
-    """Return the values that differ, numbers by more than a millionth."""
+    """Return the values that differ; numbers count from a millionth."""
     pairs = ((place, mine.get(place), theirs.get(place)) for place in sorted({*mine, *theirs}))
     return [
         (place, one, other)
@@ -251,13 +251,13 @@ def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
 
 
 def reason_of(searcher: Daemon, name: str) -> str:
-    """Return what a searcher's status says of a shard."""
+    """Return the reason that a searcher's status gives for a shard."""
     vaults = searcher.json("status")["vaults"]
     return next(each["reason"] or "" for each in vaults if each["name"] == name)
 
 
 def missing_shards(searcher: Daemon) -> set[str]:
-    """Return the shards that a search of all names as not answering as they are now."""
+    """Return the shards that a search of all shards reports as unavailable."""
     done = searcher.run("search", "sundial", "--all-vaults", "--json")
     if done.returncode == 3:  # the engine was away a moment ago
         return {done.stderr}

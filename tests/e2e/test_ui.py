@@ -116,7 +116,7 @@ OTHER = {
 
 
 class Reader:
-    """A person at the page: what is pressed, and what is seen."""
+    """A person using the page: keys, clicks, and the visible text."""
 
     def __init__(self, page, served: Served) -> None:
         from playwright.sync_api import expect
@@ -190,7 +190,7 @@ def command(vault) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def visitor(browser, command):
-    """The browser that has opened the address, with what it keeps."""
+    """The browser that has opened the address, with its cookies and storage."""
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     page.goto(command.address)
@@ -285,7 +285,7 @@ def test_a_filter_of_a_note_narrows_all_of_a_query_with_alternatives(reader):
 
 @contextmanager
 def written(vault, name: str, text: str) -> Iterator[Path]:
-    """A note that is in the vault for a while."""
+    """A note that exists in the vault for a while."""
     note = vault.root / name
     note.write_text(text)
     vault.daemon.run("index", "--wait", "--vault", str(vault.root))
@@ -764,7 +764,7 @@ def test_the_policy_stops_a_script_that_got_in(visitor, command):
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):
-    """A page of somebody else's, which knows the port and tries everything."""
+    """A foreign page that knows the port and tries everything."""
 
     target = ""
 

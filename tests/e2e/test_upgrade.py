@@ -1,4 +1,4 @@
-"""An index that version 0.1.0 made is read again, and none of its texts is embedded again."""
+"""An index created by version 0.1.0 is rebuilt, and none of its texts is embedded again."""
 
 import shutil
 import subprocess

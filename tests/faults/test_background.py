@@ -1,4 +1,4 @@
-"""Failures in the background of a vault that is followed, in this process."""
+"""Failures in the background work of a followed vault, in this process."""
 
 import asyncio
 import logging
@@ -82,7 +82,7 @@ async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, va
 
 
 def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
-    """Return an asynchronous function that fails so many times and then does what it should."""
+    """Return an asynchronous function that fails this many times and then works."""
     left = [times]
 
     async def call(*arguments: Any, **more: Any) -> Any:
@@ -167,7 +167,7 @@ async def test_a9_who_waits_for_a_worker_that_dies_at_each_start_gets_its_cause(
 
 
 class WrongWorker(WorkerHere):
-    """A worker whose vectors are wrong for a while."""
+    """A worker that returns wrong vectors for a while."""
 
     def __init__(self, wrong: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ async def test_i5_wrong_vectors_cost_no_search_by_word(follow, kind):
 
 
 class WrongEncoder(HashingEncoder):
-    """An encoder that gives wrong vectors for one text, or for more than one at a time."""
+    """An encoder that returns wrong vectors for one text, or for several at a time."""
 
     def __init__(self, wrong: Callable[[Any], Any], *, batches: bool) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ def test_j3_a_log_has_a_greatest_size(monkeypatch):
 
 
 async def fails_for_ever(tries: int) -> None:
-    """Keep a task running that always fails, until it has been started more often than this."""
+    """Keep a task running that always fails, until it has been restarted more than this many times."""
     began = 0
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""No file can be opened any more: that is said, nothing is taken for damage, and nothing is lost."""
+"""No file can be opened any more: this is reported, nothing is treated as damage, and no data is lost."""
 
 import resource
 import threading

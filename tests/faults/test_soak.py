@@ -37,7 +37,7 @@ def edit_and_search(running, edits: int, chance: random.Random) -> None:
 
 
 def compacted_bytes(running) -> int:
-    """Return the bytes of the index after what happens once a day."""
+    """Return the size of the index in bytes after the daily compaction."""
     with running.client() as client:
         client.compact(vault=str(running.root))
     running.settle()

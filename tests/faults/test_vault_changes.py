@@ -29,7 +29,7 @@ def paths_of(world) -> list[str]:
 
 
 def found(world, word: str) -> list[str]:
-    """Return the paths of the notes that have a word."""
+    """Return the paths of the notes that contain a word."""
     notes = [hit.note for hit in hits_of(world.vault.keyword_index.search(word, 50))]
     return sorted(row.path for row in world.ledger.notes.by_id(notes).values())
 
@@ -198,7 +198,7 @@ def test_c22_a_note_that_may_be_read_again_is_read(world, monkeypatch):
 
 
 class Swapping:
-    """Two names for one place, exchanged by a thread as fast as it can."""
+    """Two names for one place, exchanged by a thread as fast as possible."""
 
     def __init__(self, place: Path, first: Path, second: Path) -> None:
         self.place, self.first, self.second = place, first, second

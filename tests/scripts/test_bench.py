@@ -1,4 +1,4 @@
-"""The benchmark script: its data, its guard, its pages, and what a run leaves behind. No time is asserted."""
+"""The benchmark script: its data, its guard, its pages, and its leftovers. No time is asserted."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Reading the settings: precedence, resolved paths, and the one line of error for anything wrong."""
+"""Reading the settings: precedence, resolved paths, and one-line errors."""
 
 import os
 from collections.abc import Callable, Iterator

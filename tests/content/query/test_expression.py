@@ -1,4 +1,4 @@
-"""Regular expressions of queries, and the letters that every match of one has."""
+"""Regular expressions in queries, and the letters required by every match."""
 
 import itertools
 import time

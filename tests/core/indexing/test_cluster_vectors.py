@@ -1,4 +1,4 @@
-"""Texts that a cluster embeds beside the worker: the index is the same, whatever the cluster does."""
+"""Texts that a cluster embeds beside the worker: the index is the same whatever the cluster does."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A vault of the notes of a module."""
+"""A vault with the notes of a test module."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

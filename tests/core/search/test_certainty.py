@@ -1,4 +1,4 @@
-"""Order and certainty are one picture: no bar rises down a list, and it says how likely a note is right."""
+"""Order and certainty agree: no bar rises down a list, and its length is the probability of being right."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The time in a question: notes of that time come higher, and none is dropped."""
+"""A time named in a question: notes from that time rank higher, and no other is dropped."""
 
 import asyncio
 from typing import Any

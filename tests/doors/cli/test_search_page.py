@@ -1,4 +1,4 @@
-"""The page of `vaultseek search`."""
+"""The output of `vaultseek search`."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pictures of a vault, and files that are none."""
+"""Pictures in a vault, and files that are not pictures."""
 
 import pytest
 

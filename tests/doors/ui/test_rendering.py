@@ -1,4 +1,4 @@
-"""Notes as HTML: Obsidian's notation, and nothing that acts."""
+"""Notes as HTML: Obsidian's notation, and no active content."""
 
 import re
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ TARGETS = {
 
 
 class Elements(HTMLParser):
-    """The elements of a text of HTML, with their attributes."""
+    """The elements in a piece of HTML, with their attributes."""
 
     def __init__(self, html):
         super().__init__()

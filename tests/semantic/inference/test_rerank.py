@@ -1,4 +1,4 @@
-"""A tiny cross-encoder, made and saved here, goes through the real loading code and the real worker."""
+"""A tiny cross-encoder, created and saved here, in the real loading code and the real worker."""
 
 import json
 import shutil
@@ -78,7 +78,7 @@ def test_other_models_are_left_to_the_library(folder: Path, tmp_path: Path) -> N
 
 
 class Steady:
-    """A cross-encoder that takes so many seconds a pair, on a clock of its own."""
+    """A cross-encoder that takes this many seconds per pair, on its own clock."""
 
     threads = 1
     all_at_once = False

@@ -165,7 +165,7 @@ def test_names_that_are_none_and_two_at_once(hub, tmp_path):
 
 @pytest.fixture
 def run(hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """``run("models", "list")`` in a process of its own, in an empty home, with the hub on the loopback."""
+    """``run("models", "list")`` in a separate process, in an empty home, with the hub on the loopback."""
     return partial(run_alone, tmp_path)
 
 
