@@ -191,7 +191,7 @@ def summary(reports: Mapping[str, Report], metric: str) -> str:
 def _overview(reports: Mapping[str, Report]) -> str:
     """Format a row per set: the first variant, and how far its nDCG@10 is above that of the better lane."""
     name = next(iter(reports.values())).outcomes[0].name
-    head = [name, "questions", *_OVERVIEW, "refused", "against the better one"]
+    head = [name, "questions", *_OVERVIEW, "refused", "gain over the better"]
     rows = (
         [
             name,

@@ -201,7 +201,7 @@ def saves(bench: Bench) -> Iterator[Figure]:
     note.unlink()
     _until(lambda: not world.client.call("search", _by_word(world, word))["results"])
     gone = (time.perf_counter() - began) * MILLISECONDS
-    yield Figure("save", "deletion to gone from the results", f"{gone:.0f} ms", numbers={"ms": gone})
+    yield Figure("save", "deletion until gone from the results", f"{gone:.0f} ms", numbers={"ms": gone})
     yield _moved(world)
 
 

@@ -300,7 +300,7 @@ describe("the view of a base", () => {
 		expect(texts("a", parent)).toEqual(["Float Switch Wiring"]);
 		expect(texts("th", parent)).toEqual(["Note", "Status"]);
 		expect(texts("td", parent)[1]).toBe("<i>cell</i>");
-		expect(texts(".vaultseek-remark", parent)).toEqual(["The search finds 1 of the 3 rows of this base."]);
+		expect(texts(".vaultseek-remark", parent)).toEqual(["The search finds 1 of the 3 rows in this base."]);
 
 		let query = "the";
 		Object.assign(view.config, { get: (key: string) => (key === "query" ? query : false) });

@@ -82,9 +82,8 @@ class ModelSettings(ServerSettings):
     ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
     for its model; "auto" if it has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
-    """Model for vaults in languages other than English, and for questions in them to an English vault, which
-    gets a second set of vectors: "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in
-    ``name``."""
+    """Model for languages other than English. English vaults also get vectors from it, to answer questions in
+    those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
     """Unload the model after this many minutes without a search by meaning or a change. The next search
     reloads it, which takes about a second, and is answered by word only. 0 keeps it loaded."""

@@ -50,7 +50,7 @@ def out_of_memory(vectors: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (lambda vectors: vectors * np.nan, "not finite"),
+        (lambda vectors: vectors * np.nan, "non-finite"),
         (lambda vectors: vectors[:, :3], "shape"),
         (lambda vectors: vectors[:-1], "shape"),
         (lambda vectors: vectors[0], "shape"),

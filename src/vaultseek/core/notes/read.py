@@ -60,7 +60,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
 
 
 def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
-    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises as ``note``."""
+    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises the errors of ``note``."""
     if not is_markdown(row.path):
         return []
     lines = _lines(row, ledger, root)
@@ -88,7 +88,7 @@ def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:
 
 
 def lines_of(path: str, root: Path) -> Sequence[str]:
-    """Return the lines of the note at a path. Raises as ``note``."""
+    """Return the lines of the note at a path. Raises the errors of ``note``."""
     file = read_note(root, path)
     if file is None:
         raise NotFound(f"{printable(path)} no longer exists; search again")

@@ -235,7 +235,7 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """The limit that keeps notes named by another word with the same stem below notes that have the word
+    """The limit for notes named by another word with the same stem: they stay below notes that have the word
     itself."""
 
     figure = "bound"

@@ -1,7 +1,7 @@
-"""The time in a question: a preference for notes of that time, which removes no note.
+"""The time named in a question: a preference for notes from that time, which removes no note.
 
-A note is of that time by its own day, from its file name or a property; by a day in its text; or, without any
-day, by its last modification.
+A note is from that time if its own day is, in its file name or a property; else if its text names a day of
+it; or, if it contains no day, if it was last modified then.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import Ledger, NoteRow
 
 TIME_BOOST = 2.0
-"""Factor for a note whose own day is in the question's time."""
+"""Factor for a note whose own day is in the time that the question names."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Share of the boost for a note that names a day of the question's time, and for an undated note modified
+"""Share of the boost for a note whose text names a day in that time, and for an undated note modified
 then."""
 PROPOSED = 200
-"""Maximum notes of the question's time that are ranked although no lane proposes them."""
+"""Maximum number of notes from that time that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of notes with a day of that time; None if there are many."""
+    """Return the ids of notes with a day in that time; None if there are many."""
     if time is None:
         return ()
     found = ledger.days.within(*_iso(time.days), limit=PROPOSED + 1)
@@ -36,10 +36,10 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A note of the question's time."""
+    """A note from the time that the question names."""
 
     figure = "time"
-    sentence = "it dates from the time that the query names"
+    sentence = "it dates from the time named in the query"
 
     def weight(self, settings: SearchSettings) -> float:
         return TIME_BOOST - 1.0

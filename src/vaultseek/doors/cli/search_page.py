@@ -191,8 +191,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
 def _listing_advice(answer: JSON) -> str:
     words = {word for condition in answer["interpreted"]["filters"] for word in condition.split()[:2]}
     commands = [f"`vaultseek {many}`" for one, many in _LISTED if one in words]
-    verb = "list" if len(commands) > 1 else "lists"
-    return f"; {' and '.join(commands)} {verb} what there is" if commands else ""
+    return f"; see {' and '.join(commands)}" if commands else ""
 
 
 _LISTED = (("tag", "tags"), ("property", "properties"))

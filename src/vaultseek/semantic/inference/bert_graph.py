@@ -46,7 +46,7 @@ class Weights:
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
         """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
 
-        It is a copy if the file stores it in another type than float32. Raises as `get`.
+        It is a copy if the file stores it in another type than float32. Raises the errors of `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -135,7 +135,7 @@ class EightBitTensors:
         """Return the weights ``name``, unchanged if they have fewer bits; None if they do not fill whole
         blocks.
 
-        Raises as `get`.
+        Raises the errors of `get`.
         """
         matrix = self._quantized(name, rows, width)
         if matrix is not None or width % EightBitMatrix.block:
