@@ -140,7 +140,7 @@ def qmd(bench: Bench) -> Iterator[Figure]:
     seconds = time.perf_counter() - began
     yield Figure(
         "qmd",
-        f"from nothing to searchable by word, {world.notes:,} notes ({size:.0f} MB)",
+        f"new vault of {world.notes:,} notes ({size:.0f} MB) searchable by word after",
         f"{seconds:.1f} s",
         reference if isinstance(reference, str) else f"`qmd collection add` ({QMD}): {reference:.1f} s",
         "faster than qmd",
@@ -194,14 +194,14 @@ def saves(bench: Bench) -> Iterator[Figure]:
     """Time from the end of a write until an answer includes the note; a deletion; a moved folder."""
     world = bench.large()
     written = save(world, 20)
-    yield Figure("save", "save to searchable by word", str(written), numbers=written.numbers("save"))
+    yield Figure("save", "saved note searchable by word after", str(written), numbers=written.numbers("save"))
     note = next(world.vault.glob("saved *.md"))
     word = note.read_text(encoding="utf-8").split()[1]
     began = time.perf_counter()
     note.unlink()
     _until(lambda: not world.client.call("search", _by_word(world, word))["results"])
     gone = (time.perf_counter() - began) * MILLISECONDS
-    yield Figure("save", "deletion until gone from the results", f"{gone:.0f} ms", numbers={"ms": gone})
+    yield Figure("save", "deleted note gone from the results after", f"{gone:.0f} ms", numbers={"ms": gone})
     yield _moved(world)
 
 

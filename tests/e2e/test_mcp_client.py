@@ -447,4 +447,4 @@ async def test_the_graph_of_all_notes_and_links_that_a_note_may_lack_are_lists(d
         lacking = (await client.call_tool("graph", {"note": "Tea"})).content[0].text
         assert "that may be missing" in lacking
         refused = await client.call_tool("graph", {"other": "Tea"})
-        assert (refused.is_error, refused.content[0].text) == (True, "a path needs both ends; add note")
+        assert (refused.is_error, refused.content[0].text) == (True, "a path needs two notes; add note")

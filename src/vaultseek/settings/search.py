@@ -42,7 +42,7 @@ class RecencySettings(Section):
     def _ascending(cls, tiers: tuple[RecencyTier, ...]) -> tuple[RecencyTier, ...]:
         days = [tier.days for tier in tiers]
         if any(later <= earlier for earlier, later in pairwise(days)):
-            raise ValueError("tiers with rising days")
+            raise ValueError("tiers in order of increasing days")
         return tiers
 
 

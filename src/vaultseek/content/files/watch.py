@@ -245,7 +245,7 @@ def _watch_limit_reason(root: Path) -> str | None:
     finally:
         os.close(probe)
     return (
-        "the limit on watched folders is reached, so some changes are seen late; "
+        "the limit on watched folders is reached, so some changes are noticed late; "
         "raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`"
     )
 

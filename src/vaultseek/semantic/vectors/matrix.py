@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""The note of a deleted row: the last index of any array by note."""
+"""Note number of a deleted row; as an index, it is the last element of any array by note."""
 
 
 class VectorHits(NamedTuple):
