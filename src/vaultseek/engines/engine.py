@@ -100,7 +100,8 @@ class IndexedShard(PostgresEngine):
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the server is behind, or None if it is not or is unknown; includes slow syncs."""
+        """The reason why the server is behind, including slow syncs; None if it is up to date or its state is
+        unknown."""
         began = self._began
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost

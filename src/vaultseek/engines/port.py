@@ -74,7 +74,8 @@ class Engine:
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the engine is behind the ledger, or None if it is not or that is unknown."""
+        """The reason why the engine is behind the ledger; None if it is up to date or its state is
+        unknown."""
         return None
 
     @property

@@ -90,7 +90,7 @@ class ModelSettings(ServerSettings):
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
-    """Time limit in seconds of a background request; questions have a shorter one."""
+    """Time limit in seconds of a background request; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""

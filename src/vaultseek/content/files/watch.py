@@ -97,7 +97,7 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the limit on watches is reached, so that newer folders are not watched."""
+        """Check whether the limit on watches is reached, in which case newer folders are not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 

@@ -16,7 +16,7 @@ from vaultseek.store.ledger import NoteRow
 
 @dataclass(frozen=True, slots=True)
 class RerankScore:
-    """A note's score by the cross-encoder, in [0, 1], and its 1-based rank before."""
+    """A note's score by the cross-encoder, in [0, 1], and its 1-based rank before reranking."""
 
     score: float
     rank_before: int

@@ -285,7 +285,7 @@ def _as_tool(
 def _is_blank(value: object) -> bool:
     """True for an empty value, which some hosts send for each omitted parameter.
 
-    Numbers count from 1.
+    0 is also blank, because all numbers begin at 1.
     """
     if isinstance(value, list):
         return all(map(_is_blank, value))
