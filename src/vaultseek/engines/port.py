@@ -85,7 +85,7 @@ class Engine:
 
     @property
     def is_synced(self) -> bool:
-        """True if the ledger's notes are in the engine, or the reason why not is known."""
+        """True if the engine has the ledger's notes, or if the reason why it lacks some is known."""
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
