@@ -109,7 +109,7 @@ def cut_by(way: str) -> None:
     """Make every index in this process cut its notes in this way."""
     reading.chunk = WAYS[way]  # type: ignore[assignment,unused-ignore]
     unembedded.CHUNKER_VERSION = 1_000_000 + list(WAYS).index(way)  # so that notes are read again
-    # In reader processes notes would be cut as always.
+    # In reader processes, notes would be cut in the usual way.
     reading.NoteReader.describe = lambda self: None  # type: ignore[method-assign,unused-ignore]
 
 

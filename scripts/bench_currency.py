@@ -130,7 +130,7 @@ REMARKS = (
 
 async def run(mode: Any) -> None:
     """Index the notes of both sets, ask every question, and print the shares per half."""
-    # The questions were written for one day.
+    # The questions were written for a particular day.
     time_in_question.present = lambda: datetime(TODAY.year, TODAY.month, TODAY.day, 12)  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"

@@ -115,7 +115,7 @@ def _locomo_questions(
     asked: Sequence[Mapping[str, Any]], turn_of: Mapping[str, tuple[str, str]]
 ) -> Iterator[Question]:
     for each in asked:
-        # Some lists hold several ids in one text, and some ids have no turn.
+        # Some lists hold several ids in one string, and some ids match no turn.
         ids = re.findall(r"D\d+:\d+", " ".join(each.get("evidence") or ()))
         places = [turn_of[id] for id in ids if id in turn_of]
         if places:

@@ -59,7 +59,7 @@ def chromium(arguments: Sequence[str] = ()) -> Iterator[Any]:
     """Run a headless browser while the context lasts."""
     from playwright.sync_api import sync_playwright
 
-    # Chromium's own sandbox refuses root, which tests in a container are.
+    # Chromium's own sandbox refuses to run as root, as tests in a container do.
     flags = [f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1", *arguments]
     if os.geteuid() == 0:
         flags.append("--no-sandbox")

@@ -24,7 +24,7 @@ def _is_here() -> bool:
         return False
     if os.getuid() != 0:
         return True
-    # Root has to run it as somebody else, who may not be let into the folder of the package.
+    # Root has to run it as another user, who may have no access to the folder of the package.
     user = _other_user()
     command = [_programs() / "postgres", "--version"]
     with suppress(OSError):

@@ -36,7 +36,7 @@ TEXTS = (
     ),
 )
 NEW_TEXTS = (
-    *(text for text in TEXTS if text != "?"),  # nested under another heading, a sign alone has no name
+    *(text for text in TEXTS if text != "?"),  # nested under another heading, a lone sign names no heading
     *(
         "New [left]",
         "a|b",

@@ -40,7 +40,7 @@ _UNSTABLE = [
     (re.compile(r"\d+ MB"), "<size>"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "<digest>"),
     (re.compile(r"^vaultseek \d\S+"), "vaultseek <version>"),
-    # What a processor does best in bulk is measured on it.
+    # The fastest way to compute in bulk is measured on each processor.
     (re.compile(r"(float32 by onnxruntime).*"), r"\1"),
     # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} +\d+%$"), " <certainty>"),

@@ -29,7 +29,7 @@ def words(text: str) -> int:
 def llama() -> SimpleNamespace:
     """The classes under test, imported only for tests that run: importing LlamaIndex takes two seconds."""
     with warnings.catch_warnings():
-        # LlamaIndex and what it imports warn of their own old ways while they are imported.
+        # LlamaIndex and the packages it imports emit deprecation warnings while they are imported.
         warnings.simplefilter("ignore", DeprecationWarning)
         from llama_index.core import Document
         from llama_index.core.schema import NodeRelationship

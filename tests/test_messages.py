@@ -320,7 +320,7 @@ def make_inner_vault(root: Path) -> None:
 def make_bad_rule(root: Path) -> None:
     (root / ".obsidian").mkdir()
     (root / ".obsidian" / "app.json").write_text('{"userIgnoreFilters": ["/(/"]}')
-    (root / "a.md").write_text("x")  # a rule is read when there is something to compare with it
+    (root / "a.md").write_text("x")  # a rule is read only when there is something to compare it with
 
 
 def make_bad_name(root: Path) -> None:

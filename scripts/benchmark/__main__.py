@@ -38,7 +38,7 @@ def main() -> int:
     if options.write_docs:
         docs.write(docs.read_runs(options.write_docs))
         return 0
-    # So that daemons and folders are removed when the run is ended from outside.
+    # So that daemons are stopped and folders removed when the run is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     run = Run(options)
     with Bench(

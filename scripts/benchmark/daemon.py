@@ -25,10 +25,10 @@ class Home:
 
     def __init__(self, folder: Path, model: str | None = None) -> None:
         self.folder = folder
-        # Compiled modules are kept, as everywhere: a program is compiled once, not at each start.
+        # Bytecode is kept, as in normal use: a program is compiled once, not at each start.
         others = ("VAULTSEEK_", "XDG_", "PYTHONDONTWRITEBYTECODE")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(others)}
-        # Everything is measured with one model, whatever the languages of the notes.
+        # Everything is measured with one model, regardless of the notes' languages.
         models = {"VAULTSEEK_MODEL__NAME": model or "bundled", "VAULTSEEK_MODEL__OTHER_LANGUAGES": "off"}
         self.variables = kept | models
         for name in DIRECTORIES:

@@ -58,7 +58,7 @@ def process(bench: Bench) -> Iterator[Figure]:
 def _command(world: World, mode: str) -> Callable[[str], object]:
     script = Path(sys.executable).with_name("vaultseek")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "vaultseek"]
-    # An installed package has its bytecode, whatever the environment of this run says.
+    # An installed package has its bytecode, whatever this run's environment says.
     environment = world.home.variables | {"PYTHONPYCACHEPREFIX": str(world.home.folder / "bytecode")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -117,7 +117,7 @@ async def _typed(
                 await client.call(method, params | {field: text})
                 answered = True
             except VaultseekError:
-                pass  # half a query may be none, as `tag:`
+                pass  # an unfinished query may be invalid, such as `tag:`
             finally:
                 answers.append(((time.perf_counter() - began) * MILLISECONDS, answered))
 

@@ -146,7 +146,7 @@ async def _timed(texts: Sequence[str], ask: Callable[[str], Awaitable[object]]) 
         began = time.perf_counter()
         await ask(text)
         times.append((time.perf_counter() - began) * MILLISECONDS)
-    # A worker that has nothing to do may end meanwhile.
+    # An idle worker may end in the meantime.
     spent = sum(value - used.get(process, 0.0) for process, value in _processor_ms().items())
     return Timed(Times.of(times), spent / len(times))
 

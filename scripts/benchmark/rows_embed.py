@@ -58,7 +58,7 @@ def embed_bulk(bench: Bench) -> Iterator[Figure]:
     size = BATCH // 4 if bench.quick else BATCH
     passages = bench.texts.passages(size * (4 if bench.quick else 12))
     with contextlib.ExitStack() as stack:
-        # A worker chooses between ways of computing in long runs; a quick run is too short for that.
+        # In long runs, a worker chooses between ways of computing; a quick run is too short for that.
         ours = load(BUNDLED).encode if bench.quick else stack.enter_context(_worker(bench.folder, passages))
         sides: dict[str, Encode] = {
             "vaultseek": ours,
@@ -97,7 +97,7 @@ def _bulk_figure(sides: dict[str, Encode], passages: Sequence[str], size: int) -
 @contextlib.contextmanager
 def _worker(folder: Path, passages: Sequence[str]) -> Iterator[Encode]:
     """Yield the embedding of a semantic worker that has chosen how to compute a long run."""
-    os.environ["XDG_STATE_HOME"] = str(folder / "worker-state")  # where it keeps what it measured
+    os.environ["XDG_STATE_HOME"] = str(folder / "worker-state")  # where it keeps its measurements
     with asyncio.Runner() as runner:
         worker = SemanticWorker(find_model(BUNDLED), log=folder / "worker.log")
         embed: Encode = lambda texts: runner.run(worker.embed(texts))  # noqa: E731

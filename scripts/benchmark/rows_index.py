@@ -211,7 +211,7 @@ def _moved(world: World) -> Figure:
     folders = {path.parent for path in world.vault.rglob("*.md")} - {world.vault}
     largest = max(folders, key=lambda folder: sum(1 for _ in folder.glob("*.md")))
     notes = sum(1 for _ in largest.glob("*.md"))
-    world.index()  # what was saved before may still be on its way
+    world.index()  # earlier saves may still be in progress
     before = world.client.call("index/status", status)["vaults"][0]["embeddings_computed"]
     began = time.perf_counter()
     moved = largest.rename(world.vault / "moved folder")

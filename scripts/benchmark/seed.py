@@ -73,7 +73,7 @@ async def seed(root: Path, sample: Vectors, *, check: bool) -> dict[str, Any]:
     worker.stored = [] if check else None
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
     directory = paths.private_directory(paths.vault_data_directory(root))
-    # Fetching the next texts costs as much as sorting all that are left.
+    # Fetching the next texts costs as much as sorting all the remaining ones.
     vaultseek.core.indexing.embed.WAITING_TEXTS = WAITING_TEXTS
     vault = OpenVault.open(VaultOptions(root.name, root), directory, worker, spec)
     try:

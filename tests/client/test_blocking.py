@@ -290,7 +290,7 @@ def test_too_many_clients_is_reported(daemon):
             client.call("waits")
 
     daemon.start({"waits": waits}, clients=1)
-    with Client() as first:  # a client that waits for nothing would make room
+    with Client() as first:  # an idle client would be closed to make room
         calling = threading.Thread(target=call, args=(first,))
         calling.start()
         assert begun.wait(10)

@@ -60,14 +60,14 @@ async def test_no_answer_to_an_agent_tells_of_hidden_notes(worlds, calls):
     with_hidden, without = worlds
     chance = random.Random(55)
     assert await differing(*worlds, AGENT, calls // 2, chance) == []
-    # Hidden notes change, one is added and one removed; to the agent nothing happens.
+    # Hidden notes change, one is added and one removed; the agent notices nothing.
     await with_hidden.write({
         "Journal/Diary.md": "---\nowner: Yann\n---\n# Diary\nThe alarm and the pump. #tools [[Ledger]]\n",
         "Journal/Boiler.md": "# Boiler\nfloat switch\n",
         "Journal/Pump.md": None,
     })  # fmt: skip
     assert await differing(*worlds, AGENT, calls // 4, chance) == []
-    # A note becomes private: to the agent it is gone.
+    # A note becomes private: for the agent, it is gone.
     await with_hidden.write({"Alarm.md": "# Alarm\nIt rings. #private\n"})
     await without.write({"Alarm.md": None})
     assert await differing(*worlds, AGENT, calls // 4, chance) == []
@@ -103,7 +103,7 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
     world.hide("tag:secret")
     with pytest.raises(NotFound):
         await world.ask("note/get", note="Diary", vault="notes")
-    # What is on disk and not indexed yet may be a secret.
+    # A note that is on disk but not indexed yet may be secret.
     (world.root / "Alarm.md").write_text("# Alarm\nThe code is 4711. #secret\n")
     with pytest.raises((NotFound, Unavailable)):
         await world.ask("note/get", note="Alarm", vault="notes")

@@ -89,7 +89,7 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
     assert "syncing to the engine for" in follower.vault.keyword_reason().text
     assert not follower.status().as_json()["lanes"]["keyword"]["up"]
     assert len(await paths_of(follower, "path:lamp")) == 3
-    await follower.rescan()  # all is read, and the engine says why it is behind
+    await follower.rescan()  # everything is read, and the engine reports why it is behind
 
     frozen.clear()
     await until(lambda: follower.vault.keyword_reason() is None)

@@ -304,7 +304,7 @@ async def test_settings_that_change_while_shards_are_listed_stay(searcher, monke
     gates[0].set()
     await changing
     gates[1].set()
-    await until(lambda: listings > 2)  # so the second one is over
+    await until(lambda: listings > 2)  # so the second one is finished
     following.cancel()
     assert registry.settings.team == new.team
 
@@ -327,7 +327,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     await searcher.look()
     assert await searcher.partial() == ({"garden", "wiki"}, {})
 
-    # One that is in the engine, and whose indexer has stopped for good.
+    # A vault in the engine whose indexer has stopped for good.
     await asyncio.to_thread(say, indexers["garden"], STOPPED)
     await searcher.look()
     await searcher.call("vault/remove", vault="garden", delete_index=True)

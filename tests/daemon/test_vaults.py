@@ -279,7 +279,7 @@ async def test_a_move_to_an_engine_that_no_vault_can_be_opened_with_changes_noth
     with pytest.raises(Unavailable, match="so nothing was changed: the engine has no room"):
         await move(call, RequestContext())
     assert file.read().index.engine is None
-    await registry.open_configured(registry.settings)  # it is being opened again with the former engine
+    await registry.open_configured(registry.settings)  # it is being reopened with the previous engine
 
 
 class UnchangedSettings(SettingsFile):

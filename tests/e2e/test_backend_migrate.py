@@ -89,7 +89,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     mover = Mover(daemon, tmp_path)
     before = mover.answers()
 
-    # What cannot be used is said in one line, and nothing is changed.
+    # A setting that cannot be used is reported in one line, and nothing is changed.
     assert "index.uri is missing" in mover.refused("--to", "postgres", code=2)
     assert "does not answer" in mover.refused("--to", "postgres", "--uri", unused_address(), code=3)
     nobody = server.uri.replace("vaultseek@", "nobody@")
@@ -136,7 +136,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     assert mover.answers() == before
     assert mover.embedded() == mover.computed
 
-    # An engine that has lost rows is found out, and filled again.
+    # An engine that has lost rows is detected and refilled.
     lose_rows(server)
     broken = [each for each in daemon.json("doctor", "--no-worker")["findings"] if each["status"] == "broken"]
     assert [each["check"] for each in broken] == ["engine of notes"]

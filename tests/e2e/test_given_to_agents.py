@@ -153,7 +153,7 @@ def test_it_is_the_users_to_see_to_forget_and_to_turn_off(daemon, vault):
         for ask in (client.agents, client.forget_agents):
             with pytest.raises(Forbidden, match="not for agents"):
                 ask(vault=str(root))
-    # A deleted note is named no longer; a renamed one by its new name.
+    # A deleted note is no longer named; a renamed one appears under its new name.
     (root / "Journal" / "Diary.md").unlink()
     (root / "Alarm.md").rename(root / "Bell.md")
     for command in ("index", "compact"):

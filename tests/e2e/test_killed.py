@@ -131,7 +131,7 @@ def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault)
     assert daemon.paths("poison", "--vault", str(root))[0] == "Poison.md", "by its name"
     problems = daemon.json("status")["vaults"][0]["problems"]
     assert [(it["path"], it["code"]) for it in problems] == [("Poison.md", "ends_daemon")]
-    # The daemon that runs still has the failpoint and would fall over the cure.
+    # The running daemon still has the failpoint, and the repair would crash it.
     daemon.stop()
     del daemon.environment["VAULTSEEK_FAILPOINTS"]
     (root / "Poison.md").write_text("# Cured\n\nharmless\n")

@@ -814,7 +814,7 @@ async def test_a_block_of_another_note_gets_its_id_by_an_edit_of_the_editor(serv
         assert edit.document_changes[0].text_document.uri == here.uri("sub/Tea.md")
         assert inserted(tea, edit.document_changes[0].edits[0]) == tea.replace("#drinks", f"#drinks ^{id}")
         assert (served.root / "sub/Tea.md").read_text() == tea, "the server writes nothing"
-        # Where the editor ran no command, the broken link has an action that does the same.
+        # If the editor ran no command, the broken link has an action that does the same.
         here.close("Garden.md")
         here.open("Garden.md", f"x [[{link}]]\n")
         actions = await actions_at(here, "Garden.md", 0, 6)

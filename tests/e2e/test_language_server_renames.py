@@ -102,7 +102,7 @@ async def test_an_attachment_keeps_its_extension(daemon, served):
 async def test_what_was_saved_a_moment_ago_follows(daemon, served):
     root = served({"Pump.md": "# Pump\n", "A.md": "[[Pump]]\n"})
     async with editor(daemon.environment, root) as here:
-        for turn in range(3):  # a note is saved, and the rename asked for at once
+        for turn in range(3):  # a note is saved, and the rename requested immediately
             old, new = ("Pump", "Valve", "Seal", "Cap")[turn : turn + 2]
             (root / f"Saved {turn}.md").write_text(f"[[{old}]] [[{old}#{old}]]\n")
             marked = f"[[{old[:2]}¦{old[2:]}]]\n"

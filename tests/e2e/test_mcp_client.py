@@ -419,7 +419,7 @@ def test_it_ends_with_its_parent_even_if_its_input_stays_open(daemon, tmp_path, 
         "import os, subprocess, sys; "
         "print(subprocess.Popen([sys.executable, '-m', 'vaultseek', 'mcp']).pid, flush=True); os.read(0, 1)"
     )
-    # Its input is the pipe that stays open; what lets the parent go is a line there, which the parent reads.
+    # Its input is a pipe that stays open; the parent exits when it reads a line from it.
     parent = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=ours,

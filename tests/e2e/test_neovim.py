@@ -62,7 +62,7 @@ class Editor:
             stderr=self._log,
         )
         try:
-            # The socket's file is there a moment before it takes connections.
+            # The socket's file exists a moment before it accepts connections.
             eventually(self._answers, "Neovim listens")
         except AssertionError:
             self.close()
@@ -124,7 +124,7 @@ class Editor:
         """Return the omnifunc's completions with the cursor between the two parts of a line."""
         line = json.dumps(before + after, ensure_ascii=False)
         return self.ask(
-            # As in insert mode, the cursor may stand behind the last letter.
+            # As in insert mode, the cursor may be after the last letter.
             f"(function() vim.o.virtualedit = 'onemore' vim.api.nvim_set_current_line({line}) "
             f"vim.api.nvim_win_set_cursor(0, {{ vim.fn.line('.'), {len(before.encode())} }}) "
             "local omni = require('vaultseek.complete').omnifunc; local start = omni(1, '') "
@@ -288,7 +288,7 @@ def test_the_language_server_marks_and_renames_and_its_actions_open_the_plugins_
     indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
     indexed.keys("<Esc><Esc>")
     indexed.until("require('vaultseek.picker').current == nil")
-    # A new name for the note, by the link in another one.
+    # Rename the note through a link in another one.
     indexed.keys(":buffer Garden.md<CR>/Pump]]<CR>")
     indexed.until("vim.fn.line('.') == 5")
     indexed.ask("vim.lsp.buf.rename('Valve')")

@@ -197,7 +197,7 @@ def check_vectors(file: Path, computed: int) -> None:
         items += unembedded.notes(ledger.space.note_ids(10_000))
         assert len(items) > 2 * (120 + MANY)
         vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
-        # Where the daemon and the cluster meet, both have some texts at hand.
+        # The daemon and the cluster meet in the middle, where both hold some texts.
         twice = 4 * QUEUED_BATCHES * CLUSTER_TEXTS + 2 * BATCH_TEXTS
         assert 0 <= computed - len({unembedded.key(item) for item in items}) <= twice
     sample = random.Random(1).sample(range(len(items)), 60)

@@ -152,7 +152,7 @@ def test_notes_are_seen_after_a_process_left_a_removed_folder(daemon, vault, eve
 def test_notes_are_seen_in_folders_that_were_moved_and_made_again(daemon, vault, eventually):
     root = daemon.indexed(vault({"f/a.md": "granite"}))
     pid = daemon.pid()
-    os.kill(pid, signal.SIGSTOP)  # it reads the events when the folders have other names already
+    os.kill(pid, signal.SIGSTOP)  # it reads the events when the folders have already been renamed
     try:
         (root / "f/new").mkdir()
         (root / "f/new/b.md").write_text("basalt")

@@ -104,7 +104,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     }
     for query in QUERIES:
         assert not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
-    # A link that leads elsewhere, and a time, change the order as well, without a change of the note's text.
+    # Another link target or time also changes the order, even if the note's text stays the same.
     source = next(path for path in sorted(boats.rglob("*.md")) if "[[" in path.read_text())
     (boats / "Missing.md").write_text("# Missing\n\nThe gear pump of the boat.")
     (boats / "Links.md").write_text("# Links\n\nSee [[Later]] and [[Missing#Part|the pump]] for gear.")
@@ -117,7 +117,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     def is_answered_alike(query: str) -> bool:
         return not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
 
-    # The searcher reads rows when it is asked; its graph follows them with the next refresh.
+    # The searcher reads rows for each request; its graph is updated with the next refresh.
     for query in ("links-to:[[Later]]", "gear pump", "modified:2001"):
         eventually(partial(is_answered_alike, query), query, SECONDS)
     assert searcher.paths("task-todo:polish", "--vault", "wiki") == ["Gnomon.md"]
@@ -149,7 +149,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
         with pytest.raises(Forbidden):
             member.call("search", {"query": "pump", "vault": "boats"})
 
-    engine.freeze()  # as one that is far too slow: each request has a limit
+    engine.freeze()  # like one that is far too slow: each request has a time limit
     eventually(lambda: "does not answer" in reason_of(searcher, "wiki"), "the searcher says so", SECONDS)
     engine.thaw()
     answers_again = partial(searcher.run, "search", "sundial", "--all-vaults")  # for two seconds it may not
@@ -259,7 +259,7 @@ def reason_of(searcher: Daemon, name: str) -> str:
 def missing_shards(searcher: Daemon) -> set[str]:
     """Return the shards that a search of all shards reports as unavailable."""
     done = searcher.run("search", "sundial", "--all-vaults", "--json")
-    if done.returncode == 3:  # the engine was away a moment ago
+    if done.returncode == 3:  # the engine was unreachable a moment ago
         return {done.stderr}
     partial = json.loads(done.stdout)["partial"]
     return {each["vault"] for each in partial if each["lane"] == "vault"}

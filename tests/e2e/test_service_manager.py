@@ -42,7 +42,7 @@ class Manager:
             "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); os.execv(sys.argv[1], sys.argv[1:])"
         )
         if listening is not None:
-            # The protocol fixes the descriptor's number, so a shell of its own sets it.
+            # The protocol requires a fixed descriptor number, so a separate program sets it.
             code = f"import os; os.dup2({listening.fileno()}, 3); os.set_inheritable(3, True); {code}"
             environment["LISTEN_FDS"] = "1"
         handed = [] if listening is None else [listening.fileno()]

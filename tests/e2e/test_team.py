@@ -134,7 +134,7 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert [each["notes"] for each in anna.vaults()["vaults"]] == [2]
         assert (status["share"], status["eta_seconds"], status["problems"]) == (1.0, None, [])
         assert status["lanes"]["keyword"] == {"up": True, "code": None, "reason": None}
-        # A note that she does not see has this very word, which nothing may tell.
+        # A note that she cannot see contains this word, and nothing may reveal that.
         misspelt = anna.search("flaot", vault="wiki", mode="keyword", explain=True)
         assert {each["path"] for each in misspelt["results"]} == {"Handbook/Pump.md", "Handbook/Alarm.md"}
         assert boss.search("flaot", vault="wiki", mode="keyword")["results"][0]["path"] == "HR/Salaries.md"
@@ -151,7 +151,7 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
             with pytest.raises(Forbidden, match="only to: wiki"):
                 anna.search_all("float", vaults=["wiki", hidden])
 
-        # What is written later, and what moves out of the folder.
+        # A note that is written later, and one that moves out of the folder.
         root = Path(boss.vaults()["vaults"][0]["path"])
         (root / "Handbook/Late.md").write_text("A hydraulic ram.")
         (root / "Handbook/Alarm.md").rename(root / "HR/Alarm.md")

@@ -474,7 +474,7 @@ def test_enter_opens_obsidian_at_the_note(reader, vault):
     reader.press("Enter")
     place = str(vault.root / "Projects" / "Pump.md").replace("/", "%2F")
     reader.expect(reader.page).to_have_title(f"obsidian://open?path={place}")
-    # Of what was typed a moment ago, not of the query before.
+    # From what was just typed, not from the query before it.
     reader.page.locator("#query").fill("slugs eat lettuce")
     reader.press("Enter")
     place = str(vault.root / "Garden.md").replace("/", "%2F")
@@ -587,7 +587,7 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.press("Enter")
     reader.sees("#graph .trouble", "no note")
     reader.sees("#graph svg")
-    reader.said.clear()  # the browser logs the answer 404
+    reader.said.clear()  # the browser logs the 404 response
     reader.page.get_by_role("button", name="Without the path").click()
     reader.sees("#graph svg")
     reader.sees_no("#graph .route")
@@ -1069,7 +1069,7 @@ def test_an_empty_answer_leads_on(reader):
     reader.press("Escape", "Escape")
     steps.first.click()
     reader.expect(reader.page.locator("#query")).to_have_value("zzzqqq")
-    reader.expect(steps.filter(has_text="Without filters")).to_have_count(0)  # the next answer is there
+    reader.expect(steps.filter(has_text="Without filters")).to_have_count(0)  # the next answer has arrived
     nearest = reader.page.locator("#summary a").first
     name = nearest.inner_text()
     nearest.click()

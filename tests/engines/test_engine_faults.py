@@ -84,7 +84,7 @@ def catch_up(vault: OpenVault) -> None:
     """Do the daemon's periodic work for long enough."""
     vault.indexer.apply(vault.indexer.reconcile())
     began = time.monotonic()
-    while True:  # an engine that was away may take longer than a request has
+    while True:  # an engine that was unreachable may take longer than a request may
         vault.indexer.sync_again()
         seconds = time.monotonic() - began
         with contextlib.suppress(*([WorkerUnavailable] if seconds < CATCH_UP_SECONDS else [])):
@@ -303,7 +303,7 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
                 assert re.search(expected, reason.text)
             assert search(vault, "path:lamp")[0] == ["lamp.md"]
             assert is_as_fresh(other, tmp_path / "fresh")
-        # The other is silent from now on: this one has the shard again, with nothing of the other in it.
+        # From here on, the other counts as silent: this one has the shard again, with none of its rows.
         monkeypatch.setattr(heartbeat_module, "SILENCE_SECONDS", 0.0)
         catch_up(vault)
         assert vault.keyword_reason() is None

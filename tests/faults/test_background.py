@@ -122,7 +122,7 @@ async def test_c16_what_changed_while_the_machine_slept_is_found(follow, monkeyp
     monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.05)
     follower = follow()
     await until(lambda: follower.state == "ready" and not follower.pending)
-    monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # events of before were lost
+    monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # earlier events were lost
     (follower.vault.options.root / "c.md").write_text("granite")
     time.sleep(0.5)  # noqa: ASYNC251 - nothing runs while a machine sleeps
     await until(lambda: hits_of(follower.vault.keyword_index.search("granite", 5)))
@@ -311,7 +311,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.rescan()
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
-    # Only now: the daemon compacts its index once by itself, sooner or later.
+    # Not earlier: sooner or later, the daemon compacts its index once by itself.
     monkeypatch.setattr(unembedded, "LEAST_OUTDATED", 2)
     await follower.maintenance.compact()
     after = vectors.keys_after("", 1000)

@@ -117,7 +117,7 @@ def test_b5_a_ledger_whose_shared_memory_is_cut_off_loses_nothing(running):
     eventually(lambda: not each.is_alive() or finds(each, "basalt"), "it is noticed", 60)
     (each.root / "new.md").unlink()
     eventually(lambda: heals(each, expected), "as before", 120)
-    if each.process is not process:  # the system has ended it, which its successor says
+    if each.process is not process:  # the system has ended it, which its successor reports
         assert "the previous daemon crashed" in each.daemon.log()
         assert process.returncode == -signal.SIGBUS
 

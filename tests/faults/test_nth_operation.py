@@ -148,7 +148,7 @@ def history(root: Path, place: Path, failing: Failing) -> list[Any]:
                 index = index or IndexHere(root, directory, worker)
                 index.update()
                 break
-            except Exception:  # the daemon, too, goes on after any
+            except Exception:  # the daemon also continues after any of them
                 continue
     failing.active = False
     if index is None:

@@ -98,7 +98,7 @@ def test_c14_any_time_of_a_note_is_taken(world, seconds):
     indexed.index()
     assert (found(indexed, "granite"), found(indexed, "slate")) == (["a.md"], ["b.md"])
     (indexed.root / "a.md").write_text("marble")
-    os.utime(indexed.root / "a.md", (1_000, 1_000))  # back in time, and as long as before
+    os.utime(indexed.root / "a.md", (1_000, 1_000))  # with an earlier time, and the same length
     indexed.index()
     assert found(indexed, "marble") == ["a.md"]
 

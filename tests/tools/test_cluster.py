@@ -74,7 +74,7 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
 
     def init(**options):
         started.append("start")
-        raise Exception("The current node timed out during startup.")  # what Ray raises has no class
+        raise Exception("The current node timed out during startup.")  # Ray raises a plain one
 
     ray(init)
     words = "^the Ray cluster at local cannot be used: The current node timed out during startup.$"

@@ -62,7 +62,7 @@ describe("links by meaning", () => {
 		const file = world.file("Inbox.md");
 		editor.setValue("See [[Slimy");
 		expect(list!.onTrigger({ line: 0, ch: 11 }, editor, file)).toBeNull();
-		// Obsidian closes the brackets while one types.
+		// Obsidian closes the brackets as they are typed.
 		editor.setValue("See [[?slimy visitors lettuce]] now");
 		const cursor = { line: 0, ch: "See [[?slimy visitors lettuce".length };
 		editor.setCursor(cursor);

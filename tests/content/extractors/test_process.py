@@ -39,9 +39,7 @@ def test_one_process_reads_one_file_after_the_other_and_starts_again(process):
     assert child_of(process) == first
     os.kill(first, signal.SIGKILL)
     os.waitpid(first, os.WNOHANG)
-    with contextlib.suppress(
-        ReaderEnded
-    ):  # a process of which it is known that it is dead is replaced at once
+    with contextlib.suppress(ReaderEnded):  # a process known to be dead is replaced at once
         process.extract("text", "b.txt", b"three")
     assert process.extract("text", "b.txt", b"three").lines == ("three",)
 

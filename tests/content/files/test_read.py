@@ -92,7 +92,7 @@ def test_a_note_that_was_written_a_moment_ago_is_on_this_machine(tmp_path, monke
     """While a file system allocates recently written data, it may look like a hole (ext4 does this)."""
     file = tmp_path / "a.md"
     with file.open("wb") as stream:
-        stream.truncate(5)  # a hole, until it is written for good
+        stream.truncate(5)  # a hole until the data is flushed
     placed = []
 
     def fsync(descriptor: int) -> None:

@@ -48,7 +48,7 @@ def test_what_stands_out_is_more_certain_and_so_is_what_is_near():
     crowd, alone = [0.9] * 9, [0.2] * 9
     assert first(0.1, *crowd) < first(0.1, *alone) < first(0.9, *alone)
     assert first(0.9) > 0.95
-    # A right note found by meaning alone has little confidence, and looks right.
+    # A relevant note found by meaning alone has little confidence, and looks relevant.
     assert first(0.1, *[0.3] * 9) > 0.9
 
 

@@ -496,7 +496,7 @@ def test_a_higher_score_never_lowers_a_note(keyword, semantic, gain, fusion, dat
     scale = Scale(10.0, 0.0)
     before = fuse([lane("keyword", keyword, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
     after = fuse([lane("keyword", raised, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
-    # Rounding may part what was equal, so only what was clearly behind must stay behind.
+    # Rounding may separate equal scores, so only notes that were clearly lower must stay lower.
     scores_before = {result.note: result.score for result in before}
     scores_after = {result.note: result.score for result in after}
     for other, score in scores_before.items():

@@ -117,7 +117,7 @@ def test_the_word_itself_counts_more_than_a_longer_one(typing):
 
 def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
     type_ = typing(NOTES)
-    assert type_("tomat", mode="keyword", typing=False) == ["Soup.md"]  # no note has the word itself
+    assert type_("tomat", mode="keyword", typing=False) == ["Soup.md"]  # no note contains the word itself
     assert "Slip-box.md" not in type_("zettel ", mode="keyword")
     assert "Slip-box.md" not in type_("zettel lists", mode="keyword")
     assert "Slip-box.md" not in type_("zettel", mode="keyword", typing=False)

@@ -44,7 +44,7 @@ def read(terminal: int) -> str:
     while select.select([terminal], [], [], deadline - time.monotonic())[0]:
         try:
             text += os.read(terminal, 4096)
-        except OSError:  # how a terminal says that everybody has left
+        except OSError:  # how a terminal reports that no other process has it open
             return text.decode()
     raise AssertionError(text)
 

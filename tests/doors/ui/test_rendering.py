@@ -264,5 +264,5 @@ def test_lines_end_where_the_program_of_the_vault_shows_it():
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "![" * 50_000, "[" * 50_000 + "]" * 50_000, "[[" * 50_000])
 def test_brackets_without_end_are_text(text):
-    # Pairing them takes quadratic time: without the limit this runs for minutes.
+    # Pairing them takes quadratic time: without the limit, this would run for minutes.
     assert f">{text}<" in as_html(text, {})

@@ -135,7 +135,7 @@ async def test_a_model_of_which_no_pair_fits_is_asked_for_none(
     model.score("q", ["text"], until=0.7)
     steady.now = began = 10.0
     assert np.isnan(model.score("q", ["text"] * 10, until=began + 0.7)).all()
-    # It is measured again after the answer, so it is asked again when the machine is less busy.
+    # It is measured again after the answer, and used again when the machine is less busy.
     steady.seconds = 0.01
     await until(lambda: steady.pairs == 2)
     await until(lambda: np.isfinite(model.score("q", ["text"] * 10, until=steady.now + 0.7)).all())

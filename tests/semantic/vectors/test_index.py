@@ -368,7 +368,7 @@ def cut_to_half(file: Path) -> None:
 def overwrite(file: Path) -> None:
     with file.open("r+b") as rows:
         rows.write(bytes(range(64)))
-    os.utime(file, ns=(0, 0))  # a clock ticks too seldom to tell it from the write before
+    os.utime(file, ns=(0, 0))  # the clock is too coarse to distinguish it from the write before
 
 
 @pytest.mark.fault("B4")

@@ -214,7 +214,7 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
         edits = [_quick_edit(path, link, target, lines) for link, target in moved]
         if None not in edits:
             return edits
-    # The note has changed since, or a link is written elsewhere.
+    # The note has changed since it was read, or a link is written elsewhere.
     return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
 
 

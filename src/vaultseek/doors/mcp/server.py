@@ -302,7 +302,7 @@ def _short(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        # The names of properties are no keywords of the schema: one may be "title".
+        # Names of properties are not keywords of the schema: one may be "title".
         key: {name: _short(each) for name, each in value.items()}
         if key in ("properties", "$defs")
         else _short(value)
