@@ -54,7 +54,7 @@ class Times:
 
     @property
     def p10(self) -> float:
-        """The 10th percentile, which a busy machine changes least."""
+        """The 10th percentile, the figure least affected by a busy machine."""
         return self.values[len(self.values) // 10]
 
     @property

@@ -1,4 +1,4 @@
-"""Turns of requests, and how a wait for one appears from outside."""
+"""Requests take turns; whether one is waiting is visible from outside."""
 
 import asyncio
 

@@ -251,10 +251,10 @@ describe("the settings", () => {
 		expect(await check("socket", "")).toBeUndefined();
 		expect(await check("socket", home.socket)).toBeUndefined();
 		expect(await check("socket", "~/not/yet.sock")).toBeUndefined();
-		expect(await check("socket", "run/daemon.sock")).toMatch(/whole path/);
+		expect(await check("socket", "run/daemon.sock")).toMatch(/full path/);
 		const isTooLong = existsSync("/proc/self/fd") ? undefined : expect.stringMatching(/103 bytes/);
 		expect(await check("socket", `/${"x".repeat(120)}`)).toEqual(isTooLong);
-		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/no socket/);
+		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/not a socket/);
 		expect(await check("socket", join(home.vault, "Inbox.md/below"))).toBeUndefined();
 		await eventually(() => world.plugin.context.daemon.state.connected);
 		expect(await check("vault", " vault ")).toBeUndefined();

@@ -36,7 +36,7 @@ SYNC_POLL_SECONDS = 0.02
 """Seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Prefix of analysis rules that assign one language, which follows it, to all notes."""
+"""Prefix of analysis rules that assign one language to all notes; the language follows the prefix."""
 log = logging.getLogger(__name__)
 
 
