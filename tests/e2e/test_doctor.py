@@ -170,7 +170,7 @@ def test_a_damaged_index_is_reported_and_the_advice_repairs_it(daemon, doctor, v
     code, findings = doctor("--no-worker")
     assert (code, findings["index of vault"]["status"]) == (1, "broken")
     assert findings["index of vault"]["message"].startswith(message)
-    assert "start it again" in findings["index of vault"]["advice"]
+    assert "`vaultseek start --restart`" in findings["index of vault"]["advice"]
     daemon.run("index", "--wait", "--vault", str(root))
     assert doctor("--no-worker")[1]["index of vault"]["status"] == "ok"
 
