@@ -228,7 +228,7 @@ class Answer(NamedTuple):
 def ask_at_once(
     daemons: Sequence[Daemon], queries: Sequence[str], meanwhile: Callable[[], None] = lambda: None
 ) -> list[Answer]:
-    """Return the searches of clients that each search without a pause, without each client's first search.
+    """Return the searches of clients that search without a pause; each client's first search is left out.
 
     A client whose searcher fails switches to the next one.
     """

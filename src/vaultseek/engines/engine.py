@@ -121,7 +121,7 @@ class IndexedShard(PostgresEngine):
         return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait up to about ``seconds`` for the server to be synced. Raises local errors such as a full disk."""
+        """Wait for the server to be synced, up to about ``seconds``. Raises local errors like a full disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)

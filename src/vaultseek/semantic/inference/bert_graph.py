@@ -66,7 +66,7 @@ class Weights:
             begin, end = (int(offset) for offset in place["data_offsets"])
             kind = np.dtype(_TYPES[place["dtype"]])
         except (KeyError, TypeError, ValueError):
-            raise ValueError(f"the tensor {name} is described in an unknown way") from None
+            raise ValueError(f"the tensor {name} has an invalid description") from None
         if tuple(lengths) != shape:
             raise ValueError(f"the tensor {name} has the shape {lengths}, not {list(shape)}")
         if not 0 <= begin <= end <= len(self._data) - self._start or end - begin != kind.itemsize * math.prod(
@@ -86,7 +86,7 @@ class Weights:
         try:
             return int(self._places[name]["shape"][0])
         except (TypeError, IndexError, ValueError, AttributeError):
-            raise ValueError(f"the tensor {name} is described in an unknown way") from None
+            raise ValueError(f"the tensor {name} has an invalid description") from None
 
 
 _EIGHT_BITS = 4
