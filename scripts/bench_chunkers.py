@@ -3,9 +3,9 @@ docs/architecture.md.
 
     python scripts/bench_chunkers.py --cache DIR [--vaults DIR] [--only WAY] SET...
 
-A SET is a folder as for ``bench_quality.py``. Each way of cutting has an index of its own below ``--cache``;
-every text is embedded once. *headings* is ``MarkdownNodeParser`` alone, a passage for each heading; the model
-reads the beginning of what is too long. *headings, sentences* is ``SentenceSplitter`` after it, so that every
+A SET is a folder as for ``bench_quality.py``. Each way of cutting has its own index below ``--cache``; every
+text is embedded once. *headings* is ``MarkdownNodeParser`` alone, one passage per heading; the model reads
+only the beginning of long passages. *headings, sentences* runs ``SentenceSplitter`` after it, so that every
 passage fits.
 """
 
@@ -28,7 +28,8 @@ from vaultseek.tools.evaluate.variants import DEFAULT, SEMANTIC
 
 OWN = "vaultseek"
 NAMES_SHARE = 0.8
-"""Share of the window that sentences are joined up to: title and headings are embedded with them."""
+"""Share of the window that joined sentences may fill; the rest is for the title and headings, which are
+embedded with them."""
 METRICS = ("nDCG@10", "Hit@1", "Recall@100")
 
 Cut = Callable[[Note, TokenCount, int], tuple[Chunk, ...]]
@@ -40,7 +41,7 @@ def by_headings(note: Note, count: TokenCount, window: int) -> tuple[Chunk, ...]
 
 
 def by_headings_and_sentences(note: Note, count: TokenCount, window: int) -> tuple[Chunk, ...]:
-    """Cut a note with ``MarkdownNodeParser``, and what is too long with ``SentenceSplitter``."""
+    """Cut a note with ``MarkdownNodeParser``, then long parts with ``SentenceSplitter``."""
     splitter = SentenceSplitter(
         chunk_size=int(NAMES_SHARE * window),
         chunk_overlap=0,
@@ -72,7 +73,7 @@ def _body(note: Note) -> str:
 
 
 def _path(node: BaseNode) -> tuple[str, ...]:
-    """Return the headings above a section, and its own."""
+    """Return a section's heading and those above it."""
     above = [part for part in str(node.metadata["header_path"]).split("/") if part]
     first = node.get_content(metadata_mode="none").partition("\n")[0]
     own = first.lstrip("#").strip() if first.startswith("#") else ""
@@ -80,7 +81,7 @@ def _path(node: BaseNode) -> tuple[str, ...]:
 
 
 def _chunks(note: Note, parts: Iterator[tuple[str, tuple[str, ...]]]) -> tuple[Chunk, ...]:
-    """Return the parts as chunks: their visible characters are those of the body, in the same order."""
+    """Return the parts as chunks that together have the body's visible characters in their order."""
     body = _body(note)
     visible = [place for place, character in enumerate(body) if not character.isspace()]
     starts = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=0))
@@ -105,15 +106,15 @@ def _chunks(note: Note, parts: Iterator[tuple[str, tuple[str, ...]]]) -> tuple[C
 
 
 def cut_by(way: str) -> None:
-    """Have every index of this process cut its notes in this way."""
+    """Make every index in this process cut its notes in this way."""
     reading.chunk = WAYS[way]  # type: ignore[assignment,unused-ignore]
     unembedded.CHUNKER_VERSION = 1_000_000 + list(WAYS).index(way)  # so that notes are read again
-    # In reader processes notes would be cut as always.
+    # In reader processes, notes would be cut in the usual way.
     reading.NoteReader.describe = lambda self: None  # type: ignore[method-assign,unused-ignore]
 
 
 def main() -> None:
-    """Measure every set in every way, and print the table."""
+    """Measure every set with every way of cutting, and print the table."""
     parser = bench_quality.arguments_for_sets(__doc__)
     parser.add_argument("--only", action="append", default=[], choices=WAYS)
     arguments = parser.parse_args()

@@ -2,9 +2,9 @@
 
     python scripts/bench_constants.py [--cache DIR] [--vaults DIR] [--constant NAME]... SET...
 
-For each constant: nDCG@10 of each SET with several values; then, for each set, the value with the best mean
-on the *other* sets, and its nDCG@10 on this set minus that of the current value. SETs are as for
-``bench_quality.py``.
+For each constant, prints nDCG@10 of each SET with several values. Then, for each set, the value with the best
+mean on the *other* sets, and the difference in nDCG@10 between it and the current value on this set. SETs are
+as for ``bench_quality.py``.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]
 
 
 def left_out(rows: dict[str, dict[str, float]], usual: str) -> str:
-    """Format the row of the values that the other sets choose, with the differences to the current value."""
+    """Format the row of values chosen on the other sets, with their differences from the current value."""
     cells = []
     for name in rows[usual]:
         others = {value: sum(v for k, v in row.items() if k != name) for value, row in rows.items()}

@@ -1,11 +1,12 @@
-"""Measure whether successors come before what they replace, and notes of the time that a question names.
+"""Measure whether successors rank above the notes they replace, and whether notes from the time named in a
+question come first.
 
     python scripts/bench_currency.py [--mode keyword]
 
-``tests/data/currency/pairs.tsv`` has pairs of an old and a new note with a query in words of the old one,
-``times.tsv`` questions with a time, each with the subject and the days that are meant. The first half of each
-is for development, the second for testing only. Nothing may be tuned on the second half; it also
-names successors in ways, and asks in languages, that the first does not have.
+``tests/data/currency/pairs.tsv`` has pairs of an old and a new note, with a query in the words of the old
+one. ``times.tsv`` has questions that name a time, each with its subject and the days meant. The first half of
+each is for development, the second for testing only. Nothing may be tuned on the second half; it also marks
+successors in ways, and asks in languages, that the first half does not contain.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from vaultseek.settings.search import SearchSettings
 DATA = Path(__file__).parents[1] / "tests" / "data" / "currency"
 TODAY = date(2026, 11, 28)
 FIRST = 5
-"""Results among which the right note of a time has to be."""
+"""Number of first results that must include the right note for a time."""
 WAYS = (
     ('---\nsuperseded_by: "[[{new}]]"\n---\n{old}', "{text}"),
     ("---\nsuperseded_by: {new}\nstatus: deprecated\n---\n{old}", "{text}"),
@@ -44,7 +45,7 @@ WAYS = (
     ("superseded_by:: [[{new}]]\n\n{old}", "{text}"),
     ("# {name}\n\n## Status\n\nSuperseded by [the new one](<{new}.md>)\n\n## Text\n\n{old}", "{text}"),
 )
-"""Forms of the texts of an old and a new note, in the development half."""
+"""Texts of an old and a new note, in the forms of the development half."""
 HELD_OUT_WAYS = (
     ('---\nsupersededBy: "[[{new}|now]]"\n---\n{old}', "{text}"),
     ("---\nreplaced-by: '[new]({link}.md)'\n---\n{old}", "{text}"),
@@ -67,7 +68,7 @@ def pairs() -> Iterator[tuple[str, str, str, str]]:
 
 
 def notes_of_pairs() -> dict[str, str]:
-    """Return the notes of all pairs: each half has ways of its own to say which one is superseded."""
+    """Return the notes of all pairs; the halves mark superseded notes in different ways."""
     notes: dict[str, str] = {}
     for number, (name, _, old, new) in enumerate(pairs()):
         ways = WAYS if number < 50 else HELD_OUT_WAYS
@@ -92,7 +93,8 @@ def questions() -> list[tuple[str, str, date, date]]:
 
 
 def notes_of_times() -> dict[str, tuple[str, str, date]]:
-    """Return text, subject and day of notes: one a month, one a day of the last weeks, and one a question."""
+    """Return text, subject and day of notes: one per month, one per day of the last weeks, and one per
+    question."""
     subjects = sorted({about for _, about, _, _ in questions()})
     months = [(2024 + month // 12, month % 12 + 1) for month in range(35)]
     days = {about: {date(*month, 3 + 2 * at) for month in months} for at, about in enumerate(subjects)}
@@ -127,8 +129,8 @@ REMARKS = (
 
 
 async def run(mode: Any) -> None:
-    """Index the notes of both sets, ask every question, and print the shares by half."""
-    # The questions were written for one day.
+    """Index the notes of both sets, ask every question, and print the shares per half."""
+    # The questions were written for a particular day.
     requests.present = lambda: datetime(TODAY.year, TODAY.month, TODAY.day, 12)  # type: ignore[assignment]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "vault"

@@ -1,10 +1,10 @@
-"""Measure what PDFs cost: reading them, searches and saves meanwhile, and a vault without any.
+"""Measure the cost of PDFs: reading them, searching and saving meanwhile, and a vault without any.
 
     python scripts/bench_files.py [--pdfs N] [--pages N] [--minutes M]
 
-The vault is a copy of ``tests/data/vault``, indexed without PDFs first. Then N of them are put into it at
-once, with text of the sample's own words, while searches are asked and notes are saved. After M minutes, or
-when all is embedded, it prints the rows of the table in docs/files.md.
+The vault is a copy of ``tests/data/vault``, first indexed without PDFs. Then N PDFs with words of the sample
+vault are added at once, while searches run and notes are saved. After M minutes, or once everything is
+embedded, the script prints the table rows of docs/files.md.
 """
 
 import argparse
@@ -161,7 +161,7 @@ def _words(vault: Path) -> list[str]:
 
 
 def _write_pdfs(folder: Path, count: int, pages: int, words: Sequence[str]) -> int:
-    """Write PDFs, each with text of its own; return their bytes."""
+    """Write PDFs with different texts and return their total size in bytes."""
     folder.mkdir()
     chance = random.Random(1)
     size = 0

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Measure how well missing links are suggested, and fit the weights of what speaks for a link.
+"""Measure how well missing links are suggested, and fit the weights of the signals.
 
     python scripts/bench_links.py [--cache DIR] VAULT...
 
-A tenth of the links between the notes of each vault is hidden: in a copy, their text is removed from the
-notes. Then each of these notes is asked for suggestions. Recall of the first ten and mean reciprocal rank are
-printed for each signal alone and for all together, whose weights are fitted on every other vault, and tested
-on the rest.
+A tenth of the links between notes is hidden in a copy of each vault by removing their text. Then each
+affected note is queried for suggestions. The script prints recall@10 and mean reciprocal rank of each signal
+alone and of all together; their weights are fitted on every other vault and tested on the rest.
 """
 
 import argparse
@@ -42,10 +41,10 @@ SIGNALS = (
     "words of its name",
 )
 PENALTY = 0.01
-"""Of the squares of the weights, so that signals which say the same share one."""
+"""Factor of the squared weights, so that redundant signals share one weight."""
 
 Case = tuple[NDArray[np.float64], int | None]
-"""The features of each candidate, a row each, and the row of the hidden target; None if it is not there."""
+"""The features of each candidate, one row each, and the row of the hidden target; None if it is missing."""
 
 
 def hide_links(vault: OpenVault, root: Path, seed: int = 1) -> list[tuple[str, str]]:
@@ -70,7 +69,7 @@ def hide_links(vault: OpenVault, root: Path, seed: int = 1) -> list[tuple[str, s
 
 
 async def cases_of(folder: Path, cache: Path) -> list[Case]:
-    """Hide links of a vault and return what is known of the candidates for each."""
+    """Hide links of a vault and return each one's candidates with their features."""
     copy = cache / folder.name / "vault"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
@@ -97,7 +96,7 @@ def _ids(wanted: Sequence[str], vault: OpenVault) -> list[int]:
 
 
 def _cases(evidence: Mapping[int, Evidence], wanted: Sequence[int]) -> list[Case]:
-    """Return a case for each hidden target; the others of the same note are no candidates then."""
+    """Return a case for each hidden target, without the note's other hidden targets as candidates."""
     cases: list[Case] = []
     for target in wanted:
         ids = [id for id in sorted(evidence) if id == target or id not in wanted]
@@ -107,7 +106,7 @@ def _cases(evidence: Mapping[int, Evidence], wanted: Sequence[int]) -> list[Case
 
 
 def ranks(cases: Sequence[Case], weights: NDArray[np.float64]) -> list[float]:
-    """Return the rank of each hidden target; ties count half, and one that nothing speaks for has none."""
+    """Return the rank of each hidden target; ties count half, and targets without any signal have no rank."""
     placed: list[float] = []
     for features, target in cases:
         scores = reciprocal_ranks(features) @ weights
@@ -120,7 +119,7 @@ def ranks(cases: Sequence[Case], weights: NDArray[np.float64]) -> list[float]:
 
 
 def fit(cases: Sequence[Case]) -> NDArray[np.float64]:
-    """Return the weights, none below 0, under which the hidden targets are likeliest among the candidates."""
+    """Return the non-negative weights that make the hidden targets most likely among the candidates."""
     known = [(reciprocal_ranks(features), target) for features, target in cases if target is not None]
 
     def loss(weights: NDArray[np.float64]) -> float:
@@ -148,7 +147,7 @@ def report(name: str, cases: Sequence[Case], weights: NDArray[np.float64]) -> No
 
 
 async def main() -> None:
-    """Measure the vaults that the arguments name."""
+    """Measure the vaults given as arguments."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("vaults", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(".cache/links"))

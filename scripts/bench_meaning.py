@@ -2,9 +2,9 @@
 
     python scripts/bench_meaning.py [--cache DIR] [--vaults DIR] [--points N] SET...
 
-A SET is as for ``bench_quality.py``. Its notes are embedded once; then the store is filled anew, in the order
-in which the daemon fills it, and the questions are asked again and again meanwhile. The share of the work is
-that of the tokens that the model has read by then: its time, without the time of the questions.
+A SET is as for ``bench_quality.py``. Its notes are embedded once. Then the store is filled again in the
+daemon's order, and the questions are asked repeatedly while it fills. The share of the work is the share of
+tokens that the model has read so far; it stands for the model's time, without that of the questions.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ METRIC = "nDCG@10"
 
 
 class Work:
-    """The tokens that the model has read: of every item that was stored."""
+    """The number of tokens that the model has read in all stored items."""
 
     def __init__(self, vault: OpenVault) -> None:
         self._vault = vault
         self.tokens = 0
 
     def of(self, items: Sequence[Item]) -> int:
-        """Return the tokens of the items, as far as the model reads them."""
+        """Return the number of tokens of the items, each up to the model's window."""
         spec = self._vault.embedding.spec
         texts = (item.text.text for item in items if item.text is not None)
         return sum(min(spec.count(text), spec.window) for text in texts)
 
     def total(self) -> int:
-        """Return the tokens of all notes and passages."""
+        """Return the number of tokens of all notes and passages."""
         return self.of(self._vault.embedding.unembedded.of_notes(self._vault.ledger.notes.ids()))
 
 
 async def curve(vault: OpenVault, queries: Sequence[JudgedQuery], points: int) -> list[tuple[float, float]]:
-    """Fill the store anew, and return after each part the share of the work and the metric."""
+    """Refill the store and return, after each part, the share of the work and the metric."""
     work, put = Work(vault), Embedding._put
     total = work.total()
     counts = vault.ledger.counts()

@@ -1,10 +1,10 @@
-"""Switch each mechanism of the ranking off in turn, and print what judged vaults lose by it.
+"""Disable each mechanism of the ranking in turn, and print how much judged vaults lose.
 
     python scripts/bench_mechanisms.py [--cache DIR] [--vaults DIR] [--mechanism NAME]... SET...
 
-The first row has nDCG@10 of each SET, the others the differences without one mechanism, with the number of
-questions that come out better and worse without it. Each question is embedded once. A mechanism stays if its
-mean is at most -.004, or two sets lose .015 or more. SETs are as for ``bench_quality.py``.
+The first row has nDCG@10 of each SET. Each other row has the differences without one mechanism, and how many
+questions become better and worse. Each question is embedded once. A mechanism stays if disabling it costs at
+least .004 on average, or .015 or more in two sets. SETs are as for ``bench_quality.py``.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "links": {"graph": "false"},
     "ranks that keep distances": {"rrf_ranks": "integer"},
 }
-"""Mechanisms that a setting switches off."""
+"""Mechanisms that a setting disables."""
 PATCHES: dict[str, tuple[object, str, Any]] = {
     "trust in words": (formula, "keyword_trust", lambda _: 1.0),
     "few notes with the whole query": (formula, "certainty_of_few", lambda *_: 0.0),
@@ -55,15 +55,15 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "parts of names": (signals.NameParts, "weight", lambda *_: 0.0),
     "joined": (formula, "JOINED_GAIN", 0.0),
 }
-"""Mechanisms that another value of a constant or a function switches off."""
+"""Mechanisms that are disabled by replacing a constant or a function."""
 MECHANISMS = (*SETTINGS, *PATCHES)
 
 Figures = dict[str, Mapping[str, float]]
-"""The figure of each question, by mechanism; by "" with all of them."""
+"""The figure of each question, by mechanism; under "" with all mechanisms."""
 
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Figures:
-    """Measure one set with all mechanisms, then without each of those to measure."""
+    """Measure one set with all mechanisms, then without each mechanism in turn."""
     root = vault_of(folder, arguments.vaults)
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
@@ -75,7 +75,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Figures:
 
 
 def _asked_once(vault: OpenVault) -> Any:
-    """Return the vault's ``ask_semantic`` with a memory."""
+    """Return the vault's ``ask_semantic`` with a cache."""
     ask = vault.ask_semantic
     answers: dict[tuple[str, int, tuple[int, ...] | None], Any] = {}
 
@@ -101,7 +101,7 @@ async def _without(
 
 
 def table(figures: Mapping[str, Figures], mechanisms: list[str]) -> Iterator[str]:
-    """Yield a row for the whole ranking, and one for each mechanism."""
+    """Yield a row for the whole ranking and one for each mechanism."""
     yield f"| without | {' | '.join(figures)} | mean | better / worse |"
     yield "|---" * (len(figures) + 3) + "|"
     usual = {set_: _mean(by_mechanism[""]) for set_, by_mechanism in figures.items()}

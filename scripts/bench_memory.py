@@ -4,13 +4,14 @@
 
 SET and PATH are ``locomo`` and its file ``locomo10.json``, ``longmemeval`` and ``longmemeval_s.json``,
 ``beam`` and the folder ``chats/100K``, or ``limit`` and the folder with ``corpus.jsonl``, ``queries.jsonl``
-and ``qrels.jsonl``. None of them is part of this project. Each conversation becomes a vault, each of its
-sessions a dated note, and the questions are asked as they stand. No language model takes part.
+and ``qrels.jsonl``. None of them is part of this project. Each conversation becomes a vault and each session
+a dated note; the questions are asked unchanged. No language model is involved.
 
-*hit@k*: a note with evidence is among the first k. *evidence@10*: share of the notes with evidence among the
-first ten. Intervals are those of Wilson (1927) for 95 %. *turns per 1,000 tokens*: turns of evidence that a
-text contains: what ``context`` returns, whole notes in the order of a search, and whole notes in the order of
-how many words of the question they have, each within the same budget.
+*hit@k*: share of questions with a note with evidence among the first k. *evidence@10*: share of the notes
+with evidence among the first ten. Intervals are Wilson's 95 % intervals (1927). *turns per 1,000 tokens*:
+turns with evidence per 1,000 tokens read, for three texts within the same budget: the output of ``context``,
+whole notes in the order of a search, and whole notes ordered by how many of the question's words they
+contain.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ from vaultseek.settings.search import SearchSettings
 MODES = ("hybrid", "keyword", "semantic")
 HITS = (1, 5, 10)
 BUDGET = 2000
-"""Tokens of evidence that each way of reading may take."""
+"""Maximum number of tokens for each way of reading."""
 LOCOMO_KINDS = {1: "several facts", 2: "time", 3: "open", 4: "one fact", 5: "adversarial"}
-"""Kinds by the numbers of the file, which are not in the order of the paper (Maharana and others 2024)."""
+"""Kinds by number in the file, whose order differs from the paper's (Maharana et al. 2024)."""
 _WORD = re.compile(r"\w+")
 _UNSAFE = re.compile(r"[^\w -]")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its kind, and the evidence: notes, and turns as they stand in the notes."""
+    """A question, its kind, and its evidence: notes, and turns as written in the notes."""
 
     text: str
     kind: str
@@ -75,14 +76,14 @@ class Figures:
     """Figures of one mode for one kind of question."""
 
     ranks: list[float] = field(default_factory=list)
-    """Rank of the first note with evidence, infinite if none of the first ten is."""
+    """Rank of the first note with evidence; infinite if it is not among the first ten."""
     evidence: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Reading:
-    """Turns of evidence in the texts that were read, and the tokens of these."""
+    """The turns with evidence in the texts read, and the number of tokens of these texts."""
 
     turns: int = 0
     of: int = 0
@@ -114,7 +115,7 @@ def _locomo_questions(
     asked: Sequence[Mapping[str, Any]], turn_of: Mapping[str, tuple[str, str]]
 ) -> Iterator[Question]:
     for each in asked:
-        # Some lists hold several ids in one text, and some ids have no turn.
+        # Some lists hold several ids in one string, and some ids match no turn.
         ids = re.findall(r"D\d+:\d+", " ".join(each.get("evidence") or ()))
         places = [turn_of[id] for id in ids if id in turn_of]
         if places:
@@ -127,7 +128,7 @@ def _locomo_questions(
 
 
 def longmemeval(path: Path) -> Iterator[Conversation]:
-    """Yield the questions of a file of LongMemEval, each with the sessions that it is asked about."""
+    """Yield the questions of a LongMemEval file, each with the sessions it is about."""
     for item in json.loads(path.read_text(encoding="utf-8")):
         if str(item["question_id"]).endswith("_abs"):
             continue
@@ -148,7 +149,7 @@ def longmemeval(path: Path) -> Iterator[Conversation]:
 
 
 def beam(path: Path) -> Iterator[Conversation]:
-    """Yield the conversations of a folder of BEAM; a batch of turns is a note."""
+    """Yield the conversations of a BEAM folder; each batch of turns is a note."""
     for folder in sorted(each for each in path.iterdir() if (each / "chat.json").is_file()):
         notes: dict[str, str] = {}
         turn_of: dict[int, tuple[str, str]] = {}
@@ -175,7 +176,7 @@ def beam(path: Path) -> Iterator[Conversation]:
 
 
 def limit(path: Path) -> Iterator[Conversation]:
-    """Yield the one corpus of LIMIT, a note each document."""
+    """Yield the single corpus of LIMIT, one note per document."""
     rows = {name: _json_lines(path / f"{name}.jsonl") for name in ("corpus", "queries", "qrels")}
     name_of = {row["_id"]: f"{_UNSAFE.sub('_', row['_id'])}.md" for row in rows["corpus"]}
     notes = {name_of[row["_id"]]: f"{row.get('title') or ''}\n{row['text']}\n" for row in rows["corpus"]}
@@ -201,7 +202,7 @@ def _json_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def _numbers(value: object) -> Iterator[int]:
-    """Yield the whole numbers in nested lists and dictionaries."""
+    """Yield the integers in nested lists and dictionaries."""
     if isinstance(value, dict):
         value = [*value.values()]
     if isinstance(value, list):
@@ -219,7 +220,7 @@ def _note(when: str, lines: Sequence[str]) -> str:
 
 
 def _day(when: str) -> str | None:
-    """Return the day of a date as the sets write it, such as ``1:56 pm on 8 May, 2023``."""
+    """Return the day of a date in the format of the sets, such as ``1:56 pm on 8 May, 2023``."""
     try:
         return parse_date(when, fuzzy=True).date().isoformat()
     except (ValueError, OverflowError):
@@ -230,7 +231,7 @@ def _day(when: str) -> str | None:
 
 
 async def measure(conversation: Conversation, cache: Path, model: str, results: Results) -> None:
-    """Make a vault of the conversation in ``cache``, and ask its questions."""
+    """Create a vault from the conversation in ``cache``, and ask its questions."""
     root = cache / "notes"
     shutil.rmtree(root, ignore_errors=True)
     for name, text in conversation.notes.items():
@@ -259,7 +260,7 @@ async def _ask(question: Question, mode: str, vault: OpenVault, results: Results
 
 
 async def _read(question: Question, conversation: Conversation, vault: OpenVault, results: Results) -> None:
-    """Count the evidence in what each way of reading returns."""
+    """Count the evidence in the output of each way of reading."""
     if not question.turns:
         return
     request = SearchRequest(question.text, SearchSettings(), limit=NOTES, plain=True)
@@ -284,14 +285,14 @@ async def _search(text: str, mode: str, vault: OpenVault) -> list[str]:
 
 
 def _by_words(text: str, notes: Mapping[str, str]) -> list[str]:
-    """Return the notes in the order of how many words of the question they have."""
+    """Return the notes ordered by how many of the question's words they contain."""
     words = set(_WORD.findall(fold_case(text)))
     having = {name: len(words & set(_WORD.findall(fold_case(note)))) for name, note in notes.items()}
     return sorted(notes, key=lambda name: (-having[name], name))
 
 
 def _whole(names: Sequence[str], notes: Mapping[str, str]) -> str:
-    """Return whole notes in this order, cut where the budget ends."""
+    """Return whole notes in this order, cut at the end of the budget."""
     text = "\n".join(notes[name] for name in names)
     return text.encode()[: 3 * BUDGET].decode("utf-8", "ignore")
 
@@ -337,7 +338,8 @@ def _with_interval(hits: int, count: int) -> str:
 
 
 def conversations(name: str, path: Path) -> Iterator[Conversation]:
-    """Yield the conversations of a set. Exits with one line if its files are not as published."""
+    """Yield the conversations of a set. Exits with a one-line message if its files differ from the published
+    ones."""
     count = 0
     try:
         for conversation in SETS[name](path):

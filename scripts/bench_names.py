@@ -1,9 +1,9 @@
-"""Measure whether a note comes first that a query calls by its name or by a heading.
+"""Measure whether a note comes first when a query is its name or one of its headings.
 
     python scripts/bench_names.py [--cache DIR] VAULT...
 
-Each note with a file name of one to four words that no other note has for a name is asked for in four ways,
-and each note by its headings of two to four words that no other note has, at most 150 a vault.
+Up to 150 notes per vault with a unique file name of one to four words are searched for in four ways, and
+notes by unique headings of two to four words.
 """
 
 import argparse
@@ -37,7 +37,7 @@ QUESTIONS = (
 
 
 def named(ledger: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield the path and the name, in small letters, of each note that has its name alone."""
+    """Yield the path and the lower-case name of each note with a unique name."""
     rows = ledger.select("SELECT path, title FROM notes ORDER BY path")
     names = {path: Path(path).stem.lower() for path, _ in rows}
     counts = Counter(name for path, title in rows for name in {names[path], title.lower()})
@@ -48,7 +48,7 @@ def named(ledger: Ledger) -> Iterator[tuple[str, str]]:
 
 
 def in_other_number(name: str) -> str:
-    """Return an English name in the plural, or in the singular if it is one."""
+    """Return an English name in the plural, or a plural one in the singular."""
     if name.endswith("ies"):
         return name[:-3] + "y"
     if name.endswith("s"):
@@ -59,7 +59,7 @@ def in_other_number(name: str) -> str:
 
 
 def headings(ledger: Ledger) -> Iterator[tuple[str, str]]:
-    """Yield the path of a note and a heading, in small letters, that is in no other note and is no name."""
+    """Yield the path of a note and each lower-case heading that is unique and not a note's name."""
     rows = ledger.notes.by_id(ledger.notes.ids()).values()
     places = [(row.path, {heading.text.lower() for heading in row.headings}, row) for row in rows]
     counts = Counter(text for _, texts, row in places for text in {*texts, *map(str.lower, row.names)})
@@ -70,7 +70,7 @@ def headings(ledger: Ledger) -> Iterator[tuple[str, str]]:
 
 
 def queries(ledger: Ledger) -> list[list[tuple[str, str]]]:
-    """Return the queries of each way, each with the path of the note that it is about."""
+    """Return the queries of each way, each with the path of the note it is about."""
     notes = list(named(ledger))
     places = sorted(headings(ledger), key=lambda place: zlib.crc32("".join(place).encode()))
     return [
@@ -83,7 +83,8 @@ def queries(ledger: Ledger) -> list[list[tuple[str, str]]]:
 
 
 async def measure(root: Path, cache: Path | None) -> None:
-    """Print the share of the notes that come first, by way, the mean reciprocal rank and the number."""
+    """Print, for each way, the share of notes that come first, the mean reciprocal rank and the number of
+    queries."""
     options, models = VaultOptions(root.name, root), choose_models("bundled")
     directory = cache_directory(root, cache)
     async with indexed_vault(options, directory, models, lambda phase, counts: None, []) as vault:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measure what a search learns from opened notes, on judged sets with made-up clicks.
+"""Measure what search learns from opened notes, on judged sets with simulated clicks.
 
     python scripts/bench_opens.py [--cache DIR] [--vaults DIR] SET...
 
 The sets are those of ``bench_quality.py``. Every second question gets clicks, as in the simulation of
-Joachims, Swaminathan and Schnabel (WSDM 2017): a result at place k is looked at with the probability 1 / k,
-and opened if it is right, or, by mistake, in one of ten cases if it is not. A session ends with its first
-open; its place and its order are those that the search has learned by then. Measured are the same questions
-with their words in another order, the same questions rephrased (framed, and shortened by a word), and all
-other questions, which should not change. The index of a set ends without opens.
+Joachims, Swaminathan and Schnabel (WSDM 2017): the user looks at the result at rank k with probability 1 / k,
+opens it if it is right, and opens a wrong one by mistake with probability 0.1. A session ends with the first
+open; its ranking includes everything learned so far. The script measures the same questions with their words
+reordered, the same questions rephrased (framed, or one word shorter), and all other questions, which should
+not change. Afterwards, the index of the set contains no opens.
 """
 
 import argparse
@@ -41,7 +41,7 @@ Figures = dict[str, float]
 
 
 class Learner:
-    """Searches in one vault, and clicks."""
+    """Searches and clicks in one vault."""
 
     def __init__(self, vault: OpenVault, queries: Sequence[JudgedQuery]) -> None:
         self.vault = vault
@@ -62,7 +62,7 @@ class Learner:
         self.vault.ledger.opens.add(words_of(text), Open(text, path, place, time.time(), CLIENT), meaning)
 
     async def click(self, query: JudgedQuery, dice: random.Random) -> None:
-        """Record the click of a session; there is none if nothing is opened again and again."""
+        """Record the click of a session; no click is recorded if several passes open nothing."""
         results = await self.paths(query.text)
         for _ in range(SESSIONS):
             for place, path in enumerate(results, start=1):
@@ -122,8 +122,8 @@ async def measured(learner: Learner) -> Figures:
 
 
 async def corrected(learner: Learner) -> Figures:
-    """Return the share of questions that a wrong click and then three right ones leave no worse, and the
-    shares for which the eighth result is the first, opened once, and eight times of ten."""
+    """Return the share of questions that are no worse after one wrong and three right clicks, and the shares
+    in which the eighth result is first after it was opened once and after eight of ten times."""
     kept, once, eighth = [], [], []
     for query in learner.asked:
         before = await learner.paths(query.text, learn=False)

@@ -3,15 +3,15 @@
     python scripts/bench_quality.py [--cache DIR] [--vaults DIR] [--model NAME]
                                     [--compare NAME=KEY:VALUE,...] SET...
 
-A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its own folder ``vault/``, else the
-folder that its file ``vault.txt`` names (relative to the set), else the folder of its name in ``--vaults``,
-else, for questions in one language about notes in another (``cross-de-en``: German questions, English
-notes), the vault of the set ``xquad-en`` beside it. A set ``NAME-paraphrases`` is about the vault NAME, a
-third of whose notes it takes for recent, none of them right. A set in a folder ``held-out`` is for testing
-only: its figures stand in tables of their own, and no constant may be chosen by them. A set ``NAME-two-
-notes`` has questions about the vault NAME that need two notes, and ``--unlinked`` makes the links of every
-vault plain text, so that one note only names the other. The first run embeds all notes, about a minute for
-two thousand passages; later runs use the cache.
+A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its folder ``vault/``; else the
+folder named in its file ``vault.txt`` (relative to the set); else the folder with its name in ``--vaults``;
+else, for questions in one language about notes in another (``cross-de-en``: German questions, English notes),
+the vault of the set ``xquad-en`` beside it. A set ``NAME-paraphrases`` is about the vault NAME; it treats a
+third of the notes, none of them right, as recent. A set in a folder ``held-out`` is for testing only: its
+figures are in separate tables, and no constant may be tuned on them. A set ``NAME-two- notes`` has questions
+about the vault NAME that need two notes; ``--unlinked`` turns the links of every vault into plain text, so
+that a note only names the other. The first run embeds all notes, about a minute for two thousand passages;
+later runs use the cache.
 """
 
 import argparse
@@ -38,13 +38,13 @@ from vaultseek.tools.evaluate.run import Outcome, Report, cache_directory, evalu
 from vaultseek.tools.evaluate.variants import KEYWORD, SEMANTIC, variants
 
 FOREIGN_QUESTIONS = 10
-"""Questions of another set that are asked as ones without an answer."""
+"""Number of questions from another set that are asked as questions without an answer."""
 HELD_OUT = "held-out"
-"""Name of a folder of sets for testing only."""
+"""Name of the folder for sets that are for testing only."""
 DATED = "-paraphrases"
-"""End of the name of a set with notes of mixed ages."""
+"""Suffix of the names of sets with notes of mixed ages."""
 TWO_NOTES = "-two-notes"
-"""End of the name of a set whose questions need two notes."""
+"""Suffix of the names of sets whose questions need two notes."""
 _LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]|(?<!!)\[([^\[\]]*)\]\((?!http)[^()]*\)")
 DAYS_OF_RECENT, DAYS_OF_OLD = (3, 20), 400
 METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@10", "Recall@100")
@@ -76,9 +76,9 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
 
 
 def mixed_ages(folder: Path) -> AbstractContextManager[object]:
-    """Take a third of the notes for recent, but none that any half of the set judges, in a ``with`` block.
+    """Treat a third of the notes as recent in a ``with`` block, except notes that any half of the set judges.
 
-    Which they are depends on their paths alone. Nothing changes for a set that is not of mixed ages.
+    The choice depends only on paths. Sets without mixed ages are unaffected.
     """
     if not folder.name.endswith(DATED):
         return nullcontext()
@@ -97,8 +97,8 @@ def mixed_ages(folder: Path) -> AbstractContextManager[object]:
 
 
 def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
-    """Return questions of the other ``sets`` that the notes of this one have no answer to: ten of each that
-    is about something else."""
+    """Return ten questions from each of the other ``sets`` with a different subject; this set's notes cannot
+    answer them."""
     others = [each for each in sets if _subject(each) != _subject(folder)]
     foreign: list[str] = []
     for other in others:
@@ -110,8 +110,8 @@ def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
 
 
 def _subject(folder: Path) -> str:
-    """Return what the notes of a set are about: the same for all sets of one text in several languages, and
-    for all vaults of notes about software."""
+    """Return the subject of a set's notes: shared by all languages of one text, and by all vaults about
+    software."""
     parent = folder.resolve().parent.name
     if folder.name.partition("-")[0] in ("xquad", "cross"):
         return "xquad"
@@ -119,9 +119,9 @@ def _subject(folder: Path) -> str:
 
 
 def vault_of(folder: Path, vaults: Path | None) -> Path:
-    """Return the folder of the notes that a set is about.
+    """Return the vault folder of a set.
 
-    Exits with the places that were tried if there is none.
+    If it does not exist, exits and lists the places tried.
     """
     places = [folder / "vault"]
     if (pointer := folder / "vault.txt").is_file():
@@ -137,7 +137,7 @@ def vault_of(folder: Path, vaults: Path | None) -> Path:
 
 
 def unlinked_copy(root: Path, copy: Path) -> Path:
-    """Copy a vault to ``copy``, every link to a note as plain text: its label, else the note's name."""
+    """Copy a vault to ``copy`` and replace each link to a note by its label, or else by the note's name."""
     for source in root.rglob("*.md"):
         note = copy / source.relative_to(root)
         note.parent.mkdir(parents=True, exist_ok=True)
@@ -152,12 +152,12 @@ def _label(link: re.Match[str]) -> str:
 
 
 def is_held_out(folder: Path) -> bool:
-    """Say whether a set is for testing only."""
+    """Return true if a set is for testing only."""
     return folder.resolve().parent.name == HELD_OUT
 
 
 def tables(reports: Mapping[str, Report]) -> Iterator[str]:
-    """Yield the overview of the first variant and a table per metric; nothing for no sets."""
+    """Yield the overview of the first variant and one table per metric; nothing if there are no sets."""
     if reports:
         yield _overview(reports)
         yield from (summary(reports, metric) for metric in METRICS)
@@ -165,7 +165,7 @@ def tables(reports: Mapping[str, Report]) -> Iterator[str]:
 
 
 def _refusals(reports: Mapping[str, Report]) -> str:
-    """Format the curve of refusals: means over the sets, and the set that loses most."""
+    """Format the curve of refusals: the means over the sets, and the set that loses most."""
     curves = {name: report.refusals for name, report in reports.items() if report.refusals}
     rows = []
     for points in zip(*curves.values(), strict=True):
@@ -189,9 +189,9 @@ def summary(reports: Mapping[str, Report], metric: str) -> str:
 
 
 def _overview(reports: Mapping[str, Report]) -> str:
-    """Format a row per set: the first variant, and its nDCG@10 minus that of the better lane."""
+    """Format a row per set: the first variant, and how far its nDCG@10 is above that of the better lane."""
     name = next(iter(reports.values())).outcomes[0].name
-    head = [name, "questions", *_OVERVIEW, "refused", "against the better one"]
+    head = [name, "questions", *_OVERVIEW, "refused", "gain over the better"]
     rows = (
         [
             name,
@@ -206,14 +206,15 @@ def _overview(reports: Mapping[str, Report]) -> str:
 
 
 def _lost_share(report: Report) -> float:
-    """Return the share of questions with a right note for which the first variant finds nothing at all."""
+    """Return the share of answerable questions for which the first variant finds no right note."""
     results = report.results[report.outcomes[0].name]
     answerable = [query.id for query in report.queries if any(grade > 0 for grade in query.grades.values())]
     return sum(not results[id].paths for id in answerable) / len(answerable)
 
 
 def _against_better_lane(report: Report) -> str:
-    """Format nDCG@10 of the first variant minus that of the better lane; empty if none was measured."""
+    """Format how far nDCG@10 of the first variant is above that of the better lane; empty if no lane was
+    measured."""
     figures = {outcome.name: outcome.metrics[ALL]["nDCG@10"].mean for outcome in report.outcomes}
     lanes = [figures[name] for name in (KEYWORD, SEMANTIC) if name in figures]
     return f"{figures[report.outcomes[0].name] - max(lanes):+.4f}" if lanes else ""
@@ -228,7 +229,7 @@ def _table(head: list[str], rows: Iterator[list[str]]) -> str:
 
 
 def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser of the sets and of every option that ``measure`` reads."""
+    """Return a parser for the sets and every option that ``measure`` reads."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -246,7 +247,7 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure every set, then print the tables, those of the sets for testing only last."""
+    """Measure every set, then print the tables; sets that are for testing only come last."""
     parser = arguments_for_sets(__doc__)
     parser.add_argument("--compare", action="append", default=[])
     parser.add_argument("--only", action="append", default=[], help="only the variant of this name")

@@ -1,12 +1,12 @@
-"""Measure reading and embedding a vault by the daemon alone, and with a Ray cluster.
+"""Measure how long the daemon takes to read and embed a vault, alone and with a Ray cluster.
 
     python scripts/bench_ray.py VAULT [--model NAME] [--address ADDRESS]
 
-A copy of the vault is indexed by the daemon alone, then anew with ``vaultseek index --ray ADDRESS``, "local"
-by default. A cluster on the same machine shares its processors, so that it is no faster. The daemon embeds
-beside the cluster, so the processor time of its processes has its own vectors in it. Notes that
-are read before the cluster has started are not counted, so the vault should have some ten thousand. The model
-"hashing" leaves out the time for vectors.
+The daemon indexes a copy of the vault alone; then ``vaultseek index --ray ADDRESS`` indexes it again, with
+"local" as the default address. A cluster on the same machine shares its processors, so it is not faster. The
+daemon also embeds, so the processor time of its processes includes its own vectors. Notes read before the
+cluster has started are not counted, so the vault should contain at least ten thousand. The model "hashing"
+excludes the time for vectors.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _NOTHING = {"notes": 0, "embeddings_computed": 0, "state": "indexing"}
 
 
 class Moment(NamedTuple):
-    """How far the index is, and what the daemon and its processes have spent on it."""
+    """Progress of the index, and the processor time that the daemon and its processes have spent."""
 
     time: float
     notes: int
@@ -42,7 +42,7 @@ class Moment(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Two phases of a run: all is read at ``read``, and embedded at ``end``."""
+    """Two phases of a run: reading ends at ``read``, embedding at ``end``."""
 
     begin: Moment
     read: Moment
@@ -80,7 +80,7 @@ def _indexed(folder: Path, source: Path, model: str, way: Sequence[str]) -> Stre
 
 
 def _followed(world: World, run: subprocess.Popen[str], *, connected: bool) -> Stretch:
-    """Look how far the command is until it ends."""
+    """Poll the progress of the command until it ends."""
     said: list[str] = []
     listener = threading.Thread(target=lambda: said.extend(run.stderr or ()), daemon=True)
     listener.start()
@@ -110,7 +110,7 @@ def _now(world: World) -> tuple[Moment, str]:
 
 
 def _processor_seconds(world: World) -> float:
-    """Return the processor time of the daemon and of all processes that it has started, ended ones too."""
+    """Return the processor time of the daemon and all its child processes, including ended ones."""
     seconds = 0.0
     for process in world.daemon.processes() if world.daemon else ():
         with contextlib.suppress(psutil.Error):

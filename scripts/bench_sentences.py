@@ -1,10 +1,10 @@
-"""Measure how often the marked line of a result is one that answers the question.
+"""Measure how often the marked line of a result answers the question.
 
     python scripts/bench_sentences.py [--cache DIR] [--vaults DIR] [--model NAME] SET...
 
 A SET is one of ``bench_quality.py`` with a file ``spans.tsv`` beside its judgements: query id, path, first
 and last line, separated by tabs; a question may have several spans. The passage is the one that a search
-shows of that note. Held-out sets are for testing only, and are summed apart. *ceiling* is the share of
+shows from that note. Held-out sets are for testing only and have their own totals. *ceiling* is the share of
 passages that contain a right line.
 """
 
@@ -47,7 +47,7 @@ PREVIEW, COUNT, IDF, MEANING, CEILING = "preview", "words", "words by idf", "mea
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a passage; ``line`` is its first one, from 0."""
+    """A sentence of a passage; ``line`` is its first line, counted from 0."""
 
     line: int
     text: str
@@ -63,7 +63,7 @@ def read_spans(path: Path) -> dict[str, tuple[str, list[range]]]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a passage that show words, without its headings if there are others."""
+    """Return the sentences of a passage with visible words; headings only if there is nothing else."""
     ends = sorted(
         {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
     )
@@ -80,7 +80,7 @@ def sentences(text: str) -> list[Sentence]:
 
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[bool]]:
-    """Return, by rule, whether the marked line of each question is right."""
+    """Return, for each rule, whether the marked line of each question is right."""
     spans = read_spans(folder / "spans.tsv")
     root = vault_of(folder, arguments.vaults)
     models = choose_models(arguments.model)
@@ -114,7 +114,7 @@ def marked_lines(
     encoder: Encoder,
     milliseconds: dict[str, list[float]],
 ) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield each rule with the line of the note that it marks."""
+    """Yield each rule with the line of the note it marks."""
     row = vault.ledger.notes.by_path(note)
     assert row is not None
     assert trace.matcher is not None
@@ -143,7 +143,7 @@ def marked_lines(
 
 
 def preview_line(chunk: Chunk, row: NoteRow, matcher: Matcher) -> int:
-    """Return the line that a result names."""
+    """Return the line number of a result's preview."""
     headings = (row.title, *chunk.heading_path)
     lines = {heading.line for heading in row.headings}
     return preview(
@@ -152,7 +152,7 @@ def preview_line(chunk: Chunk, row: NoteRow, matcher: Matcher) -> int:
 
 
 def weights_by_idf(trace: Trace, matcher: Matcher) -> dict[int, float]:
-    """Return how rare each of the query's words is, by its number."""
+    """Return the rarity of each of the query's words, by word number."""
     found = () if trace.query.retrieval.keyword is None else trace.query.retrieval.keyword.terms
     return {
         matcher.words[term]: matched.idf
@@ -175,7 +175,7 @@ def by_words(
 
 
 def main() -> None:
-    """Print the share of right lines of every rule, judged and held-out sets apart."""
+    """Print each rule's share of right lines, separately for judged and held-out sets."""
     parser = arguments_for_sets(__doc__)
     parser.set_defaults(milliseconds=defaultdict(list))
     arguments = parser.parse_args()

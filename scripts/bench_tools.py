@@ -1,11 +1,11 @@
-"""Run twenty tasks with all tools for agents and with the three of the compact mode; print both as a table.
+"""Run twenty tasks with all agent tools and with the three of the compact mode; print both as a table.
 
     python scripts/bench_tools.py
 
-The tasks are about the sample vault ``tests/data/vault``. Each has the calls of either mode that solve it, or
+The tasks are about the sample vault ``tests/data/vault``. Each has the calls that solve it in either mode, or
 none, and words that the answers must contain. Tokens are those of cl100k_base: of the calls' answers, and of
-the definitions, which each conversation pays. No language model takes part: that a model chooses these calls,
-and whether it chooses worse among eleven tools, is not measured.
+the tool definitions, which are part of every conversation. No language model is involved, so this does not
+measure whether a model would choose these calls, or whether it chooses worse among eleven tools.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ Calls = Sequence[tuple[str, dict[str, Any]]]
 
 
 class Task(NamedTuple):
-    """What is asked, words of the answer, and the calls of all tools and of the compact mode."""
+    """A task, words its answer must contain, and the calls with all tools and in the compact mode."""
 
     asked: str
     words: Sequence[str]
     full: Calls
     compact: Calls | None = None
-    """The calls with three tools; None if they do not solve it."""
+    """The calls with three tools; None if they cannot solve it."""
 
 
 def _search(query: str, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -99,7 +99,7 @@ TASKS = (
     ]),
     Task("is everything indexed?", ["embedded"], [("vault_status", {})]),
 )  # fmt: skip
-"""Made up, seven of them for tools that the compact mode does not have."""
+"""The invented tasks; seven of them are for tools missing from the compact mode."""
 
 
 async def main() -> None:

@@ -3,10 +3,10 @@ for the registry of MCP servers.
 
     python scripts/bundle.py FOLDER
 
-GITHUB_REPOSITORY_OWNER is the account at the host of the code, whose name the server has in the registry.
+GITHUB_REPOSITORY_OWNER is the account on the code host; the registry uses it in the server's name.
 
-The bundle is a manifest and a launcher. vaultseek itself, its models and its indexes stay where they are
-installed, because editors and the command line use the same daemon.
+The bundle contains a manifest and a launcher. vaultseek itself, its models and its indexes stay where they
+are installed, because editors and the command line use the same daemon.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ DESCRIPTION = "Search and read your Markdown notes: by word, by meaning and by l
 VAULT = "The model can search and read the notes in this folder, and no others."
 OWNER = os.environ.get("GITHUB_REPOSITORY_OWNER", "OWNER")
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
-"""Time of the files in the bundle, so that the same source makes the same bundle."""
+"""Modification time of the files in the bundle, so that the same source gives the same bundle."""
 EXECUTABLE = 0o100755 << 16
 
 
@@ -96,7 +96,7 @@ def manifest(project: dict[str, Any]) -> dict[str, Any]:
 
 
 def registered(project: dict[str, Any], owner: str) -> dict[str, Any]:
-    """Return what the registry lists: the package, and how a host runs it by ``uvx``."""
+    """Return the registry entry: the package, and how a host runs it with ``uvx``."""
     vault = {
         "type": "named",
         "name": "--vault",
@@ -124,7 +124,7 @@ def registered(project: dict[str, Any], owner: str) -> dict[str, Any]:
 
 
 async def tools() -> list[dict[str, str]]:
-    """Return name and first sentence of each tool of the server."""
+    """Return the name and first sentence of each of the server's tools."""
     from vaultseek.doors.mcp.notes import Place
     from vaultseek.doors.mcp.server import server
 

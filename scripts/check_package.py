@@ -1,6 +1,6 @@
-"""Check the built packages: every file is in them, and the installed command and the bundle for agents run.
+"""Check the built packages: every file is included, and the installed command and the agent bundle run.
 
-Run by ``scripts/package`` with the folder that holds one wheel, one source distribution and one bundle.
+Run by ``scripts/package`` with the folder that contains one wheel, one source distribution and one bundle.
 """
 
 import asyncio
@@ -37,16 +37,17 @@ PLUGIN = {
         ".github/workflows/release.yml",
     ),
 }
-"""Files of the plugin's repository that Obsidian, its community list or a release need."""
+"""Files of the plugin's repository required by Obsidian, its community list or a release."""
 LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {
     *("crypto", "fs", "net", "os", "path", "util"),
 }
-"""Modules that Obsidian has; others are in the built plugin. None of them starts a process or speaks HTTP."""
+"""Modules that Obsidian provides; others are in the built plugin. None of them starts a process or speaks
+HTTP."""
 SHOWN = {"--version": "vaultseek ", "--help": "Usage: vaultseek"}
 
 
 def main(folder: Path) -> int:
-    """Check each; returns the exit code and prints what is wrong."""
+    """Check each package, print what is wrong, and return the exit code."""
     (wheel,) = folder.glob("*.whl")
     (source,) = folder.glob("*.tar.gz")
     (bundle,) = folder.glob("*.mcpb")
@@ -59,7 +60,7 @@ def main(folder: Path) -> int:
 
 
 def of_wheel(wheel: Path) -> Iterable[str]:
-    """Yield what the wheel lacks: files of the package, its command, its licence, its version."""
+    """Yield what is missing from the wheel: files of the package, its command, its licence, its version."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         about = next(name for name in names if name.endswith(".dist-info/METADATA"))
@@ -82,7 +83,7 @@ def of_wheel(wheel: Path) -> Iterable[str]:
 
 
 def of_source(source: Path) -> Iterable[str]:
-    """Yield what the source distribution lacks of what pyproject.toml includes."""
+    """Yield the files that pyproject.toml includes but the source distribution does not contain."""
     with tarfile.open(source) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for part in (*SETTINGS["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "pyproject.toml"):
@@ -92,7 +93,7 @@ def of_source(source: Path) -> Iterable[str]:
 
 
 def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
-    """Yield the differences of a wheel that is built from the source distribution."""
+    """Yield the differences between the wheel and one built from the source distribution."""
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(source) as archive:
             archive.extractall(folder, filter="data")
@@ -109,7 +110,7 @@ def of_rebuilt(source: Path, wheel: Path) -> Iterable[str]:
 
 
 def of_installed(wheel: Path) -> Iterable[str]:
-    """Install the wheel into an empty folder, run it from there, and yield what goes wrong."""
+    """Install the wheel into an empty folder, run it from there, and yield the problems."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-index"]
         subprocess.run([*pip, "--no-deps", "--target", folder, str(wheel)], check=True)
@@ -123,7 +124,7 @@ def of_installed(wheel: Path) -> Iterable[str]:
 
 
 def of_plugin(folder: Path) -> Iterable[str]:
-    """Yield what is wrong with the plugin for Obsidian, if it was built: files, versions, what it loads."""
+    """Yield the problems of the Obsidian plugin, if it was built: files, versions, loaded modules."""
     if not folder.exists():
         return
     if missing := PLUGIN - files_in(folder):
@@ -148,7 +149,7 @@ def of_plugin(folder: Path) -> Iterable[str]:
 
 
 async def of_bundle(bundle: Path, program: str) -> list[str]:
-    """Return what is wrong with the bundle: unpack it, start it as a host does, and compare the tools."""
+    """Return the problems of the bundle: unpack it, start it as a host does, and compare the tools."""
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(bundle) as archive:
         archive.extractall(folder)
         manifest = json.loads(archive.read("manifest.json"))
@@ -170,14 +171,14 @@ async def of_bundle(bundle: Path, program: str) -> list[str]:
 
 
 def filled(text: str, values: dict[str, str]) -> str:
-    """Return JSON with its variables, ``${name}``, replaced."""
+    """Return JSON with its variables, such as ``${name}``, replaced."""
     for name, value in values.items():
         text = text.replace(f"${{{name}}}", json.dumps(value)[1:-1])
     return text
 
 
 def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
-    """Return the output and errors of Python for these arguments."""
+    """Run Python with these arguments and return its output and errors."""
     command = [sys.executable, "-P", *arguments]
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, timeout=60, check=False
@@ -186,7 +187,8 @@ def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
 
 
 def files_in(folder: Path, suffixes: Container[str] | None = None) -> set[str]:
-    """The files below a folder that are not made by running or building it, with these suffixes or all."""
+    """The files below a folder with these suffixes, or all; files created by running or building are
+    excluded."""
     places = (place for place in folder.rglob("*") if place.is_file() and not MADE & {*place.parts})
     places = (place for place in places if suffixes is None or place.suffix in suffixes)
     return {place.relative_to(folder).as_posix() for place in places} - {"obsidian/main.js"}

@@ -50,12 +50,12 @@ def stub() -> str:
 def _signature(definition: str, name: str, protocol: str, *positional: str) -> str:
     asked, answer = METHODS[protocol]
     fields = asked.model_fields
-    # What concerns the vault stands behind a method's own options.
+    # Options for the vault come after a method's own options.
     named = sorted((field for field in fields if field not in positional), key=("vault", "cwd").__contains__)
     parameters = ["self", *(_by_position(asked, field) for field in positional)]
     parameters += ["*", *(_by_name(asked, field) for field in named), *OF_EVERY_METHOD]
     text = f"{definition} {name}({', '.join(parameters)}) -> answers.{answer.__name__}"
-    # Lines break between parameters alone.
+    # Lines break only between parameters.
     return _filled(re.sub(r"(?<!,) |(?<=dict\[str,) ", "\0", text), 4, hanging=8).replace("\0", " ")
 
 
@@ -78,7 +78,7 @@ def _by_name(model: type[BaseModel], field: str) -> str:
 
 
 def _annotation(model: type[BaseModel], field: str) -> str:
-    """Return the type of a parameter as it is written; objects are passed as dictionaries."""
+    """Return the annotation of a parameter; objects are passed as dictionaries."""
     written = next(base.__annotations__[field] for base in model.__mro__ if field in base.__annotations__)
     return re.sub(r"\b(WrittenLink|Move|GivenNote)\b", "dict[str, Any]", written)
 

@@ -1,10 +1,10 @@
-"""Count the tokens that the tools for agents and their answers take, and print the table of docs/mcp.md.
+"""Count the tokens of the agent tools and their answers, and print the table of docs/mcp.md.
 
     python scripts/count_tokens.py VAULT [COMMAND ...]
 
 COMMAND is the server, by default ``vaultseek mcp`` of this project. Tokens are those of cl100k_base, whose
 vocabulary comes with LlamaIndex. Hosts show a model the text of an answer, its structured content, or both;
-the last column is what the model reads of both.
+the last column counts both.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("list_links", "list_links", {"note": ""}),
     ("vault_status", "vault_status", {}),
 )
-"""Names of rows, tools and arguments; an empty note is the first result of the search."""
+"""Names of rows, tools and arguments; an empty note stands for the first search result."""
 
 
 async def main(vault: str, command: list[str]) -> None:
-    """Ask each tool, and print what its answer takes."""
+    """Call each tool and print the tokens of its answer."""
     count = counter()
     server = StdioServerParameters(
         command=command[0], args=[*command[1:], "--vault", vault], env=dict(os.environ)
@@ -53,7 +53,7 @@ async def main(vault: str, command: list[str]) -> None:
 
 
 def counter() -> Callable[[str], int]:
-    """Return the function that counts the tokens of a text."""
+    """Return a function that counts the tokens of a text."""
     llama_index = find_spec("llama_index.core")
     assert llama_index is not None
     assert llama_index.origin is not None
@@ -63,13 +63,13 @@ def counter() -> Callable[[str], int]:
 
 
 def definitions(tools: Iterable[Tool]) -> str:
-    """Return the definitions of the tools as they are sent."""
+    """Return the definitions of the tools in the form that is sent."""
     dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
     return json.dumps(dumped, separators=(",", ":"), ensure_ascii=False)
 
 
 async def first_note(client: Client) -> str:
-    """Return the path of the note that the first call finds."""
+    """Return the path of the first note that the first call finds."""
     answer = await client.call_tool("search", CALLS[0][2])
     if answer.structured_content:
         return str(answer.structured_content["results"][0]["path"])

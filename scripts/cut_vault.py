@@ -1,9 +1,9 @@
-"""Cut a part out of a large vault, the same part each time, for a set of judged questions.
+"""Cut a reproducible part out of a large vault, for a set of judged questions.
 
     python scripts/cut_vault.py SOURCE DESTINATION --one-in 6 --folder pages
 
-A note belongs to the part if the SHA-256 of its path, relative to SOURCE, is divisible by ``--one-in``. So a
-note that is added or changed in SOURCE does not move others in or out. DESTINATION is a new or empty folder.
+A note belongs to the part if the SHA-256 of its path, relative to SOURCE, is divisible by ``--one-in``. So
+adding or changing a note in SOURCE does not move others in or out. DESTINATION is a new or empty folder.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The demonstration: index the sample vault, search it in three ways, change a note, find its new words.
+"""Demonstrate vaultseek: index the sample vault, search it in three ways, change a note, find its new words.
 
 Run by ``scripts/demo``. Everything happens in temporary directories. The exit code is 0 only if every search
 ranks the expected note first.
@@ -63,7 +63,7 @@ def main() -> int:
 
 
 def prepare(folder: Path) -> Path:
-    """Copy the sample vault and point every directory of vaultseek into ``folder``."""
+    """Copy the sample vault and point every vaultseek directory into ``folder``."""
     for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR"):
         directory = folder / name.lower()
         directory.mkdir(mode=0o700)

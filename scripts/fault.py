@@ -1,7 +1,7 @@
-"""Let everything go wrong that can go wrong on Linux, and print what was survived.
+"""Make everything fail that can fail on Linux, and print which faults are survived.
 
-Each fault of tests/faults/list.toml has a number and tests that carry it. Without --all only those that take
-seconds run, which scripts/test runs, too; with it also those that take minutes, half an hour in all.
+Each fault in tests/faults/list.toml has a number, and tests marked with it. Without --all, only tests that
+take seconds run, which scripts/test also runs; with it, also those that take minutes, half an hour in total.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Result:
 
     @property
     def word(self) -> str:
-        """Survived, or survived in part if a test was skipped; failed, or skipped."""
+        """The outcome: survived, survived in part if a test was skipped, failed, or skipped."""
         if self.failed:
             return "failed"
         if self.skipped:
@@ -44,13 +44,13 @@ class Result:
 
 
 class Recorder:
-    """A plugin of pytest that collects the results of each fault."""
+    """A pytest plugin that collects the results of each fault."""
 
     def __init__(self) -> None:
         self.results: dict[str, Result] = defaultdict(Result)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count the report of a test, or of its set-up if that did not end well."""
+        """Count the report of a test, or of its setup if that failed."""
         numbers = [str(value) for name, value in report.user_properties if name == "fault"]
         for number in dict.fromkeys(numbers):
             result = self.results[number]
@@ -64,7 +64,7 @@ class Recorder:
 
 
 def read_list() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the faults of each chapter by number, and why some have no test."""
+    """Return the faults of each chapter by number, and the reasons why some have no test."""
     chapters = tomllib.loads(LIST.read_text(encoding="utf-8"))
     reasons = chapters.pop("not_tested")
     titles = {chapter.pop("title"): chapter for chapter in chapters.values()}
@@ -72,7 +72,7 @@ def read_list() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
 
 
 def main() -> int:
-    """Run the tests that were asked for; return 1 if a fault was not survived."""
+    """Run the requested tests; return 1 if a fault was not survived."""
     arguments = _arguments()
     if arguments.fuzz is not None:
         sys.path.insert(0, str(PROJECT / "tests"))
@@ -200,7 +200,7 @@ def _exceptions(numbers: Iterable[str], reasons: dict[str, str], results: dict[s
 
 
 def _code() -> str:
-    """Return the version and the commit of the code that is tried."""
+    """Return the version and the commit of the tested code."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(

@@ -1,12 +1,12 @@
-"""Fit the curve of certainty on judged vaults, and print how often what it says is right.
+"""Fit the certainty curve on judged vaults, and print how often it is right.
 
     python scripts/fit_certainty.py [--cache DIR] [--vaults DIR] [--foreign SET]... SET...
 
 Certainty is a logistic curve over two figures of each result (``core/search/selection.py``). It is fitted on
-the SETs for development, each of the same weight; their first table is of curves fitted without the vault in
-question, that of the sets for testing only (``held-out``) of the curve fitted on all others. Of each set
-``--foreign``, ten questions are asked of every vault, too: nothing is right there, and together they weigh a
-tenth of the others. SETs are as for ``bench_quality.py``.
+the development SETs, each with the same weight. Their first table uses, for each vault, a curve fitted
+without it; the table for the sets that are for testing only (``held-out``) uses the curve fitted on all
+others. Ten questions of each ``--foreign`` set are also asked in every vault; no note answers them, and
+together they have a tenth of the weight of the others. SETs are as for ``bench_quality.py``.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
 from vaultseek.tools.evaluate.run import cache_directory
 
 FOREIGN_WEIGHT = 0.1
-"""Weight of the questions without an answer, beside those of their set."""
+"""Weight of the questions without an answer, relative to those of their set."""
 BINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 
 
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 
 async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
-    """Ask every question of a set, and those of others, as far as they rank notes of the whole vault."""
+    """Ask every question of a set, and the foreign ones, if they rank notes of the whole vault."""
     root = vault_of(folder, arguments.vaults)
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
@@ -85,7 +85,7 @@ Curve = NDArray[np.float64]
 
 
 def fit(sets: Sequence[Sequence[Answer]]) -> Curve:
-    """Return intercept and slopes of the likeliest logistic curve."""
+    """Return intercept and slopes of the most likely logistic curve."""
     weights, rows, right = [], [], []
     for found in sets:
         counts = Counter(answer.foreign for answer in found)
@@ -104,13 +104,13 @@ def fit(sets: Sequence[Sequence[Answer]]) -> Curve:
 
 
 def predicted(answer: Answer, curve: Curve) -> NDArray[np.float64]:
-    """Return the certainties of the results by another curve."""
+    """Return the certainties of the results under another curve."""
     values = 1 / (1 + np.exp(-(curve[0] + answer.features @ curve[1:])))
     return np.minimum.accumulate(np.minimum(values, certainty.WEAK_CERTAINTY if answer.weak else 1.0))
 
 
 def table(title: str, pairs: Sequence[tuple[Answer, NDArray[np.float64]]]) -> Iterator[str]:
-    """Yield a table: of the results that are as certain, how many are right."""
+    """Yield a table with the share of right results at each level of certainty."""
     judged = [(answer, values) for answer, values in pairs if not answer.foreign]
     says = np.concatenate([values for _, values in judged])
     right = np.concatenate([answer.right for answer, _ in judged])

@@ -1,6 +1,7 @@
-"""Install with pip and show how far it is: on a terminal one line that is rewritten, else a line at times.
+"""Install with pip and show the progress: on a terminal as one line that is rewritten, elsewhere as a line
+now and then.
 
-Run by ``scripts/setup`` with the arguments of ``pip install``; it needs Python alone. What pip says is shown
+Run by ``scripts/setup`` with the arguments of ``pip install``; it needs only Python. pip's output is shown
 only if it fails.
 """
 
@@ -19,15 +20,15 @@ from typing import TextIO
 
 PIP = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
 SAID_LINES = 40
-"""Lines of pip's that are shown if it fails."""
+"""Number of lines of pip's output that are shown if it fails."""
 TERMINAL_SECONDS, FILE_SECONDS = 0.5, 15.0
-"""Time between two lines of progress, on a terminal and elsewhere."""
+"""Seconds between two progress lines, on a terminal and elsewhere."""
 _LOOKING = re.compile(r"Collecting ([\w.-]+)")
 _DOWNLOADING = re.compile(r"Downloading (\S*/)?([A-Za-z0-9_.]+?)-\d\S* \((.+)\)")
 
 
 class Progress:
-    """Progress of pip, by what it has said and by what is in the folder of the packages."""
+    """Progress of pip, from its output and from the contents of the package folder."""
 
     def __init__(self, packages: Path) -> None:
         self._packages = packages
@@ -37,7 +38,7 @@ class Progress:
         self._before = 0
 
     def hear(self, line: str) -> None:
-        """Take in a line of pip's."""
+        """Read a line of pip's output."""
         if match := _LOOKING.search(line):
             self._names.add(match[1])
             self._doing = f"looking up {match[1]}"
@@ -87,7 +88,7 @@ def main(arguments: list[str]) -> int:
 
 
 def listen(lines: Iterable[str], progress: Progress, said: deque[str]) -> None:
-    """Hand pip's lines to ``progress``, and keep the last ones."""
+    """Pass pip's lines to ``progress`` and keep the last ones."""
     for line in lines:
         said.append(line)
         progress.hear(line.strip())

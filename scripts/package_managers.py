@@ -1,9 +1,9 @@
-"""Write the files by which Homebrew, the AUR of Arch Linux and Nix install a release.
+"""Write the files with which Homebrew, the AUR of Arch Linux and Nix install a release.
 
     python scripts/package_managers.py FOLDER
 
-FOLDER has the wheel and the source distribution; the files name the addresses that these have once they are
-attached to the release. All facts are those of pyproject.toml. Run by ``scripts/release``.
+FOLDER contains the wheel and the source distribution; the files point to their addresses once they are
+attached to the release. All facts come from pyproject.toml. Run by ``scripts/release``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bundle import OWNER
 
 PROJECT = Path(__file__).resolve().parent.parent
 PYTHON = "3.13"
-"""Python of Homebrew and Nix; Arch Linux has one only."""
+"""Python version for Homebrew and Nix; Arch Linux has only one."""
 
 FORMULA = """\
 class Vaultseek < Formula
@@ -146,7 +146,7 @@ def main(folder: Path) -> int:
 
 
 def facts(folder: Path) -> dict[str, str]:
-    """Return what the files say of the project and of its wheel and source distribution in ``folder``."""
+    """Return facts about the project, and about its wheel and source distribution in ``folder``."""
     project: dict[str, Any] = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]

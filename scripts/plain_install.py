@@ -1,7 +1,7 @@
-"""Install vaultseek alone, without extras, into an empty folder, and have it answer by word and by meaning.
+"""Install vaultseek without extras into an empty folder, and check that it answers by word and by meaning.
 
 ``.venv/bin/python scripts/plain_install.py`` prints the figures; a row of ``scripts/bench`` and a test run
-the same. It needs pip's package index.
+the same code. It needs pip's package index.
 """
 
 import json
@@ -22,11 +22,11 @@ SAMPLE = PROJECT / "tests" / "data" / "vault"
 PARAPHRASE, FOUND = "snails eating the salad", "Areas/Garden/Slimy Visitors.md"
 """A query by meaning, and the note of the sample vault that answers it: about slugs and lettuce."""
 FOLDERS = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
-"""Where uv and pipx put the environment and the command, by their variables."""
+"""Environment variables of the folders where uv and pipx put the environment and the command."""
 MOST_BYTES = 500_000_000
-"""Largest installation: every file that pip leaves, byte code included."""
+"""Maximum size of the installation: every file that pip leaves, including byte code."""
 LARGE_BYTES = 4_000_000
-"""Size from which a package is printed."""
+"""Minimum size of a package that is printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Installation:
 
     @property
     def packages(self) -> list[str]:
-        """The names of the packages, without those that every environment has."""
+        """The names of the packages, except those in every environment."""
         folders = (place.name.partition("-")[0] for place in self._site().glob("*.dist-info"))
         return sorted({name.lower() for name in folders} - {"pip", "setuptools"})
 
     @property
     def size(self) -> int:
-        """The size of all files, in bytes, byte code included."""
+        """The size of all files in bytes, including byte code."""
         own = {"pip", "setuptools", "pkg_resources", "_distutils_hack"}
         return sum(
             file.lstat().st_size
@@ -56,7 +56,7 @@ class Installation:
 
     @property
     def parts(self) -> dict[str, int]:
-        """The size of each package, in bytes, the largest first."""
+        """The size of each package in bytes, the largest first."""
         sizes = {
             each.name: sum(Path(each.locate_file(file)).lstat().st_size for file in each.files or ())
             for each in distributions(path=[str(self._site())])
@@ -64,7 +64,7 @@ class Installation:
         return dict(sorted(sizes.items(), key=lambda part: -part[1]))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the command in a home of its own."""
+        """Run the command in a home directory of its own."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("VAULTSEEK_")}
@@ -75,7 +75,8 @@ class Installation:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def first_answer(self) -> tuple[str, float]:
-        """Index the sample vault and ask by meaning; return the path of the first note, and the seconds."""
+        """Index the sample vault and search by meaning; return the path of the first note, and the
+        seconds."""
         vault = self.folder / "vault"
         shutil.copytree(SAMPLE, vault)
         began = time.monotonic()
@@ -95,9 +96,10 @@ class Installation:
 def plain_installation(
     python: str = sys.executable, source: Path = PROJECT, installer: str = "pip"
 ) -> Iterator[Installation]:
-    """Install the project or a wheel of it into a temporary folder, by pip, uv or pipx; remove it at the end.
+    """Install the project, or a wheel of it, into a temporary folder with pip, uv or pipx; remove it at the
+    end.
 
-    Raises subprocess.CalledProcessError if that fails.
+    Raises subprocess.CalledProcessError if the installation fails.
     """
     with tempfile.TemporaryDirectory(prefix="vaultseek-plain-") as name:
         folder = Path(name)
@@ -127,7 +129,8 @@ def _command(installer: str, python: str, folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Print the figures; the exit code is 0 only if the right note was found and the size is kept."""
+    """Print the figures; the exit code is 0 only if the right note is found and the size is within its
+    limit."""
     with plain_installation() as installation:
         path, seconds = installation.first_answer()
         print(f"{installation.size / 1e6:.0f} MB, {len(installation.packages)} packages")

@@ -2,7 +2,7 @@
 
     python scripts/release_notes.py VERSION
 
-Ends with 1 if pyproject.toml has another version, or the changelog says nothing about this one.
+Exits with 1 if pyproject.toml has another version, or the changelog has no section for this one.
 """
 
 import re
@@ -14,14 +14,14 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 
 def notes_of(version: str, changelog: str) -> str:
-    """Return the section of a version; an empty text if there is none, or only headings."""
+    """Return the section of a version; an empty text if it is missing or has only headings."""
     section = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     text = section.group(1).strip() if section else ""
     return text if any(line.startswith("- ") for line in text.splitlines()) else ""
 
 
 def main(version: str) -> int:
-    """Print the section, or say on standard error what is missing."""
+    """Print the section, or report on standard error what is missing."""
     declared = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     if declared != version:
         print(f"release: pyproject.toml has version {declared}, not {version}", file=sys.stderr)

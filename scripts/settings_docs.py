@@ -71,7 +71,8 @@ def _section(heading: str, section: describe.Model, name: str | None) -> str:
 
 
 def _line(key: str, field: FieldInfo) -> str:
-    """Return the key with its default, what it may be unless the default shows that, and its description."""
+    """Return the key with its default, its valid values unless the default shows them, and its
+    description."""
     default = None if field.is_required() else field.get_default(call_default_factory=True)
     shown = key if default is None else f"{key} = {format_value(default)}"
     allowed = describe.allowed_values(field).removeprefix("a ").removeprefix("one of ")

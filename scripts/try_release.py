@@ -1,4 +1,4 @@
-"""Install the wheel of a release by pip, uv and pipx, try it, and write its bill of materials and checksums.
+"""Install a release's wheel with pip, uv and pipx, try it, and write its bill of materials and checksums.
 
     python scripts/try_release.py FOLDER
 
@@ -21,7 +21,7 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def main(folder: Path) -> int:
-    """Return 0 if the wheel finds the right note by meaning, however it was installed."""
+    """Return 0 if the wheel finds the right note by meaning with every installer."""
     (wheel,) = folder.glob("*.whl")
     for number, (installer, python) in enumerate(ways()):
         with plain_installation(python, wheel, installer) as installation:
@@ -44,7 +44,7 @@ def main(folder: Path) -> int:
 
 
 def ways() -> Iterator[tuple[str, str]]:
-    """Yield installers with Pythons: pip with every Python there is, uv and pipx with this one."""
+    """Yield installers with Python versions: pip with every Python found, uv and pipx with this one."""
     yield "pip", sys.executable
     for name in VERSIONS:
         if said_by(sys.executable).startswith(f"Python {name}."):
@@ -62,19 +62,19 @@ def ways() -> Iterator[tuple[str, str]]:
 
 
 def said_by(python: str) -> str:
-    """Return the version that a Python says it is, or nothing if it does not run."""
+    """Return the version that a Python reports, or nothing if it does not run."""
     return subprocess.run([python, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def installed_in(installation: Installation) -> list[dict[str, Any]]:
-    """Return the metadata of every installed package, by ``pip inspect``."""
+    """Return the metadata of every installed package from ``pip inspect``."""
     pip = [str(installation.folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "inspect"]
     done = subprocess.run([*pip, "--local"], capture_output=True, text=True, check=True)
     return [package["metadata"] for package in json.loads(done.stdout)["installed"]]
 
 
 def bill_of_materials(packages: list[dict[str, Any]], release: str) -> dict[str, Any]:
-    """Return the packages as a bill of CycloneDX 1.6, without pip and setuptools."""
+    """Return the packages as a CycloneDX 1.6 bill of materials, without pip and setuptools."""
     components = [
         component(package)
         for package in packages

@@ -1,4 +1,4 @@
-"""A real Chromium, and ``vaultseek ui`` for it to open."""
+"""A real Chromium, and a ``vaultseek ui`` for it to open."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from typing import Any
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NO_CHROMIUM = "needs Chromium: apt-get install chromium"
 FOREIGN = "notes.example"
-"""A name that the browser of the tests takes for this computer, as a hostile name server would say."""
+"""A foreign host name that the tests' browser resolves to this computer, as if a name server were hostile."""
 WIDE, NARROW, PHONE = ({"width": width, "height": 800} for width in (1280, 360, 390))
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)")
 
@@ -56,10 +56,10 @@ def served(environment: Mapping[str, str], *arguments: str, cwd: Path) -> Iterat
 
 @contextmanager
 def chromium(arguments: Sequence[str] = ()) -> Iterator[Any]:
-    """Run a browser without a window while the context lasts."""
+    """Run a headless browser while the context lasts."""
     from playwright.sync_api import sync_playwright
 
-    # Chromium's own sandbox refuses root, which tests in a container are.
+    # Chromium's own sandbox refuses to run as root, as tests in a container do.
     flags = [f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1", *arguments]
     if os.geteuid() == 0:
         flags.append("--no-sandbox")

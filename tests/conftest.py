@@ -1,4 +1,4 @@
-"""Fixtures for every test: a vault in one expression, directories of its own."""
+"""Fixtures for every test: a vault in one expression, and separate directories."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ SLOW = {
     "semantic/vectors": "index matrix",
     "store/keyword": "bm25f index proximity spans",
 }
-"""Modules that start processes or try thousands of examples: their tests take a second and more."""
+"""Modules that start processes or try thousands of examples; each of their tests takes a second or more."""
 SLOW_MODULES = {
     Path(__file__).parent / folder / f"test_{name}.py"
     for folder, names in SLOW.items()
@@ -45,12 +45,12 @@ SLOW_MODULES = {
 }
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES = 4 << 30
-"""Free bytes of ``MEMORY`` with which it holds the files of tests: on a disk they wait for each commit."""
+"""Minimum free bytes in ``MEMORY`` for storing test files there; on a disk, tests wait for each commit."""
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options by which scripts/fault chooses tests."""
+    """Add the options with which scripts/fault selects tests."""
     parser.addoption("--long", action="store_true", help="run the tests marked long, too")
     parser.addoption("--fault", action="append", help="only tests of this fault, or of any if it is empty")
 
@@ -68,14 +68,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import modules all tests of which are slow if no slow test is wanted."""
+    """Skip importing modules that contain only slow tests if no slow test is wanted."""
     is_slow = collection_path in SLOW_MODULES or collection_path == Path(__file__).parent / "e2e"
     return True if is_slow and "not slow" in config.option.markexpr else None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test."""
+    """Deselect long tests and, if faults are selected, tests of other faults; report the faults of each
+    test."""
     wanted: list[str] | None = config.getoption("--fault")
     left_out = []
     for item in items:
@@ -118,7 +119,7 @@ def world(vault: MakeVault, tmp_path: Path) -> Iterator[Callable[[Mapping[str, s
 
 @pytest.fixture(autouse=True)
 def _own_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the settings, indexes and sockets of whoever runs the tests."""
+    """Hide the settings, indexes and sockets of the user who runs the tests."""
     for name, value in own_directories(tmp_path).items():
         monkeypatch.setenv(name, value)
 

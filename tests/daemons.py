@@ -1,4 +1,4 @@
-"""A real daemon, driven through the real command line, in directories of its own, as fixtures."""
+"""Fixtures for a real daemon in separate directories, driven through the real command line."""
 
 import json
 import os
@@ -20,7 +20,7 @@ DEADLINE = 30.0
 
 
 class Daemon:
-    """``vaultseek`` run as a user does. ``model`` "hashing" needs no torch and starts at once."""
+    """``vaultseek`` as a user runs it. ``model`` "hashing" needs no torch and starts at once."""
 
     def __init__(
         self, home: Path, model: str = "hashing", directories: Mapping[str, str] | None = None
@@ -32,7 +32,7 @@ class Daemon:
         self.environment |= {"VAULTSEEK_MODEL__NAME": model, "HOME": str(home), **self.directories}
 
     def run(self, *arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
+        """Run a command and wait for it to end."""
         environment = self.environment | more.pop("env", {})
         command = [sys.executable, "-m", "vaultseek", *arguments]
         return subprocess.run(
@@ -46,7 +46,7 @@ class Daemon:
         return root
 
     def json(self, *arguments: str, **more: Any) -> Any:
-        """Return what a command prints with ``--json``; assert that its exit code is 0 or 1."""
+        """Return a command's output with ``--json``; assert that its exit code is 0 or 1."""
         done = self.run(*arguments, "--json", **more)
         assert done.returncode in (0, 1), done.stderr
         return json.loads(done.stdout)
@@ -97,12 +97,12 @@ def _eventually() -> Callable[..., Any]:
 
 
 INDEXED = "indexed"
-"""Name, without its number, of the folder of a vault that the tests of a module share."""
+"""Prefix of the name of a vault folder that a module's tests share; a number follows."""
 
 
 @pytest.fixture(scope="session")
 def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """A daemon for all tests of a process that need none of their own: to start one takes two seconds."""
+    """A daemon for all tests of a process that do not need their own; starting one takes two seconds."""
     place = tmp_path_factory.mktemp("shared")
     (place / "home").mkdir()
     started = Daemon(place / "home", directories=own_directories(place))
@@ -111,7 +111,7 @@ def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 def remove_vaults(daemon: Daemon, is_unused: Callable[[Path], bool]) -> None:
-    """Remove the vaults that are no longer used from a daemon, and their indexes."""
+    """Remove unused vaults and their indexes from a daemon."""
     eventually(lambda: daemon.run("start").returncode == 0, "it is not just ending")
     with Client(daemon.socket) as client:
         for vault in client.vaults()["vaults"]:
@@ -123,9 +123,9 @@ def remove_vaults(daemon: Daemon, is_unused: Callable[[Path], bool]) -> None:
 def daemon(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Daemon]:
-    """A daemon that is started by the first command and stopped at the end.
+    """A daemon that the first command starts and that is stopped at the end.
 
-    For a test marked ``shared_daemon`` it is the one that tests share, without the vaults of others.
+    For a test marked ``shared_daemon``, it is the shared daemon, without the vaults of other tests.
     """
     if request.node.get_closest_marker("shared_daemon"):
         shared = request.getfixturevalue("shared_daemon")
@@ -142,7 +142,7 @@ def daemon(
 
 
 class Indexed(NamedTuple):
-    """A daemon and the vault that it has indexed, shared by tests that change neither."""
+    """A daemon and its indexed vault, shared by tests that change neither."""
 
     daemon: Daemon
     root: Path

@@ -1,4 +1,4 @@
-"""A process that has no file descriptor left."""
+"""A process without free file descriptors."""
 
 import os
 import resource
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_descriptors() -> Iterator[None]:
-    """Let no file be opened in this process."""
+    """Make it impossible to open a file in this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     lowest = os.open(os.devnull, os.O_RDONLY)
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 1, hard))

@@ -18,29 +18,29 @@ POISON = "poisonous"
 
 
 class EmbeddingServer:
-    """The server and how it behaves: ``status`` is what it answers, ``seconds`` how long it takes."""
+    """The server and its behaviour: ``status`` is its answer's status, ``seconds`` its delay."""
 
     def __init__(self, port: int = 0) -> None:
         self.status = 200
         self.seconds = 0.0
         self.failures = 0
-        """Requests that fail with 503 before the next one succeeds."""
+        """Number of requests that fail with 503 before the next one succeeds."""
         self.zeros = 0
-        """Requests that are answered with vectors of zeros before the next one is answered well."""
+        """Number of requests that get zero vectors before the next one gets a good answer."""
         self.redirect = ""
-        """The address that every request is redirected to."""
+        """The address to which every request is redirected."""
         self.endless = False
-        """Answer without end."""
+        """Send an endless answer."""
         self.drips = False
-        """Answer a byte at a time without end."""
+        """Send an endless answer one byte at a time."""
         self.drips_headers = False
-        """Send headers without end, a byte at a time."""
+        """Send endless headers one byte at a time."""
         self.always: Any = ...
-        """The answer to every request, whatever it asks."""
+        """The fixed answer to every request."""
         self.numbers_of: dict[str, float] = {}
-        """By word, the number that vectors of texts with it are made of."""
+        """For each word, the number that fills the vectors of texts that contain it."""
         self.sent = 0
-        """Bytes of the last answer without end."""
+        """Bytes sent of the last endless answer."""
         self.encoder = HashingEncoder(32)
         self.requests: list[int] = []
         """The number of texts in each request."""
@@ -53,7 +53,7 @@ class EmbeddingServer:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
 
     def stop(self) -> None:
-        """Stop listening and end all connections; clients are refused from then on."""
+        """Stop listening and close all connections; later clients are refused."""
         self._http.shutdown()
         self._http.server_close()
         for connection in self.connections:
@@ -61,7 +61,7 @@ class EmbeddingServer:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def answer(self, path: str, body: Any) -> tuple[int, Any]:
-        """Return status and answer of a request."""
+        """Return the status and the answer to a request."""
         time.sleep(self.seconds)
         if self.failures:
             self.failures -= 1
@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def embedding_server(port: int = 0) -> Iterator[EmbeddingServer]:
-    """Yield a server that listens, and stop it."""
+    """Yield a listening server, and stop it afterwards."""
     server = EmbeddingServer(port)
     try:
         yield server

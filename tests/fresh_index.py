@@ -21,7 +21,7 @@ PATIENCE = Patience(30.0, second_seconds=30.0, rerank_seconds=30.0, complete=Tru
 
 
 class IndexHere:
-    """The index of a vault with hashed words for a model; ``worker`` holds its vectors."""
+    """The index of a vault with the hashing model; ``worker`` holds its vectors."""
 
     def __init__(self, root: Path, directory: Path, worker: WorkerHere | None = None) -> None:
         model = find_model("hashing")
@@ -31,11 +31,11 @@ class IndexHere:
         self.vault = OpenVault.open(options, directory, self.worker, spec, patience=PATIENCE)  # type: ignore[arg-type]
 
     def update(self) -> None:
-        """Bring every index up to what is on disk."""
+        """Update every index from the disk."""
         asyncio.run(index_vault(self.vault))
 
     def answers(self, queries: tuple[str, ...] = QUERIES, modes: tuple[str, ...] = MODES) -> list[Any]:
-        """Return what searches of these modes see, with scores that are compared to six places."""
+        """Return what searches of these modes see, with scores rounded to six places for comparison."""
         return asyncio.run(self._answers(queries, modes))
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class IndexHere:
 def fresh_answers(
     root: Path, directory: Path, queries: tuple[str, ...] = QUERIES, modes: tuple[str, ...] = MODES
 ) -> list[Any]:
-    """Return the answers of an index made from nothing in ``directory``."""
+    """Return the answers of a new index in ``directory``."""
     directory.mkdir()
     index = IndexHere(root, directory)
     try:

@@ -1,4 +1,4 @@
-"""A daemon under random patterns, formulas and settings of the app, and another client that measures it."""
+"""A daemon attacked with random patterns, formulas and app settings, and another client that measures it."""
 
 import random
 import tempfile
@@ -15,9 +15,9 @@ from vaultseek.errors import VaultseekError
 from worlds import own_directories, write_files
 
 MEMORY = 512 << 20
-"""Bytes by which the daemon may grow."""
+"""Maximum growth of the daemon's memory, in bytes."""
 LATENCY_SECONDS = 5.0
-"""Time that a search of somebody else may take; on an idle machine it takes milliseconds."""
+"""Maximum duration of another client's search; on an idle machine it takes milliseconds."""
 ATTACK_SECONDS = 30.0
 NOTES = {
     f"n{number}.md": f"---\nrating: {number}\n---\npump [[n0]] #t {'a' * number}\n" for number in range(50)
@@ -25,7 +25,7 @@ NOTES = {
 
 
 def attacked(seconds: float, seed: int, tries: int | None = None) -> list[str]:
-    """Attack a daemon this long, or so many times, and return what another client had to suffer."""
+    """Attack a daemon this long, or this many times, and return the delays of another client."""
     with tempfile.TemporaryDirectory(prefix="vaultseek-fuzz-") as folder:
         home = Path(folder)
         daemon = Daemon(home, directories=own_directories(home))

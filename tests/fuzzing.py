@@ -1,8 +1,8 @@
-"""Random notes, queries, bases, messages and settings; what is not survived is kept in tests/data/crashers.
+"""Random notes, queries, bases, messages and settings; failing inputs are kept in tests/data/crashers.
 
-Inputs are tried in another process, so that a crash in native code ends that one only. A failure is an
-exception that nobody expects, a crash, more than ``SECONDS`` or ``MEMORY`` for one input, or ``HELD_SECONDS``
-in which no other thread could do anything: a daemon would keep another client waiting this long.
+Inputs are tried in another process, so that a crash in native code ends only that process. A failure is an
+unexpected exception, a crash, more than ``SECONDS`` or ``MEMORY`` for one input, or ``HELD_SECONDS`` without
+a chance for other threads: in a daemon, another client would wait this long.
 """
 
 import atexit
@@ -27,10 +27,10 @@ HERE = Path(__file__).parent
 CRASHERS = HERE / "data" / "crashers"
 SECONDS = 10
 MEMORY = 256 << 20
-"""Bytes by which one input may raise the memory of the process."""
+"""Maximum growth of the process's memory per input, in bytes."""
 HELD_SECONDS = 0.3
 BATCH = 200
-"""Inputs that one process tries."""
+"""Number of inputs per process."""
 PIECES = [
     b"# ",
     b"[[",
@@ -116,7 +116,7 @@ def try_query(data: bytes) -> None:
 
 
 def try_frame(data: bytes) -> None:
-    """Read frames of a stream, and what is in them."""
+    """Read frames of a stream, and their contents."""
     from vaultseek.errors import VaultseekError
     from vaultseek.protocol.wire.frame import FrameReader, encode
     from vaultseek.protocol.wire.protocol import read
@@ -165,7 +165,7 @@ def try_expression(data: bytes) -> None:
 
 
 def try_match(data: bytes) -> None:
-    """Match a text with a pattern, both as long as files may have them."""
+    """Match a text with a pattern, both of the maximum length."""
     from vaultseek.base.matching import compiled
     from vaultseek.base.patterns import BadPattern
 
@@ -206,7 +206,7 @@ def _world() -> Any:
 
 
 def try_app_settings(data: bytes) -> None:
-    """List a vault with Obsidian's settings in it."""
+    """List a vault with these Obsidian settings."""
     from vaultseek.content.files.ignore import Ignore
     from vaultseek.content.files.scan import scan
 
@@ -238,7 +238,7 @@ KINDS: dict[str, Callable[[bytes], None]] = {
 
 
 def inputs(seed: int, kind: str) -> Iterator[bytes]:
-    """Yield random inputs: pieces that mean something, noise, repetitions, and parts of real files."""
+    """Yield random inputs: meaningful pieces, noise, repetitions, and parts of real files."""
     chance = random.Random(f"{seed} {kind}")
     real = [path.read_bytes() for path in sorted((HERE / "data" / "vault").rglob("*.md"))[:60]]
     real.append((HERE.parent / "config.toml.example").read_bytes())
@@ -263,7 +263,7 @@ def inputs(seed: int, kind: str) -> Iterator[bytes]:
 
 
 def fuzz(seconds: float, kind: str | None = None) -> int:
-    """Try random inputs this long; keep what fails and return 1 if anything did."""
+    """Try random inputs this long; keep those that fail, and return 1 if there are any."""
     seed = int(time.time())
     problems = []
     if kind in (None, "daemon"):
@@ -292,7 +292,7 @@ def fuzz(seconds: float, kind: str | None = None) -> int:
 
 
 def is_survived(kind: str, batch: list[bytes]) -> bool:
-    """Try inputs in a process of their own; true if it ends well and in time."""
+    """Try inputs in a separate process; true if it ends without error and in time."""
     request = json.dumps([data.hex() for data in batch]).encode()
     command = [sys.executable, "-X", "faulthandler", str(Path(__file__)), kind]
     try:
@@ -303,7 +303,7 @@ def is_survived(kind: str, batch: list[bytes]) -> bool:
 
 
 def keep(kind: str, data: bytes) -> Path:
-    """Write an input that was not survived to where it is tested from now on."""
+    """Write a failing input to the folder from which it is tested in future."""
     folder = CRASHERS / kind
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / hashlib.blake2b(data, digest_size=8).hexdigest()
@@ -312,7 +312,7 @@ def keep(kind: str, data: bytes) -> Path:
 
 
 def main() -> None:
-    """Try the inputs on standard input, each within its bounds of time and memory."""
+    """Try the inputs on standard input, each within its time and memory limits."""
     attempt = KINDS[sys.argv[1]]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY * 16, MEMORY * 16))
     attempt(b"a")  # modules are imported
@@ -326,14 +326,14 @@ def main() -> None:
 
 
 class Neighbour:
-    """A thread that wants to do a little, often, and measures how long it cannot."""
+    """A thread that often needs to do a little work, and measures how long it is blocked."""
 
     def __init__(self) -> None:
         self._longest = 0.0
         threading.Thread(target=self._run, daemon=True).start()
 
     def waited(self) -> float:
-        """Return the longest wait since the last call, in time that this process computed."""
+        """Return the longest wait since the last call, in processor time of this process."""
         time.sleep(0.001)
         longest, self._longest = self._longest, 0.0
         return longest

@@ -1,4 +1,4 @@
-"""Grammars of what costs: patterns, formulas, bases and settings of the app, for the fuzzer."""
+"""Grammars for expensive patterns, formulas, bases and app settings, for the fuzzer."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -45,7 +45,8 @@ LETTERS = ["a", "ж"]
 MANY = "".join(map(chr, range(0x3B1, 0x4B0)))
 """Letters with two cases."""
 SIZES = [190, 900, 9000]
-"""Numbers of characters, around the length that the daemon compiles itself and up to the largest."""
+"""Numbers of characters: around the maximum that the daemon compiles itself, and up to the largest
+allowed."""
 SHAPES: dict[str, Callable[[str, int], str]] = {
     "a run": lambda letter, size: letter * size,
     "a run behind a lazy repeat": lambda letter, size: r"\d*?" + letter * size,
@@ -77,7 +78,7 @@ SHAPES: dict[str, Callable[[str, int], str]] = {
     "open sets": lambda letter, size: "[" * size,
     "escapes": lambda letter, size: r"\b\x61" * (size // 6),
 }
-"""Patterns by what may make them costly, of about this many characters."""
+"""Patterns of about this many characters, by the reason why they may be expensive."""
 FLAGS = [*[""] * 20, "(?i)", "(?f)", "(?V1)", "(?x)", "(?b)", "(?L)"]
 LITERALS = [
     "1",
@@ -127,7 +128,7 @@ FORMS = [
 
 
 def repeated(text: str, size: int) -> str:
-    """Return so many characters of a text, again and again."""
+    """Return a text repeated to this many characters."""
     return (text * (size // len(text) + 1))[:size]
 
 
@@ -141,7 +142,7 @@ def costly_matches(shape: str) -> Iterator[str]:
 
 
 def costly_match(chance: Random) -> str:
-    """Return a pattern that is made of parts of several shapes with flags and a text, as JSON."""
+    """Return a pattern combined from several shapes, with flags and a text, as JSON."""
     letter = chance.choice(LETTERS)
     shapes = chance.sample(list(SHAPES.values()), chance.randrange(1, 4))
     parts = [shape(letter, int(10 ** chance.uniform(0.5, 3.9))) for shape in shapes]
@@ -153,7 +154,7 @@ def costly_match(chance: Random) -> str:
 
 
 def pattern(chance: Random, depth: int = 5) -> str:
-    """Return a regular expression, most often one that nests repeats."""
+    """Return a regular expression, usually one with nested repeats."""
     parts = []
     for _ in range(chance.randrange(1, 4)):
         inner = chance.choice(ATOMS)
@@ -164,7 +165,7 @@ def pattern(chance: Random, depth: int = 5) -> str:
 
 
 def formula(chance: Random, depth: int = 5) -> str:
-    """Return a formula, most often one whose value grows."""
+    """Return a formula, usually one whose value grows."""
     if not depth or chance.random() < 0.1:
         return chance.choice(LITERALS)
     form = chance.choice(FORMS) if chance.random() < 0.3 else "{}" + chance.choice(CALLS)
@@ -193,6 +194,6 @@ def base(chance: Random) -> str:
 
 
 def app_settings(chance: Random) -> str:
-    """Return Obsidian's settings with rules for files to leave out."""
+    """Return Obsidian settings with exclusion rules."""
     rules = [f"/{pattern(chance)}/" for _ in range(chance.choice([1, 5, 200]))]
     return json.dumps({"userIgnoreFilters": rules, "newLinkFormat": chance.choice(["relative", 1])})

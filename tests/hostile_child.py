@@ -1,4 +1,4 @@
-"""The process that reads files, with a reader of text that has been taken over and tries what it can."""
+"""The process that reads files, with a text reader that has been taken over and tries what it can."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from vaultseek.content.extractors.table import EXTRACTORS, Extractor
 
 
 def attempts(places: dict[str, str]) -> dict[str, Callable[[], object]]:
-    """Return what to try by name; each raises OSError if it is not possible."""
+    """Return the attacks by name; each raises OSError if it is not possible."""
 
     def connect() -> None:
         with socket.socket(socket.AF_UNIX) as end:
@@ -43,7 +43,7 @@ def attempts(places: dict[str, str]) -> dict[str, Callable[[], object]]:
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
-    """Return what was possible, and the environment, as a note's only line."""
+    """Return the successful attacks and the environment, as a note's only line."""
     possible: list[str] = []
     for name, attempt in attempts(json.loads(data)).items():
         try:

@@ -1,4 +1,4 @@
-"""Answers of a keyword search as rows, and those that nobody searched for."""
+"""Answers of a keyword search as rows, and hand-made ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from vaultseek.store.keyword.answer import ChunkHit, Columns, KeywordAnswer
 class KeywordHit:
     """A matching note.
 
-    ``matched``: the query's words that it contains. ``coverage``: their share of all the query's words,
-    weighted by idf, from 0 to 1. ``chunks``: its best passages, best first; none if only title, tags or path
-    match. ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
+    ``matched``: the query words it contains. ``coverage``: their share of all query words, weighted by idf,
+    from 0 to 1. ``chunks``: its best passages, best first; empty if only title, tags or path match.
+    ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
     """
 
     note: int
@@ -43,7 +43,7 @@ def hits_of(answer: KeywordAnswer) -> tuple[KeywordHit, ...]:
 
 
 def content_of(answer: KeywordAnswer) -> tuple[object, ...]:
-    """All that two answers are compared by: not the time that they took."""
+    """The compared parts of an answer, which exclude its duration."""
     return hits_of(answer), answer.terms, answer.total
 
 
@@ -61,7 +61,7 @@ class DetailsOfHits:
 
 
 def answer_of(hits: Sequence[KeywordHit]) -> KeywordAnswer:
-    """An answer of these hits, best first."""
+    """An answer with these hits, best first."""
     columns = Columns(
         np.array([hit.note for hit in hits], np.int64),
         np.array([hit.score for hit in hits], np.float64),

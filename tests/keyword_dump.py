@@ -1,4 +1,4 @@
-"""The content of a keyword index as text, to compare two indexes."""
+"""The content of a keyword index as text, for comparing two indexes."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,7 +11,7 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 
 
 def dump(index: KeywordIndex) -> str:
-    """One term a line, whatever the segments."""
+    """Return one term per line, independent of the segments."""
     return "\n".join(dump_lines(index._state.snapshot))
 
 

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own: keys go in, and what stands on the screen comes out."""
+"""A program in a terminal of its own, to send keys to and to read the screen of."""
 
 import os
 import pty
@@ -50,7 +50,7 @@ class LiveTerminal:
         self._stream = pyte.ByteStream(self.screen)
         self._on_output = on_output
         self.written = b""
-        """All that the program has written."""
+        """All output of the program."""
         self._ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
         self.process = subprocess.Popen(
@@ -77,7 +77,7 @@ class LiveTerminal:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of the screen, without spaces at their ends."""
+        """The lines of the screen, without trailing spaces."""
         return [line.rstrip() for line in self.screen.display]
 
     @property
@@ -90,7 +90,7 @@ class LiveTerminal:
         os.write(self._ours, KEYS.get(text, text).encode())
 
     def read(self, seconds: float = _POLL_SECONDS) -> bool:
-        """Show what the program writes within ``seconds``. False if it has ended."""
+        """Read the program's output for ``seconds``. Returns false if the program has ended."""
         ready, _, _ = select.select([self._ours], [], [], seconds)
         if not ready:
             return True
@@ -111,7 +111,7 @@ class LiveTerminal:
             assert time.monotonic() < deadline, f"not in time: {what}\n{self.text}"
 
     def shows(self, text: str) -> None:
-        """Read until ``text`` stands on the screen."""
+        """Read until ``text`` appears on the screen."""
         self.until(lambda terminal: text in terminal.text, f"the screen shows {text!r}")
 
     def ended(self) -> int:

@@ -16,7 +16,7 @@ ENCODINGS["utf-32"] = types.PositionEncodingKind.Utf32
 
 
 class Editor:
-    """The client, the vault, and what the server told it, or asked it to do."""
+    """The client, the vault, and the server's notifications and requests."""
 
     def __init__(self, client: LanguageClient, root: Path) -> None:
         self.client = client
@@ -36,11 +36,11 @@ class Editor:
         return (self.root / path).as_uri()
 
     def path(self, uri: str) -> str:
-        """Return the path in the vault of an address."""
+        """Return the vault path of an address."""
         return types.TextDocumentIdentifier(uri).uri.removeprefix(self.root.as_uri() + "/")
 
     def open(self, path: str, text: str | None = None) -> str:
-        """Open a note, with its text on disk or another one; return its address."""
+        """Open a note with its text on disk or a different one; return its address."""
         text = (self.root / path).read_text() if text is None else text
         uri = self.uri(path)
         item = types.TextDocumentItem(uri, "markdown", 1, text)
@@ -48,7 +48,7 @@ class Editor:
         return uri
 
     def change(self, path: str, version: int, *changes: Any) -> None:
-        """Change an open note: ranges, or a whole text."""
+        """Change an open note: ranges, or the whole text."""
         self.client.text_document_did_change(
             types.DidChangeTextDocumentParams(
                 types.VersionedTextDocumentIdentifier(version, self.uri(path)), list(changes)
@@ -61,14 +61,14 @@ class Editor:
         self.client.text_document_did_close(types.DidCloseTextDocumentParams(document))
 
     async def until(self, condition: Callable[[], Any]) -> Any:
-        """Return what ``condition`` returns as soon as it is true."""
+        """Return the value of ``condition`` as soon as it is true."""
         async with asyncio.timeout(60):
             while not (value := condition()):
                 await asyncio.sleep(0.02)
         return value
 
     async def until_published(self, path: str, condition: Any) -> list[types.Diagnostic]:
-        """Return the diagnostics of a note when ``condition`` is true of them."""
+        """Return the diagnostics of a note once they satisfy ``condition``."""
         async with asyncio.timeout(60):
             while not condition(items := self.published.get(self.uri(path))):
                 await asyncio.sleep(0.02)

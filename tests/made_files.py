@@ -1,4 +1,4 @@
-"""Files of other kinds than Markdown, made by the tests."""
+"""Files of kinds other than Markdown, created by the tests."""
 
 import io
 import json
@@ -23,7 +23,8 @@ def pdf(
     password: str = "",
     write_headings: bool = True,
 ) -> bytes:
-    """Return a PDF; the outline has level, title and page, and the title is written above its page's text."""
+    """Return a PDF; the outline has level, title and page, and each title is also written above its page's
+    text."""
     from fpdf import FPDF
 
     document = FPDF()
@@ -56,7 +57,7 @@ def picture(text: str) -> bytes:
 
 
 def scan(text: str) -> bytes:
-    """Return a PDF of one page that is a picture of a text."""
+    """Return a one-page PDF that contains only a picture of a text."""
     from fpdf import FPDF
 
     document = FPDF()

@@ -1,4 +1,4 @@
-"""The messages of errors and of notes' problems in the source code, collected by parsing it."""
+"""The messages of errors and note problems, collected by parsing the source code."""
 
 import ast
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ ERRORS = {
     if isinstance(kind, type) and issubclass(kind, errors.VaultseekError)
 }
 PROBLEMS = {"Problem": 0, "_refused": 0}
-"""The functions that make a problem, and the index of their code argument; the message follows it."""
+"""The functions that create a problem, and the index of their code argument; the message follows it."""
 
 
 class Message(NamedTuple):
@@ -27,7 +27,7 @@ class Message(NamedTuple):
 
 
 def raised() -> Iterator[Message]:
-    """Yield the messages of errors that are literals where they are raised."""
+    """Yield the messages of errors that are raised with a literal."""
     for file, tree in _modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -37,7 +37,7 @@ def raised() -> Iterator[Message]:
 
 
 def problems() -> Iterator[Message]:
-    """Yield the problems of notes whose code is a literal."""
+    """Yield the note problems whose code is a literal."""
     for file, tree in _modules():
         for node in ast.walk(tree):
             if (

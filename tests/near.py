@@ -1,11 +1,11 @@
-"""Scores that are compared up to rounding: sums in another order differ in their last places."""
+"""Scores compared with a tolerance for rounding: a sum in another order differs in its last places."""
 
 TOLERANCE = 1.5e-6
-"""An answer has six places, so equal scores may differ by one in the last."""
+"""Maximum difference of equal scores; an answer has six places, so the last may differ by one."""
 
 
 class Near(float):
-    """A score that equals every other one within ``TOLERANCE``."""
+    """A score that equals any other within ``TOLERANCE``."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, float | int) and abs(float(self) - float(other)) <= TOLERANCE

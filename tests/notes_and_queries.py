@@ -1,4 +1,4 @@
-"""Notes and queries with filters, as random tests draw them."""
+"""Hypothesis strategies for notes and for queries with filters."""
 
 from collections.abc import Mapping
 

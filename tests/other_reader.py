@@ -1,8 +1,9 @@
-"""A reader of links that is not the program's: it finds them with other parsers, and follows them slowly.
+"""An independent reader of links: it finds them with other parsers and follows them slowly.
 
-``read_links`` finds the targets in a file with markdown-it, PyYAML and json; ``Reader`` follows them by the
-rules in ``content/markdown/resolve.py``, written once more. A link has a number: ``q1:`` before double
-brackets, ``t1`` in the text of a Markdown link, ``p1`` as the name of a property, ``n1`` as the id of a card.
+``read_links`` finds the targets in a file with markdown-it, PyYAML and json. ``Reader`` follows them by the
+rules in ``content/markdown/resolve.py``, implemented a second time. A link has a number: ``q1:`` before
+double brackets, ``t1`` in the text of a Markdown link, ``p1`` as the name of a property, ``n1`` as the id of
+a card.
 """
 
 import json
@@ -23,13 +24,13 @@ from markdown_it.token import Token
 
 
 def fold(text: str) -> str:
-    """Return a name in the form that is compared."""
+    """Return a name in the form used for comparison."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     return re.sub("[\u00a0\u2007\u202f]", " ", folded)
 
 
 class Reader:
-    """The files of a vault, and where a target leads among them."""
+    """The files of a vault, to look up the file of a target."""
 
     def __init__(self, files: Mapping[str, Sequence[str]]) -> None:
         self.files = files
@@ -78,7 +79,7 @@ class Reader:
 
 
 def page(path: str) -> str:
-    """Return the page of Logseq that a file is; "" for any other."""
+    """Return the Logseq page of a file; "" if it is not one."""
     stem = posixpath.splitext(posixpath.basename(path))[0]
     name = re.sub("(?<=[^_])___(?=[^_])", "/", stem)
     name = re.sub("%(?:2[25AF]|3[ACEF]|5C|7C)", lambda sign: unquote(sign[0]), name, flags=re.IGNORECASE)
@@ -86,7 +87,7 @@ def page(path: str) -> str:
 
 
 def is_path(target: str, source: str, path: str) -> bool:
-    """True if a target is the very path to a file from the folder of another."""
+    """True if a target is the exact path to a file from another file's folder."""
     joined = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
     return joined in (path, path.removesuffix(".md"))
 
@@ -155,7 +156,7 @@ def headings(text: str) -> list[tuple[int, str]]:
 
 
 def find_heading(fragment: str, headings: Sequence[tuple[int, str]]) -> int | None:
-    """Return the number of the heading that a fragment leads to, which may name those above it."""
+    """Return the number of the heading for a fragment, which may include parent headings."""
 
     def find(parts: Sequence[str], start: int, end: int) -> int | None:
         plain = [at for at in range(start, end) if plain_heading(headings[at][1]) == plain_heading(parts[0])]
@@ -171,13 +172,13 @@ def find_heading(fragment: str, headings: Sequence[tuple[int, str]]) -> int | No
 
 
 def plain_heading(text: str) -> str:
-    """Return a heading without punctuation, unless it is all there is."""
+    """Return a heading without punctuation, unless it contains nothing else."""
     signs = (" " if is_sign(sign) else sign for sign in fold(text))
     return " ".join("".join(signs).split()) or " ".join(fold(text).split())
 
 
 def is_sign(sign: str) -> bool:
-    """True for a sign that does not tell headings apart."""
+    """True for a character that does not distinguish headings."""
     return not sign.isalnum() and (sign.isascii() or unicodedata.category(sign)[0] == "P")
 
 

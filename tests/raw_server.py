@@ -1,4 +1,4 @@
-"""A server on a socket of its own, and clients that send whatever bytes they are told to."""
+"""A server on its own socket, and clients that send arbitrary bytes."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ PATIENCE = 10.0
 
 
 class Raw:
-    """A client without manners. ``read`` gives the next message, None when the daemon closed."""
+    """A client without error handling. ``read`` returns the next message, None if the daemon closed."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -57,7 +57,7 @@ class Raw:
 
 
 class Wire:
-    """``await wire.start(handlers)``, then ``await wire.client()`` as often as wanted."""
+    """``await wire.start(handlers)``, then ``await wire.client()`` as often as needed."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "daemon.sock"

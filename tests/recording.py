@@ -1,8 +1,8 @@
-"""The moving picture of the README: from a search by meaning to the open note, typed and drawn as an SVG.
+"""The animated picture of the README: from a search by meaning to the open note, typed and drawn as an SVG.
 
-``scripts/record`` makes it. The session runs in a home with the sample vault; each change of the screen
-becomes a frame, shown as long as it was there, or less. The SVG holds no program and no address, only text
-and its timing.
+``scripts/record`` creates it. The session runs in a home with the sample vault. Each change of the screen
+becomes a frame, shown for its original duration or less. The SVG contains no program and no address, only
+text and its timing.
 """
 
 import time
@@ -19,11 +19,11 @@ from sessions import PROJECT, opened_home
 PICTURE = PROJECT / "docs" / "find.svg"
 COLUMNS, LINES = 100, 26
 KEY_SECONDS = 0.11
-"""Pause between two keys of somebody who types well."""
+"""Pause between two keys of a fast typist."""
 LONGEST_SECONDS = 2.5
-"""A screen that does not change is shown no longer than this."""
+"""Maximum time for which an unchanged screen is shown."""
 SHORTEST_SECONDS = 0.03
-"""Screens that follow each other faster are one: the program was still drawing."""
+"""Time within which successive screens become one, because the program was still drawing."""
 
 STORY: tuple[tuple[str, str], ...] = (
     ("type", "vaultseek"),
@@ -52,7 +52,7 @@ STORY: tuple[tuple[str, str], ...] = (
     ("until", "All"),
     ("pause", ""),
 )
-"""The text that is typed, and the text that is waited for after it."""
+"""The text to type, and the text to wait for afterwards."""
 
 _CELL = (8.4, 18)
 _MARGIN = 14
@@ -74,7 +74,7 @@ _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', mono
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring cells of one style, from a column on."""
+    """Adjacent cells of one style, starting at a column."""
 
     column: int
     text: str
@@ -90,18 +90,18 @@ Frame = tuple[Row, ...]
 
 @dataclass
 class Film:
-    """The frames of a session, each with the time at which it came."""
+    """The frames of a session, each with its time."""
 
     frames: list[tuple[float, Frame]]
 
     def take(self, screen: pyte.Screen) -> None:
-        """Add the screen as it is now, if it is another one."""
+        """Add the current screen if it has changed."""
         frame = frame_of(screen)
         if not self.frames or self.frames[-1][1] != frame:
             self.frames.append((time.monotonic(), frame))
 
     def timed(self) -> list[tuple[float, Frame]]:
-        """Return the frames with the seconds that each is shown; none is too short or too long."""
+        """Return the frames with their durations in seconds; none is too short or too long."""
         ends = [at for at, _ in self.frames[1:]] + [self.frames[-1][0] + LONGEST_SECONDS]
         lengths = [end - at for (at, _), end in zip(self.frames, ends, strict=True)]
         shown = [(length, frame) for length, (_, frame) in zip(lengths, self.frames, strict=True)]
@@ -111,15 +111,15 @@ class Film:
 
 
 def frame_of(screen: pyte.Screen) -> Frame:
-    """Return what stands on a screen, row by row."""
+    """Return the contents of a screen, row by row."""
     cursor = None if screen.cursor.hidden else (screen.cursor.y, screen.cursor.x)
     return tuple(tuple(_runs(screen, y, cursor)) for y in range(screen.lines))
 
 
 def svg(frames: Sequence[tuple[float, Frame]], columns: int, lines: int) -> str:
-    """Return the frames, each with its seconds, as a picture that plays for ever.
+    """Return the frames, each with its duration in seconds, as an endlessly repeating picture.
 
-    Without motion, for those who asked their system for less of it, the last frame stands there.
+    For users who asked their system for reduced motion, it shows only the last frame.
     """
     width, height = columns * _CELL[0] + 2 * _MARGIN, lines * _CELL[1] + 2 * _MARGIN
     drawn = [
@@ -223,7 +223,7 @@ def _style(frames: Sequence[tuple[float, Frame]], height: float) -> str:
 
 
 def _halves(row: Row, columns: int) -> Iterator[Row]:
-    """Yield the left and the right part of a row, which change apart: each is drawn only once."""
+    """Yield the left and the right part of a row; they change separately, and each is drawn only once."""
     for is_left in (True, False):
         if part := tuple(run for run in row if (run.column < columns // 2) == is_left):
             yield part

@@ -1,4 +1,4 @@
-"""Vaults with links to headings, and what is wrong after the edits that rename a heading."""
+"""Vaults with links to headings, and the faults after the edits that rename a heading."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ TEXTS = (
     ),
 )
 NEW_TEXTS = (
-    *(text for text in TEXTS if text != "?"),  # nested under another heading, a sign alone has no name
+    *(text for text in TEXTS if text != "?"),  # nested under another heading, a lone sign names no heading
     *(
         "New [left]",
         "a|b",
@@ -54,14 +54,14 @@ NEW_TEXTS = (
 
 
 class HeadingMaker(Maker):
-    """A source of vaults in which links lead to headings."""
+    """A generator of vaults in which links lead to headings."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self.of_notes: dict[str, list[tuple[int, str]]] = {}
 
     def headings(self, path: str) -> list[tuple[int, str]]:
-        """Return the levels and texts of the headings that links to this file may lead to."""
+        """Return the levels and texts of the headings in this file that links may lead to."""
         pick = self.random
         if path not in self.of_notes:
             levels = [pick.choice([1, 2, 2, 3]) for _ in range(pick.randint(1, 5))]
@@ -71,11 +71,11 @@ class HeadingMaker(Maker):
         return self.of_notes[path]
 
     def of_file(self, path: str, files: Mapping[str, Sequence[str]], written: Written) -> Links:
-        """Return the source of the links of one file."""
+        """Return the link generator of one file."""
         return HeadingLinks(self, path, files, written)
 
     def renames(self, made: Made) -> Iterator[tuple[str, str, str]]:
-        """Yield notes, headings of theirs and other texts for these."""
+        """Yield notes, their headings and new texts for these."""
         pick = self.random
         for path in sorted(self.of_notes.keys() & {each.path for each in made.written}):
             if path.endswith(".md") and not path.endswith(".excalidraw.md"):
@@ -84,7 +84,7 @@ class HeadingMaker(Maker):
 
 
 class HeadingLinks(Links):
-    """The links of one file, whose fragments have places."""
+    """The links of one file, with the positions of their fragments."""
 
     maker: HeadingMaker
 
@@ -114,7 +114,7 @@ class HeadingLinks(Links):
         return f"{raw}#{self.slot(self.pick.choice([quote(text), slug or quote(text)]))}"
 
     def card(self) -> dict[str, str]:
-        """Return the fields of a card that shows a part of a file."""
+        """Return the fields of a card that shows part of a file."""
         goal = self.goal()
         return {"file": goal, "subpath": f"#{self.slot(self.fragment(goal))}"}
 
@@ -133,7 +133,7 @@ class HeadingLinks(Links):
 
 
 class HeadingJudge:
-    """A vault as it is before headings are renamed, and the faults of the edits of one rename."""
+    """A vault before headings are renamed, which finds the faults in the edits of one rename."""
 
     def __init__(self, made: Made) -> None:
         self.made = made
@@ -143,13 +143,13 @@ class HeadingJudge:
         self.headings = {path: headings(text) for path, text in self.raw.items() if path.endswith(".md")}
 
     def may_be(self, path: str, new: str) -> bool:
-        """True if no other heading of the note could be taken for one of this text."""
+        """True if no other heading of the note could be mistaken for one with this text."""
         return plain_heading(new) not in {plain_heading(text) for _, text in self.headings[path]}
 
     def faults(
         self, path: str, at: int, new: str, edits: Sequence[Edit], left: Sequence[str]
     ) -> Iterator[str]:
-        """Yield what is wrong after the edits that give the heading number ``at`` of a note another text."""
+        """Yield the faults after the edits that change the text of a note's heading number ``at``."""
         texts = {
             each: applied(text, (edit for edit in edits if edit.path == each))
             for each, text in self.raw.items()

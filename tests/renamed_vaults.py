@@ -1,7 +1,7 @@
-"""Vaults with links of every form, renames in them, and what is wrong after the edits of a rename.
+"""Vaults with links of every form, renames in them, and the faults after the edits of a rename.
 
-A vault is made from a number, and so are its renames. The place of each link's target is known: around it no
-byte may change. ``other_reader`` finds and follows the links before and after.
+A number determines a vault and its renames. The position of each link's target is known; no byte around it
+may change. ``other_reader`` finds and follows the links before and after.
 """
 
 import html
@@ -32,7 +32,7 @@ NAMES = (
 UNLINKABLE = ("a#b", "[x] y", "x^y", "a|b", "50%% off")
 OTHERS = (".png", ".pdf", ".tar.gz", ".PNG", ".bin")
 FOLLOWING = ("md", "canvas", "org")
-"""The files whose links follow; of others it is enough that they are named."""
+"""The files whose links are updated; in other files, only their names matter."""
 HEADING = "Part one"
 TOKEN = re.compile("\ue000([0-9]+)\ue001")
 LINE_END = re.compile(r"\r\n|\n|\r")
@@ -40,12 +40,12 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 
 @dataclass
 class Written:
-    """A file whose ``text`` has tokens where the targets of links are written."""
+    """A file whose ``text`` has tokens in place of link targets."""
 
     path: str
     text: str
     slots: dict[int, str] = field(default_factory=dict)
-    """What is written at each token, by the number of the link."""
+    """The text for each token, by the number of the link."""
     end: str = "\n"
     mark: bool = False
 
@@ -55,7 +55,7 @@ class Written:
         return "\ufeff" * self.mark + text.replace("\n", self.end)
 
     def changed_besides(self, text: str) -> bool:
-        """True if in ``text`` something else than the targets of links has changed."""
+        """True if ``text`` differs in anything but the targets of links."""
         parts = TOKEN.split("\ufeff" * self.mark + self.text.replace("\n", self.end))
         pattern = "(.*?)".join(map(re.escape, parts[::2]))
         return re.fullmatch(pattern, text, re.DOTALL) is None
@@ -79,7 +79,7 @@ class Made:
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """Apply the edits of one file as an editor does: the last first, each where its old text stands."""
+    """Apply the edits of one file as an editor does: the last first, each in place of its old text."""
     body = text.removeprefix("\ufeff")
     starts = [0, *(end.end() for end in LINE_END.finditer(body))]
     free = len(body)
@@ -93,7 +93,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 class Judge:
-    """A vault as it is before renames, and the faults of the edits of one."""
+    """A vault before renames, which finds the faults in the edits of one."""
 
     def __init__(self, made: Made) -> None:
         self.made = made
@@ -101,7 +101,7 @@ class Judge:
         self.links = {each.path: read_links(each.path, each.raw()) for each in made.written}
 
     def faults(self, moves: Mapping[str, str], edits: Sequence[Edit], left: Sequence[str]) -> Iterator[str]:
-        """Yield what is wrong after the edits of a rename."""
+        """Yield the faults after the edits of a rename."""
         new = dict(zip(self.made.files, moved(self.made.files, moves), strict=True))
         after = Reader({new[path]: aliases for path, aliases in self.made.files.items()})
         yield from (f"{edit} is of no file with links" for edit in edits if edit.path not in self.links)
@@ -144,7 +144,7 @@ class Judge:
                 yield f"{file.path}: link {number} to {target!r}, which is {goal!r}, has become {now!r}"
 
     def _manner(self, file: Written, number: int, target: str, source: str, goal: str) -> set[str]:
-        """Return the ways in which a target leads to a file for programs that do not search for it."""
+        """Return the ways in which programs that do not search for a target reach a file by it."""
         end = re.sub(r"^(\.{0,2}/)+", "", target)
         manner = {"spelled"} if f"/{goal}".endswith((f"/{end}", f"/{end}.md")) else set()
         if file.path.endswith(".canvas") and f'"n{number}"' in file.text:
@@ -157,7 +157,7 @@ class Judge:
 
 
 def _values(text: str) -> Any:
-    """Return the frontmatter of a note with one word for every link."""
+    """Return the frontmatter of a note with every link replaced by one word."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
@@ -173,7 +173,7 @@ def _values(text: str) -> Any:
 
 
 class Maker:
-    """A source of vaults: the same number makes the same vault and the same moves."""
+    """A generator of vaults: the same number gives the same vault and the same moves."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -202,7 +202,7 @@ class Maker:
         return made
 
     def moves(self, made: Made) -> dict[str, str]:
-        """Return a rename of a file or a folder, or of several."""
+        """Return a rename of one or several files or folders."""
         pick = self.random
         files = list(made.files)
         old = pick.choice(files)
@@ -233,7 +233,7 @@ class Maker:
         return moves if (is_free and after.keys() != made.files.keys()) or len(moves) == 2 else {}
 
     def of_file(self, path: str, files: Mapping[str, Sequence[str]], written: Written) -> "Links":
-        """Return the source of the links of one file."""
+        """Return the link generator of one file."""
         return Links(self, path, files, written)
 
     def _add(self, files: dict[str, tuple[str, ...]], path: str) -> bool:
@@ -289,7 +289,7 @@ class Links:
         self.reader = Reader(files)
 
     def slot(self, raw: str) -> str:
-        """Return the token of a new place where ``raw`` is written."""
+        """Return the token of a new position where ``raw`` is written."""
         self.written.slots[self.maker.count] = raw
         return f"\ue000{self.maker.count}\ue001"
 
@@ -303,7 +303,7 @@ class Links:
     # -- targets
 
     def wiki(self) -> str:
-        """Return a target as in a wikilink."""
+        """Return a target in the form of a wikilink."""
         pick, goal = self.pick, self.goal()
         if pick.random() < 0.06:
             return pick.choice(["nowhere", "x/nowhere", "Pump 7"])
@@ -354,7 +354,7 @@ class Links:
         return link.replace("|", "%7C") if in_table else link
 
     def text(self, *, in_table: bool = False) -> str:
-        """Return a line of text with links, and with what only looks like one."""
+        """Return a line of text with links, and with text that only looks like one."""
         signs = [
             "word",
             "🧗 e\u0301",
@@ -411,7 +411,7 @@ class Links:
     # -- files
 
     def note(self, aliases: Sequence[str]) -> str:
-        """Return a note, or a drawing that is kept as one."""
+        """Return a note, or a drawing stored as one."""
         drawing = self.path.endswith(".excalidraw.md")
         front = [f"aliases: [{', '.join(map(json.dumps, aliases))}]"] if aliases else []
         front += ["excalidraw-plugin: parsed"] if drawing else []
@@ -538,7 +538,7 @@ class Links:
 
 
 def _encoded(target: str, pick: random.Random, *, angle: bool) -> str:
-    """Return a target as a destination of Markdown, in one of many ways."""
+    """Return a target as a Markdown destination, in one of many encodings."""
     kind = pick.randrange(6)
     if kind == 0:
         return quote(target)

@@ -1,4 +1,4 @@
-"""A daemon with a client, and its answers beside those of a fresh index."""
+"""A daemon with a client, and its answers compared with those of a fresh index."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ MOST_SEGMENTS = 25
 
 
 class Running:
-    """A vault that a daemon follows, asked through a client."""
+    """A vault followed by a daemon and queried through a client."""
 
     def __init__(self, place: Path, files: Mapping[str, str | bytes], **environment: str) -> None:
         place.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ class Running:
         return Client(self.socket, timeout=CALL_SECONDS)
 
     def answers_calls(self) -> bool:
-        """True if the daemon takes connections."""
+        """True if the daemon accepts connections."""
         try:
             self.client().close()
         except VaultseekError:
@@ -77,7 +77,7 @@ class Running:
         return vault
 
     def answers(self, queries: tuple[str, ...] = QUERIES) -> list[Any]:
-        """Return what searches of every mode see, with scores that are compared to six places."""
+        """Return what searches of every mode see, with scores rounded to six places for comparison."""
         rows: list[Any] = []
         with self.client() as client:
             for mode in ("keyword", "semantic", "hybrid"):
@@ -106,7 +106,7 @@ class Running:
             other.end()
 
     def is_alive(self) -> bool:
-        """True while the process of the daemon runs."""
+        """True while the daemon's process is running."""
         return self.process is not None and self.process.poll() is None
 
     def kill(self) -> None:
@@ -116,7 +116,7 @@ class Running:
             self.process.wait(30)
 
     def end(self) -> None:
-        """End the daemon, and kill it if it does not end."""
+        """Stop the daemon, and kill it if it does not stop."""
         if self.process is None or not self.is_alive():
             return
         self.process.terminate()
@@ -126,9 +126,9 @@ class Running:
             self.kill()
 
     def descriptors(self) -> int:
-        """Return how many files the daemon has open, but for segments of the keyword index.
+        """Return how many files the daemon has open, except segments of the keyword index.
 
-        Those come with changes and go when they are merged; assert that they are few.
+        Segments come with changes and go when they are merged; assert that they are few.
         """
         assert self.process is not None
         files = [os.path.realpath(each) for each in Path(f"/proc/{self.process.pid}/fd").iterdir()]

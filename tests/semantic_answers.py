@@ -1,4 +1,4 @@
-"""Answers of the semantic lane as rows, and those that nobody asked for."""
+"""Answers of the semantic lane as rows, and hand-made ones."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

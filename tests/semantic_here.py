@@ -1,4 +1,4 @@
-"""The semantic worker's part played in this process: hashed words, exact vectors, no child."""
+"""An in-process semantic worker: hashed words, exact vectors, no child process."""
 
 import asyncio
 import contextlib
@@ -142,6 +142,6 @@ def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
 
 
 def open_vault(options: VaultOptions, cache: Path, worker: Any, model: LocalModel) -> OpenVault:
-    """Open the vault's index in ``cache``; ``index_vault`` has to follow."""
+    """Open the vault's index in ``cache``; call ``index_vault`` afterwards."""
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
     return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)

@@ -1,7 +1,7 @@
-"""Terminal sessions in the pages: read, run, compare and record them.
+"""Terminal sessions in the docs: read, run, compare and record them.
 
-A session is a ```` ```console ```` block. Lines with ``$`` are commands, the lines below are their output
-on a screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
+A session is a ```` ```console ```` block. Lines with ``$`` are commands; the lines below are their output on
+a screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
 """
 
 import json
@@ -28,7 +28,7 @@ PAGES = (PROJECT / "README.md", PROJECT / "docs" / "tour.md")
 COLUMNS, LINES = 80, 500
 SECONDS = 280
 DAYS_AGO = 40
-"""Age of the notes; old enough that none of them counts as recent."""
+"""Age of the notes, so that none of them counts as recent."""
 PROMPT = "$ "
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 _HYPERLINK = re.compile(r"\x1b\]8;;.*?\x1b\\")
@@ -40,7 +40,7 @@ _UNSTABLE = [
     (re.compile(r"\d+ MB"), "<size>"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "<digest>"),
     (re.compile(r"^vaultseek \d\S+"), "vaultseek <version>"),
-    # What a processor does best in bulk is measured on it.
+    # The fastest way to compute in bulk is measured on each processor.
     (re.compile(r"(float32 by onnxruntime).*"), r"\1"),
     # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} +\d+%$"), " <certainty>"),
@@ -67,13 +67,13 @@ def sessions(text: str) -> list[list[Exchange]]:
 
 
 def stable(output: str) -> list[str]:
-    """Return the lines without what changes each time: times, ages, sizes, process ids, scores."""
+    """Return the lines without the parts that change each time: times, ages, sizes, process ids, scores."""
     lines = output.partition("\nmilliseconds: ")[0].splitlines()
     return [_stable(line) for line in lines]
 
 
 class Home:
-    """A home directory with the sample vault in ``~/notes``, to run commands in as a user would."""
+    """A home directory with the sample vault in ``~/notes``, for running commands as a user would."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -118,7 +118,7 @@ class Home:
         return text.replace(str(self.folder), "/home/ana")
 
     def index(self) -> None:
-        """Index the vault by all of its models."""
+        """Index the vault with all of its models."""
         self.run("vaultseek index --wait")
         deadline = time.monotonic() + SECONDS
         while models := self._models_at_work():
@@ -138,7 +138,7 @@ class Home:
 
 @contextmanager
 def opened_home() -> Iterator[Home]:
-    """Yield a home directory at a path of constant length, which decides where lines are wrapped."""
+    """Yield a home directory at a path of constant length, because the length decides where lines wrap."""
     with tempfile.TemporaryDirectory(prefix="vaultseek-", dir="/tmp") as folder:
         home = Home(Path(folder))
         try:

@@ -10,7 +10,7 @@ WIKI = {
     "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #hidden\n",
 }
 HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "hidden", "#hidden")
-"""Words that nobody may read who sees the folder Handbook only; what is linked to is in Pump's own text."""
+"""Words that a token for the folder Handbook must never see; link targets are in Pump's own text."""
 CALLS: dict[str, list[dict[str, Any]]] = {
     "search": [
         {"query": "float switch xylophone", "explain": True},

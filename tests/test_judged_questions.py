@@ -1,4 +1,4 @@
-"""The judged questions about other vaults than the sample, and what their page says of them."""
+"""The judged questions about vaults other than the sample, and what their page says about them."""
 
 import re
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The layout explains the program: each engine has one adapter, nothing is too large, commands import little.
+"""The structure of the source: each engine has one adapter, nothing is too large, commands import little.
 
-Imports run one way by the contracts in pyproject.toml, which scripts/check checks.
+Imports run in one direction by the contracts in pyproject.toml, which scripts/check checks.
 """
 
 import ast
@@ -67,7 +67,7 @@ SLOW_TO_IMPORT = {
     "platformdirs",
     "typing",
 }
-"""Modules that a search on the command line does without; each takes milliseconds to import."""
+"""Modules that a command-line search must not import; each takes milliseconds."""
 NEEDED_TO_SEARCH = {
     *(
         "errors",
@@ -98,7 +98,7 @@ TESTS = Path(__file__).parent
 TESTS_OF_NO_FOLDER = {"faults", "conformance", "data", "docs", "e2e", "scripts"}
 MAX_PUBLIC_MEMBERS = 20
 TRANSLATED = re.compile(r"(What|That|Who|Whether|Why|So many|How)\b")
-"""First words of a docstring that begins with neither a verb nor a noun."""
+"""First words of docstrings that begin with neither a verb nor a noun."""
 
 
 def modules() -> list[Path]:
@@ -110,7 +110,7 @@ def relative(file: Path) -> str:
 
 
 def name_of(file: Path) -> str:
-    """Return the module's name below ``vaultseek``, which is ``__init__`` itself."""
+    """Return the module's name below ``vaultseek``, or ``__init__`` for the package itself."""
     return relative(file).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
@@ -121,7 +121,8 @@ def tree_of(file: Path) -> ast.Module:
 
 @cache
 def imports_of(file: Path) -> frozenset[str]:
-    """Return every name that a file imports, also within functions: modules and what is taken from them."""
+    """Return every name that a file imports, including inside functions: modules and names taken from
+    them."""
     names: set[str] = set()
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
@@ -224,7 +225,7 @@ def test_a_search_in_a_process_of_its_own_imports_only_what_it_needs(tmp_path, o
 
 
 def imported_by_search(folder: Path, options: list[str]) -> set[str]:
-    """Return the modules that ``vaultseek search`` imports, with a daemon that has one result."""
+    """Return the modules that ``vaultseek search`` imports, with a daemon that returns one result."""
     place = folder / "vaultseek" / "run" / "daemon.sock"
     place.parent.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:

@@ -1,4 +1,4 @@
-"""LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples of the page."""
+"""LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples in the docs."""
 
 import re
 import shutil
@@ -27,9 +27,9 @@ def words(text: str) -> int:
 
 @pytest.fixture(scope="module")
 def llama() -> SimpleNamespace:
-    """The classes that are tested, imported for tests that run: importing LlamaIndex takes two seconds."""
+    """The classes under test, imported only for tests that run: importing LlamaIndex takes two seconds."""
     with warnings.catch_warnings():
-        # LlamaIndex and what it imports warn of their own old ways while they are imported.
+        # LlamaIndex and the packages it imports emit deprecation warnings while they are imported.
         warnings.simplefilter("ignore", DeprecationWarning)
         from llama_index.core import Document
         from llama_index.core.schema import NodeRelationship

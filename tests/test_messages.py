@@ -1,6 +1,6 @@
-"""Every message that people read: written in one manner, and with advice.
+"""Every message to users: consistent style, and with advice.
 
-An error class or a problem of notes that is not provoked here fails. So does a message without advice.
+An error class or note problem that is not provoked here fails. So does a message without advice.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ ADVICE = re.compile(
     r"|`vaultseek |\bexpected\b|\bmust\b|\bneeds\b|\bknown are\b|\bmay be\b|\bhas to be rebuilt\b"
     r"|; (?:it|nothing|its|only|one|each|the nearest)\b"
 )
-"""Words that tell people what to do, or what happens by itself."""
+"""Words that tell users what to do, or what happens by itself."""
 WRAPPER = re.compile(r"(?:: |\? |; |^\{\})\{\}$")
-"""A template that ends with another message. The tests below provoke them."""
+"""A template that ends with another message. The tests below provoke these."""
 
 
 # Errors
@@ -65,7 +65,7 @@ def read_frame(data: bytes) -> object:
 
 @contextlib.contextmanager
 def serving(bounds: Limits) -> Iterator[None]:
-    """A daemon's server that never answers to ``wait``, in a thread of its own."""
+    """A daemon's server that never answers ``wait``, in its own thread."""
 
     async def wait(params: object, context: object) -> None:
         await asyncio.sleep(60)
@@ -180,7 +180,7 @@ def test_messages_are_one_plain_clause() -> None:
 
 
 def test_messages_say_what_to_do_next() -> None:
-    """Errors of child processes are left out: people read them as the reason of a missing lane."""
+    """Errors of child processes are exempt: users see them as the reason for a missing lane."""
     inner = ("semantic/worker/", "base/child_process.py")
     read = [message for message in raised() if not message.place.startswith(inner)]
     assert [it for it in read if not (ADVICE.search(it.text) or WRAPPER.search(it.text))] == []
@@ -273,7 +273,8 @@ def test_a_command_that_fails_says_what_to_do(
 
 
 def well_written(text: str) -> bool:
-    """One line that begins small, or with a name, and has no full stop at its end."""
+    """Check that a message is one line, begins in lower case or with a name, and has no full stop at its
+    end."""
     first = text.split()[0].strip("':;,")
     small = not first[0].isupper() or first in ("Content-Length",) or "/" in first or "." in first
     return text.isprintable() and small and not text.rstrip("\"'").endswith((".", "!"))
@@ -319,7 +320,7 @@ def make_inner_vault(root: Path) -> None:
 def make_bad_rule(root: Path) -> None:
     (root / ".obsidian").mkdir()
     (root / ".obsidian" / "app.json").write_text('{"userIgnoreFilters": ["/(/"]}')
-    (root / "a.md").write_text("x")  # a rule is read when there is something to compare with it
+    (root / "a.md").write_text("x")  # a rule is read only when there is something to compare it with
 
 
 def make_bad_name(root: Path) -> None:
@@ -349,7 +350,7 @@ ELSEWHERE = {
     "ends_daemon": "needs a daemon that dies",
     "not_indexed": "needs a note that breaks the parser or the ledger",
 }
-"""Problems that are not provoked here, and why; how they are written is tested all the same."""
+"""Problems that are not provoked here, and why; their wording is tested anyway."""
 
 
 @pytest.mark.parametrize("code", NOTES)

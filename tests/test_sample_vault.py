@@ -1,4 +1,4 @@
-"""The sample vault keeps the promises of tests/data/README.md."""
+"""The sample vault has everything that tests/data/README.md promises."""
 
 import json
 import re

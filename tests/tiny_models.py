@@ -1,4 +1,4 @@
-"""Small untrained models, the same every time, saved as their libraries save them."""
+"""Small untrained models, identical every time, saved as their libraries save them."""
 
 import warnings
 from pathlib import Path
@@ -7,7 +7,7 @@ from vaultseek.semantic.models.directories import bundled_directory
 
 
 def save_cross_encoder(directory: Path) -> Path:
-    """A cross-encoder of 32 dimensions in ``directory``."""
+    """Save a cross-encoder of 32 dimensions in ``directory``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries' own
         import torch

@@ -1,4 +1,4 @@
-"""A small untrained packed model, written as its package writes it, and the package around it."""
+"""A small untrained packed model, written as its package writes it, and its package."""
 
 import hashlib
 import struct
@@ -23,7 +23,7 @@ WIDTH, LAYERS, HEADS, INNER, POSITIONS = 64, 2, 4, 128, 24
 
 @dataclass
 class TinyPacked:
-    """Content of the file; tests change it before it is written."""
+    """Contents of the file; tests change them before it is written."""
 
     pieces: tuple[str, ...] = PIECES
     positions: int = POSITIONS
@@ -52,7 +52,7 @@ class TinyPacked:
 
     @property
     def scores(self) -> list[float]:
-        """A score for each piece: longer ones are likelier."""
+        """A score for each piece; longer pieces are more likely."""
         return [0.0 if i < 4 else -12.0 + len(piece) - i / 100 for i, piece in enumerate(self.pieces)]
 
     def to_bytes(self) -> bytes:
@@ -95,7 +95,7 @@ class TinyPacked:
 
 @contextmanager
 def installed_package(folder: Path, data: bytes, sha256: str | None = None) -> Iterator[PackedModel]:
-    """Install a package with a packed model, known by its digest; importing it would fail."""
+    """Install a package with a packed model, identified by its digest; importing the package would fail."""
     package = folder / "tiny_packed_package"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text('raise RuntimeError("the package was imported")\n')

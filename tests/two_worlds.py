@@ -1,4 +1,4 @@
-"""Two daemons of one vault each, with and without notes, and random calls of every method of the protocol."""
+"""Two daemons with one vault each, with and without notes, and random calls of every protocol method."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from vaultseek.settings.watch import SettingsFile
 from worlds import write_files
 
 CHANGED = 1_760_000_000.0
-"""The time of every change, so that the files of two worlds are alike."""
+"""Modification time of every file, so that the files of two worlds are alike."""
 TOKEN = TokenSettings(
     name="ana", sha256=token_digest("x"), sees=("notes/House",), requests_per_minute=100_000
 )
@@ -32,7 +32,7 @@ AGENT, USER = ClientInfo(is_agent=True), ClientInfo()
 MEMBER = ClientInfo(grant=Grant(TOKEN))
 """A client with a token that sees the folder House."""
 ASKED = sorted(METHODS.keys() - {"initialize", "$/cancelRequest"})
-"""The methods that have handlers."""
+"""The methods with handlers."""
 _TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}
 _WITHOUT_VAULT = tuple(
     method for method, (params, _) in METHODS.items() if "vault" not in params.model_fields
@@ -74,7 +74,7 @@ KINDS = ("note", "tag", "property", "heading", "block", "file")
 
 
 def call(method: str, chance: random.Random) -> JSON:
-    """Return parameters for a method; every method of the protocol has some."""
+    """Return parameters for a method; every protocol method has some."""
     word, note, other = chance.choice(WORDS), chance.choice(NOTES), chance.choice(NOTES)
     calls: dict[str, list[JSON]] = {
         "search": [
@@ -166,7 +166,7 @@ def call(method: str, chance: random.Random) -> JSON:
 
 
 class World:
-    """A daemon of one vault without its process, as ``config.toml`` sets it."""
+    """A daemon of one vault, without its process, configured by ``config.toml``."""
 
     def __init__(self, root: Path, config: Path) -> None:
         self.root, self.config = root, config
@@ -184,7 +184,7 @@ class World:
         )
 
     async def write(self, files: Mapping[str, str | None]) -> None:
-        """Write these files, remove those that are None, and index them."""
+        """Write these files, remove those that are None, and index the changes."""
         for path in (path for path, text in files.items() if text is None):
             (self.root / path).unlink()
         write_files(self.root, {path: text for path, text in files.items() if text is not None})
@@ -202,7 +202,7 @@ class World:
         return await self.handlers[method](params, RequestContext(client))
 
     async def seen(self, method: str, params: JSON, client: ClientInfo) -> str:
-        """Return the answer to a client, or its error, as text that is the same in every folder."""
+        """Return the answer to a client, or its error, as text that does not depend on the folder."""
         vault = {} if method in _WITHOUT_VAULT or method == "index/status" else {"vault": "notes"}
         try:
             answer = await self.ask(method, client, **{**vault, **params})
@@ -218,7 +218,7 @@ def without_times(answer: Any) -> Any:
 
 
 async def made_world(folder: Path, files: Mapping[str, str]) -> World:
-    """Return a world with these files, which hides journals and private notes from agents."""
+    """Return a world with these files that hides journals and private notes from agents."""
     root, config = folder / "notes", folder / "config.toml"
     root.mkdir(parents=True, exist_ok=True)
     config.write_text(f"[[vaults]]\nname = 'notes'\npath = '{root}'\n")
@@ -231,7 +231,8 @@ async def made_world(folder: Path, files: Mapping[str, str]) -> World:
 async def differing(
     first: World, second: World, client: ClientInfo, calls: int, chance: random.Random
 ) -> list[tuple[str, JSON]]:
-    """Make at least so many calls, equally many of each method, and return those answered differently."""
+    """Make at least this many calls, evenly spread over the methods, and return those answered
+    differently."""
     found: list[tuple[str, JSON]] = []
     for _ in range(-(-calls // len(ASKED))):
         for method in ASKED:

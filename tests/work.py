@@ -1,4 +1,4 @@
-"""Work of a call in steps, which are the same on every machine: what is linear in size is linear in steps."""
+"""Work of a call counted in steps, which are the same on every machine: linear work means linear steps."""
 
 import sys
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from types import FrameType
 from typing import Any
 
 GROWTH = 4
-"""Factor by which the larger of two inputs exceeds the smaller one."""
+"""Ratio of the larger input to the smaller one."""
 LINEAR = 1.5 * GROWTH
-"""Growth of work up to which it counts as linear; quadratic work grows by the square of ``GROWTH``."""
+"""Maximum growth of work that counts as linear; quadratic work grows by the square of ``GROWTH``."""
 
 
 def steps(call: Callable[[], object]) -> int:
-    """Return the instructions of Python that a call takes in this thread."""
+    """Return the number of Python instructions that a call executes in this thread."""
     taken = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -31,9 +31,10 @@ def steps(call: Callable[[], object]) -> int:
 
 
 def growth(of: Callable[[int], Callable[[], object]], size: int) -> float:
-    """Return how many times more steps the call ``of`` a size takes when that is ``GROWTH`` times as large.
+    """Return how many times more steps the call ``of`` a size takes when the size is multiplied by
+    ``GROWTH``.
 
-    Each is made once before it is counted, so that imports and caches of the program count for neither.
+    Each call is made once before it is counted, so that imports and caches of the program do not count.
     """
     small, large = of(size), of(GROWTH * size)
     small()

@@ -1,4 +1,4 @@
-"""Vaults and directories for tests, each made in one expression."""
+"""Vaults and directories for tests, each created in one expression."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
-    """Write ``files`` below ``root``, making folders as needed, and return ``root``."""
+    """Write ``files`` below ``root``, creating folders as needed, and return ``root``."""
     root.mkdir(exist_ok=True)
     for path, content in files.items():
         file = root / path
@@ -28,7 +28,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def own_directories(home: Path) -> dict[str, str]:
-    """Make the directories of the program below ``home`` and return the environment that names them."""
+    """Create the program's directories below ``home`` and return the environment that names them."""
     runtime = home / "user"
     runtime.mkdir(mode=0o700)
     homes = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
@@ -55,7 +55,7 @@ def run_alone(
 
 @contextmanager
 def in_zone(name: str) -> Iterator[ZoneInfo]:
-    """Answer as for a client in this zone."""
+    """Answer as for a client in this time zone."""
     zone = ZoneInfo(name)
     token = client_zone.set(zone)
     try:
@@ -75,18 +75,18 @@ class World:
     """A vault whose notes are indexed by word and by link, without a daemon or a model."""
 
     def __init__(self, root: Path, home: Path) -> None:
-        """Index the notes of ``root``; ``home`` keeps the index."""
+        """Index the notes of ``root``; the index is stored in ``home``."""
         self.root = root
         self.directory = home / "index"
         self.open()
         self.index()
 
     def open(self) -> None:
-        """Open the index as it is."""
+        """Open the existing index."""
         self.vault = open_here(self.root, self.directory)
 
     def index(self) -> None:
-        """Compare the index with the folder and index what differs."""
+        """Compare the index with the folder and index the differences."""
         self.vault.indexer.apply(self.vault.indexer.reconcile())
 
     @property
@@ -102,7 +102,7 @@ class World:
         self.index()
 
     def note(self, name: str) -> NoteRow:
-        """Return the row of the note that a person calls ``name``."""
+        """Return the row of the note with this name."""
         return resolve_note(name, self.ledger, self.root)
 
     def graph(self) -> Graph:

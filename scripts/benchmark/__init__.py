@@ -1,1 +1,2 @@
-"""The measurements of ``scripts/bench``: speed and memory of a real daemon, each beside a reference."""
+"""The measurements of ``scripts/bench``: speed and memory of a real daemon, each compared with a
+reference."""

@@ -1,7 +1,6 @@
-"""Measure the speed and memory of vaultseek with the bundled model, beside references in the same run.
+"""Measure the speed and memory of vaultseek with the bundled model, compared with references in the same run.
 
-Every search goes over the socket of a real daemon in temporary directories. Without --data, notes are
-generated.
+Every search uses the socket of a real daemon in temporary directories. Without --data, notes are generated.
 """
 
 import argparse
@@ -34,12 +33,12 @@ from benchmark.worlds import Bench
 
 
 def main() -> int:
-    """Run the rows, print the table, write the JSON file; return the exit code."""
+    """Run the rows, print the table, write the JSON file, and return the exit code."""
     options = _options()
     if options.write_docs:
         docs.write(docs.read_runs(options.write_docs))
         return 0
-    # So that daemons and folders are removed when the run is ended from outside.
+    # So that daemons are stopped and folders removed when the run is ended from outside.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     run = Run(options)
     with Bench(
@@ -84,7 +83,7 @@ class Run:
         self._plot = bench.plot
 
     def guard(self, bench: Bench, options: argparse.Namespace) -> dict[str, str]:
-        """Return what is slower than it was; a row that seems so is measured again."""
+        """Return the rows that became slower, after measuring each apparent loss again."""
         best = guard.ratios(self.figures)
         if options.write_guard:
             guard.write(best)
@@ -100,7 +99,7 @@ class Run:
         return guard.losses(best, earlier)
 
     def json(self) -> str:
-        """Return the run as the text of a JSON file."""
+        """Return the run as JSON text."""
         run: dict[str, Any] = {
             "machine": self.machine,
             "when": datetime.now(UTC).isoformat(timespec="minutes"),

@@ -1,4 +1,4 @@
-"""A real daemon in temporary directories, ended by its process id."""
+"""A real daemon in temporary directories, stopped by its process id."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Home:
 
     def __init__(self, folder: Path, model: str | None = None) -> None:
         self.folder = folder
-        # Compiled modules are kept, as everywhere: a program is compiled once, not at each start.
+        # Bytecode is kept, as in normal use: a program is compiled once, not at each start.
         others = ("VAULTSEEK_", "XDG_", "PYTHONDONTWRITEBYTECODE")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(others)}
-        # Everything is measured with one model, whatever the languages of the notes.
+        # Everything is measured with one model, regardless of the notes' languages.
         models = {"VAULTSEEK_MODEL__NAME": model or "bundled", "VAULTSEEK_MODEL__OTHER_LANGUAGES": "off"}
         self.variables = kept | models
         for name in DIRECTORIES:
@@ -42,7 +42,7 @@ class Home:
         return self.folder / "data_home" / "vaultseek" / "run" / "daemon.sock"
 
     def run(self, *command: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command of vaultseek to its end."""
+        """Run a vaultseek command and wait for it to end."""
         words = [sys.executable, "-m", "vaultseek", *command]
         return subprocess.run(
             words, env=self.variables, text=True, capture_output=True, check=False, **options
@@ -50,7 +50,7 @@ class Home:
 
 
 class Daemon:
-    """A daemon as a child of this script; it is stopped when the ``with`` ends."""
+    """A daemon as a child of this script; it is stopped at the end of the ``with`` block."""
 
     def __init__(self, home: Home, role: str = "all") -> None:
         self.home = home
@@ -68,7 +68,7 @@ class Daemon:
         self.stop()
 
     def client(self, timeout: float = 900) -> Client:
-        """Connect, as soon as the daemon answers."""
+        """Connect as soon as the daemon answers."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -86,7 +86,7 @@ class Daemon:
         return []
 
     def stop(self) -> None:
-        """End the daemon, and by their ids what is left of its children."""
+        """Stop the daemon, then its remaining child processes by id."""
         processes = self.processes()
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""The figures of README.md and docs/performance.md, written between markers from JSON files of runs."""
+"""The figures of README.md and docs/performance.md, written between markers from the JSON files of runs."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ README = PROJECT / "README.md"
 PAGE = PROJECT / "docs" / "performance.md"
 PLOT = PROJECT / "docs" / "growth.svg"
 MAIN = {"hybrid-large": 0, "process": 1, "save": 0}
-"""The rows of the README, those that a user notices, and which figure of each."""
+"""The rows in the README that users notice, each with the figure to show."""
 LEFT_OUT = (2, 8)
-"""Lengths of queries, in words, whose figures only the JSON file has."""
+"""Query lengths, in words, whose figures are only in the JSON file."""
 STAGES = (
     ("request, JSON and socket", "request, JSON, socket"),
     ("filter", "filter"),
@@ -24,14 +24,14 @@ STAGES = (
     ("passages", "passages and snippets"),
     ("over the socket", "**the whole search**"),
 )
-"""Stage and its description."""
+"""Each stage and its description."""
 
 Run = dict[str, Any]
 Figures = list[dict[str, Any]]
 
 
 def read_runs(files: Iterable[Path]) -> Run:
-    """Return the runs as one; where two have a row, the later file counts."""
+    """Merge the runs into one; if two contain the same row, the later file wins."""
     together: Run = {"rows": {}, "plot": None, "machine": "", "when": ""}
     for file in files:
         run = json.loads(file.read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ COLUMNS = (*COMPARED, "target; ratio, met")
 
 
 def table(figures: Sequence[dict[str, Any]], columns: Sequence[str] = COLUMNS) -> str:
-    """Return the figures as a table of Markdown."""
+    """Return the figures as a Markdown table."""
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for figure in figures:
         cells = {**figure, COLUMNS[-1]: _verdict(figure)}
@@ -79,7 +79,7 @@ def table(figures: Sequence[dict[str, Any]], columns: Sequence[str] = COLUMNS) -
 
 
 def profile(small: Figures, large: Figures) -> str:
-    """Return the time of each stage of a hybrid search as a table of Markdown."""
+    """Return the time of each stage of a hybrid search as a Markdown table."""
     sizes = [
         {figure["numbers"]["stage"]: figure["numbers"] for figure in figures} for figures in (small, large)
     ]
@@ -92,7 +92,7 @@ def profile(small: Figures, large: Figures) -> str:
 
 
 def _slowest(filters: Figures) -> Figures:
-    """Return the figure with the highest ratio of each share of passages, whatever kind of filter it is."""
+    """Return the figure with the highest ratio for each share of passages, over all kinds of filters."""
     slowest: dict[str, dict[str, Any]] = {}
     for figure in filters:
         share = figure["what"].rpartition(", by ")[0]
@@ -101,7 +101,7 @@ def _slowest(filters: Figures) -> Figures:
 
 
 def _replace(page: Path, block: str, text: str) -> None:
-    """Replace what stands between the markers of the block."""
+    """Replace the text between the markers of the block."""
     begin, end = f"<!-- bench: {block} -->\n", f"<!-- bench: end of {block} -->"
     before, _, rest = page.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)

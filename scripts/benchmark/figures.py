@@ -1,4 +1,4 @@
-"""Figures: what was measured, beside what, and whether the target was reached."""
+"""Figures: what was measured, the reference, and whether the target was reached."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ TURNS_SECONDS = 60.0
 class Figure:
     """One line of the table.
 
-    ``ratio`` is the time taken over that of the reference, so less is better; None without a reference.
-    ``met`` says if the target was reached, None without a target. ``numbers`` go to the JSON file.
-    ``guarded`` has ratios by the name of their row, which the quick run compares with earlier ones.
+    ``ratio`` is the time divided by that of the reference, so less is better; None without a reference.
+    ``met`` is true if the target was reached, None without a target. ``numbers`` go to the JSON file.
+    ``guarded`` has ratios by row name, which the quick run compares with earlier ones.
     """
 
     row: str
@@ -54,7 +54,7 @@ class Times:
 
     @property
     def p10(self) -> float:
-        """The 10th percentile: what a busy machine changes least."""
+        """The 10th percentile, the figure least affected by a busy machine."""
         return self.values[len(self.values) // 10]
 
     @property
@@ -86,10 +86,11 @@ def alternate(
     block: int = 20,
     seconds: float = TURNS_SECONDS,
 ) -> dict[str, Times]:
-    """Time every query on every side, in turns of ``block`` queries, so that noise hits all sides alike.
+    """Time every query on every side, in alternating turns of ``block`` queries, so that noise affects all
+    sides alike.
 
-    The first query of a turn is not counted: after a turn of another side, caches are cold. No turn begins
-    after ``seconds``, on a machine that is too busy.
+    The first query of a turn is not counted, because the other side's turn has left caches cold. No turn
+    begins after ``seconds``, in case the machine is too busy.
     """
     times: dict[str, list[float]] = {name: [] for name in sides}
     deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""The growth plot, as an SVG that can be read on light and dark pages."""
+"""The growth plot, as an SVG that is legible on light and dark pages."""
 
 import math
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Point:
 
 
 def draw(points: Sequence[Point]) -> str:
-    """Return the plot: both axes are logarithmic, one line for each kind of search and for a save."""
+    """Return the plot: both axes are logarithmic, with a line for each kind of search and one for saves."""
     low, high = (math.log10(points[end].passages) for end in (0, -1))
     scale = _Scale(low, max(high, low + 1))
     parts = [
@@ -59,7 +59,7 @@ def draw(points: Sequence[Point]) -> str:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where a size and a time are in the picture."""
+    """The position of a size and a time in the picture."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""The guard of CI: no ratio of the quick run may be more than twice what it was."""
+"""The guard of CI: no ratio of the quick run may more than double."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -9,16 +9,16 @@ from benchmark.figures import Figure
 FILE = Path(__file__).with_name("guard.json")
 LOSS = 2.0
 ATTEMPTS = 3
-"""A row that looks slower is measured again: one of a few turns is quiet, even on a busy machine."""
+"""Number of times a row that looks slower is measured; even a busy machine has quiet moments."""
 
 
 def ratios(figures: Iterable[Figure]) -> dict[str, float]:
-    """Return the ratios that are guarded, each by the name of its row."""
+    """Return the guarded ratios by row name."""
     return {name: ratio for figure in figures for name, ratio in figure.guarded.items()}
 
 
 def losses(now: Mapping[str, float], earlier: Mapping[str, float]) -> dict[str, str]:
-    """Return what is more than twice as slow as it was, and what was not measured, in words."""
+    """Return the rows that are more than twice as slow or were not measured, each with a description."""
     wrong = {name: "not measured" for name in earlier if name not in now}
     for name, ratio in now.items():
         if name in earlier and ratio > LOSS * earlier[name]:
@@ -33,6 +33,6 @@ def read() -> dict[str, float]:
 
 
 def write(now: Mapping[str, float]) -> None:
-    """Make these the ratios that later runs are compared with."""
+    """Save these as the ratios for later comparisons."""
     rounded = {name: round(ratio, 3) for name, ratio in now.items()}
     FILE.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The machine that figures are from, in one line."""
+"""A one-line description of the machine that the figures are from."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ FEATURES = {
 
 
 def describe() -> str:
-    """Return processor, cores, memory and the versions that matter."""
+    """Return processor, cores, memory and the relevant versions."""
     memory = f"{psutil.virtual_memory().total / 2**30:.0f} GB"
     software = f"{platform.system()}, Python {platform.python_version()}, torch {version('torch')}"
     load = f"load {os.getloadavg()[0]:.1f} from other programs at the start"
@@ -25,12 +25,12 @@ def describe() -> str:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:
-    """Return the name of the processor and what it has for small numbers."""
+    """Return the name of the processor and its instructions for small numbers."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

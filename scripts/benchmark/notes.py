@@ -1,4 +1,4 @@
-"""Vaults to measure: copies of real ones, generated ones, and queries made of their texts."""
+"""Vaults to measure: copies of real ones, generated ones, and queries made from their texts."""
 
 import json
 import random
@@ -28,10 +28,10 @@ _QUERY_CHARS = 900
 
 @dataclass(frozen=True)
 class GeneratedNotes:
-    """Notes of English words in no order, with the frequencies of a language, and facts to filter by.
+    """Notes of random English words with natural frequencies, and facts to filter by.
 
     Each note has ``passages`` sections of ``words`` words. A tag, a folder, a property and a date exist for
-    1, 10 and 50 % of the notes: ``tag:p10`` has every tenth.
+    1, 10 and 50 % of the notes: ``tag:p10`` matches every tenth note.
     """
 
     count: int
@@ -51,7 +51,7 @@ class GeneratedNotes:
             (place / f"note {number}.md").write_text(self.text(number, words), encoding="utf-8")
 
     def text(self, number: int, words: Sequence[str]) -> str:
-        """Return the text of a note, the same each time."""
+        """Return the text of a note, the same on every call."""
         chance = random.Random(number)
         title = " ".join(_drawn(chance, words, 3)).capitalize()
         other = chance.randrange(self.first, self.first + self.count)
@@ -77,40 +77,40 @@ def number_of(path: str) -> int:
 
 
 def share_of(number: int) -> int:
-    """Return the smallest share, in per cent, that the note belongs to: 1, 10, 50 or 100."""
+    """Return the smallest share that includes the note, in per cent: 1, 10, 50 or 100."""
     return 1 if number % 100 == 0 else 10 if number % 10 == 0 else 50 if number % 2 == 0 else 100
 
 
 def tags_of(number: int) -> list[str]:
-    """Return the tags of a generated note: one for each share that it belongs to."""
+    """Return the tags of a generated note, one for each share that includes it."""
     return [f"p{share}" for share in (1, 10, 50, 100) if share >= share_of(number)]
 
 
 def place_of(number: int) -> str:
-    """Return the folder of a generated note, nested so that ``path:`` gives each share."""
+    """Return the folder of a generated note, nested so that ``path:`` selects each share."""
     return {100: "all", 50: "all/half", 10: "all/half/tenth", 1: "all/half/tenth/hundredth"}[share_of(number)]
 
 
 def date_of(number: int) -> str:
-    """Return the date of a generated note; the smaller its share, the later."""
+    """Return the date of a generated note; notes of smaller shares are later."""
     return {100: "2020-01-01", 50: "2021-01-01", 10: "2022-01-01", 1: "2023-01-01"}[share_of(number)]
 
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """Return the words that the bundled model's tokenizer knows, the most frequent first."""
+    """Return the words in the bundled model's tokenizer, the most frequent first."""
     tokenizer = json.loads((bundled_directory() / "tokenizer.json").read_text(encoding="utf-8"))
     by_number = sorted(tokenizer["model"]["vocab"].items(), key=lambda item: item[1])
     return tuple(word for word, _ in by_number if re.fullmatch(r"[a-z]{2,}", word))
 
 
 def _drawn(chance: random.Random, words: Sequence[str], count: int) -> list[str]:
-    """Return words whose frequency falls with their rank, as in a language."""
+    """Return words whose frequency falls with their rank, as in natural language."""
     return [words[int(len(words) ** chance.random()) - 1] for _ in range(count)]
 
 
 def copy_notes(source: Path, target: Path, most: int | None = None) -> int:
-    """Copy up to ``most`` notes, folders kept; return their number."""
+    """Copy up to ``most`` notes with their folders, and return their number."""
     notes = sorted(path for path in source.rglob("*.md") if path.is_file())[:most]
     for path in notes:
         place = target / path.relative_to(source)
@@ -120,23 +120,23 @@ def copy_notes(source: Path, target: Path, most: int | None = None) -> int:
 
 
 def _is_plain(query: str) -> bool:
-    """True if the query has no operator of the query language, which are for the rows with filters."""
+    """True if the query has no operator, because rows with filters test those."""
     return not {"OR", "AND", "NOT"} & set(query.split()) and len(query) < _QUERY_CHARS
 
 
 def _is_readable(query: str) -> bool:
-    """True if the bundled model reads the query's language: others are not answered by meaning."""
+    """True if the bundled model reads the query's language; other queries are not searched by meaning."""
     return language_support(query, _pieces()) == "well"
 
 
 @cache
 def _pieces() -> Callable[[str], int]:
-    """Return the function that counts the bundled model's pieces of a word."""
+    """Return a function that counts the bundled model's pieces in a word."""
     return counter_of(find_model(BUNDLED))
 
 
 class Texts:
-    """Texts of a vault's notes, to make queries of: titles, headings, sentences and questions."""
+    """Texts from a vault's notes for queries: titles, headings, sentences and questions."""
 
     def __init__(self, folder: Path, most: int = 3_000) -> None:
         files = sorted(folder.rglob("*.md"))
@@ -151,18 +151,18 @@ class Texts:
         return self._different(count, self._any(random.Random(seed)))
 
     def of_words(self, size: int, count: int, seed: int = 0) -> list[str]:
-        """Return different queries of exactly ``size`` successive words of a text."""
+        """Return different queries of exactly ``size`` successive words from a text."""
         chance = random.Random(seed * 100 + size)
         return self._different(count, iter(lambda: self._part(chance, size), None))
 
     def passages(self, count: int) -> list[str]:
-        """Return texts of about 238 tokens, as long as the model reads, to embed in bulk."""
+        """Return texts of about 238 tokens, the model's limit, to embed in bulk."""
         words = [word for line in self._lines for word in line]
         size = 170
         return [" ".join(words[i * 53 % len(words) :][:size]) for i in range(count)]
 
     def short_passages(self, count: int) -> list[str]:
-        """Return texts of some forty words."""
+        """Return texts of about forty words."""
         words = [word for line in self._lines for word in line]
         return [" ".join(words[i * 37 % len(words) :][:40]) for i in range(count)]
 

@@ -25,5 +25,5 @@ def show(figures: Sequence[Figure], machine: str) -> None:
 
 
 def verdict(figure: Figure) -> str:
-    """Return whether the target was reached; empty without one."""
+    """Return whether the target was reached; empty if there is no target."""
     return "" if figure.met is None else "yes" if figure.met else "no"

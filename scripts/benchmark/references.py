@@ -1,4 +1,4 @@
-"""References to measure against: sentence-transformers and Whoosh, as their users would run them."""
+"""Reference implementations: sentence-transformers and Whoosh, as their users would run them."""
 
 import logging
 import os
@@ -37,7 +37,7 @@ class SentenceTransformers:
         return np.asarray(vectors, dtype=np.float32)
 
     def encode_one(self, text: str) -> Any:
-        """Return the vector of one query, called as a program would."""
+        """Return the vector of one query, computed as a program would."""
         return self._model.encode(text, normalize_embeddings=True, show_progress_bar=False)
 
 

@@ -1,4 +1,5 @@
-"""Row: what a search and a first index cost, beside another commit of this repository, by the same Python."""
+"""Row: the cost of a search and of a first index, compared with another commit of this repository on the same
+Python."""
 
 import random
 import subprocess
@@ -13,16 +14,16 @@ from benchmark.worlds import LARGE, LARGE_NOTES, SMALL, Bench, World
 
 WORDS = (1, 4, 12)
 BLOCK = 10
-"""Successive searches of one side; processor time is counted in hundredths of a second."""
+"""Number of successive searches per side, because processor time is counted in hundredths of a second."""
 SHARE = 0.5
-"""The share of the other commit's processor time that a search may take."""
+"""Maximum processor time of a search, as a share of the other commit's."""
 DEARER = 1.1
-"""The share of its time and size that a first index may take."""
+"""Maximum time and size of a first index, as a share of the other commit's."""
 MEGABYTE = 1e6
 
 
 class OtherHome(Home):
-    """Directories in which the program of another commit runs."""
+    """Directories in which another commit's program runs."""
 
     def __init__(self, folder: Path, model: str | None, source: Path) -> None:
         super().__init__(folder, model)
@@ -32,7 +33,7 @@ class OtherHome(Home):
 
     @property
     def socket(self) -> Path:
-        """The path of the daemon's socket, wherever that commit has it."""
+        """The path of the daemon's socket, wherever that commit puts it."""
         return next(self.folder.rglob("daemon.sock"), self.folder / "daemon.sock")
 
 

@@ -1,4 +1,4 @@
-"""Rows: what a person waits for. The command, typing, a cold start, many clients at once."""
+"""Rows: delays that a person notices. The command, typing, a cold start, many simultaneous clients."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,8 @@ CLIENT_P95_MS = 400.0
 
 @row("process")
 def process(bench: Bench) -> Iterator[Figure]:
-    """The command ``vaultseek search`` beside Python doing nothing and the search over the socket."""
+    """The command ``vaultseek search``, compared with Python doing nothing and with a search over the
+    socket."""
     world = bench.small()
     for mode in ("keyword", "hybrid"):
         queries = world.texts.queries(12 if bench.quick else 33, seed=11)
@@ -57,7 +58,7 @@ def process(bench: Bench) -> Iterator[Figure]:
 def _command(world: World, mode: str) -> Callable[[str], object]:
     script = Path(sys.executable).with_name("vaultseek")
     words = [str(script)] if script.exists() else [sys.executable, "-m", "vaultseek"]
-    # An installed package has its bytecode, whatever the environment of this run says.
+    # An installed package has its bytecode, whatever this run's environment says.
     environment = world.home.variables | {"PYTHONPYCACHEPREFIX": str(world.home.folder / "bytecode")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -75,7 +76,7 @@ def _python(query: str) -> None:
 
 @row("typing")
 def typing(bench: Bench) -> Iterator[Figure]:
-    """A query at each of 30 keystrokes, 80 ms apart; a key cancels what is not answered yet."""
+    """A query at each of 30 keystrokes, 80 ms apart; a key cancels the unanswered query before it."""
     world = bench.large()
     texts = [text for text in world.texts.of_words(8, 60, seed=21) if len(text) >= KEYS][:TYPED_TEXTS]
     complete = {"kind": "note", "vault": str(world.vault)}
@@ -103,7 +104,8 @@ def typing(bench: Bench) -> Iterator[Figure]:
 async def _typed(
     world: World, texts: list[str], method: str, params: dict[str, Any], field: str
 ) -> list[tuple[float, bool]]:
-    """Return for each key the milliseconds to its answer or its cancelling, and whether it was answered."""
+    """Return, for each key, the milliseconds until its answer or cancellation, and whether it was
+    answered."""
     answers: list[tuple[float, bool]] = []
     assert world.client is not None
     async with AsyncClient(world.home.socket) as client:
@@ -115,7 +117,7 @@ async def _typed(
                 await client.call(method, params | {field: text})
                 answered = True
             except VaultseekError:
-                pass  # half a query may be none, as `tag:`
+                pass  # an unfinished query may be invalid, such as `tag:`
             finally:
                 answers.append(((time.perf_counter() - began) * MILLISECONDS, answered))
 
@@ -134,7 +136,7 @@ async def _typed(
 
 @row("cold-start")
 def cold_start(bench: Bench) -> Iterator[Figure]:
-    """From the start of the daemon to its first answers; the files are in the system's cache."""
+    """The time from starting the daemon to its first answers, with its files in the system's cache."""
     world = bench.large()
     seconds: dict[str, list[float]] = {mode: [] for mode in COLD_GOALS}
     for turn in range(1 if bench.quick else COLD_STARTS):
@@ -155,7 +157,8 @@ def cold_start(bench: Bench) -> Iterator[Figure]:
 
 
 def _first_answers(world: World, query: str) -> Iterator[float]:
-    """Yield the seconds from the daemon's start to the first keyword answer and to the first hybrid one."""
+    """Yield the seconds from the daemon's start to the first keyword answer and to the first hybrid
+    answer."""
     world.daemon = Daemon(world.home)
     for mode in COLD_GOALS:
         while not _complete(world, query, mode):
@@ -183,7 +186,7 @@ def clients(bench: Bench) -> Iterator[Figure]:
 
 
 def _crowd(bench: Bench, world: World, mode: str, count: int) -> Figure:
-    """Let ``count`` clients search at once; each asks something else."""
+    """Let ``count`` clients search at once, each for something else."""
     seconds = 2.0 if bench.quick else CLIENT_SECONDS
     queries = itertools.cycle(world.texts.queries(3_000, seed=41))
     shared = threading.Lock()

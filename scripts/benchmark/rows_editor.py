@@ -1,4 +1,4 @@
-"""Rows: what an editor waits for, from its request to ``vaultseek lsp`` to the answer."""
+"""Rows: response times of ``vaultseek lsp`` to an editor's requests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from benchmark.worlds import Bench, World
 
 BACKLINKS = 1000
 LINKS_A_NOTE = 30
-"""Links of a note whose diagnostics are measured; each third leads nowhere."""
+"""Number of links in a note whose diagnostics are measured; every third link is broken."""
 RENAMES = 20
 TURN = 40
-"""Queries of a turn, one half as symbols and the other over the socket."""
+"""Number of queries per turn: half as symbols, half over the socket."""
 COMPLETION_MS = 30.0
 DIAGNOSTICS_MS = 20.0
 RENAME_MS = 1000.0
@@ -35,7 +35,7 @@ FOLDER = "linked for the editor"
 
 @row("editor")
 def editor(bench: Bench) -> Iterator[Figure]:
-    """Requests of an editor over its open note, in a large vault."""
+    """Requests of an editor about its open note, in a large vault."""
     world = bench.large()
     notes = world.notes
     folder = world.vault / FOLDER
@@ -81,7 +81,7 @@ def _figure(what: str, timed: Timed, goal: float) -> Figure:
 
 
 def _write(folder: Path, count: int, words: Sequence[str]) -> None:
-    """Write a note and others that link to it, each from a sentence of its own."""
+    """Write a note, and others that link to it, each in a sentence of its own."""
     folder.mkdir()
     (folder / "The hub.md").write_text("# The hub\n\nMany notes lead here.\n", encoding="utf-8")
     for at in range(count):
@@ -128,7 +128,7 @@ async def _search(world: World, query: str) -> None:
 
 @dataclass(frozen=True)
 class Timed:
-    """The times of requests, and the processor time that all processes took for one on average."""
+    """The times of requests, and the mean processor time of a request over all processes."""
 
     times: Times
     cpu: float
@@ -138,7 +138,7 @@ class Timed:
 
 
 async def _timed(texts: Sequence[str], ask: Callable[[str], Awaitable[object]]) -> Timed:
-    """Time a request for each text; the first, which warms up, is not counted."""
+    """Time one request per text; the first one is a warm-up and is not counted."""
     await ask(texts[0])
     times = []
     used = _processor_ms()
@@ -146,7 +146,7 @@ async def _timed(texts: Sequence[str], ask: Callable[[str], Awaitable[object]]) 
         began = time.perf_counter()
         await ask(text)
         times.append((time.perf_counter() - began) * MILLISECONDS)
-    # A worker that has nothing to do may end meanwhile.
+    # An idle worker may end in the meantime.
     spent = sum(value - used.get(process, 0.0) for process, value in _processor_ms().items())
     return Timed(Times.of(times), spent / len(times))
 
@@ -162,7 +162,7 @@ def _processor_ms() -> dict[int, float]:
 
 
 class _Note:
-    """An open note that is not saved."""
+    """An open note with unsaved changes."""
 
     def __init__(self, client: LanguageClient, file: Path) -> None:
         self._client = client
@@ -183,7 +183,7 @@ class _Note:
         )
 
     async def diagnose(self, text: str) -> None:
-        """Ask for the diagnostics of a note with many links."""
+        """Request the diagnostics of a note with many links."""
         links = (f"[[{f'Spoke {at}' if at % 3 else f'{text} {at}'}]]" for at in range(LINKS_A_NOTE))
         self._change("# Draft\n\n" + "\n".join(f"{text}, {link}." for link in links))
         report = await self._client.text_document_diagnostic_async(types.DocumentDiagnosticParams(self._uri))
@@ -191,7 +191,7 @@ class _Note:
         assert len(items) >= LINKS_A_NOTE // 4, report
 
     async def rename(self, name: str) -> None:
-        """Ask for the edits that rename the note with many backlinks."""
+        """Request the edits that rename the note with many backlinks."""
         self._change("[[The hub]]")
         edit = await self._client.text_document_rename_async(
             types.RenameParams(self._uri, types.Position(0, 4), name)

@@ -1,4 +1,4 @@
-"""Rows: embedding, beside sentence-transformers."""
+"""Rows: embedding, compared with sentence-transformers."""
 
 import asyncio
 import contextlib
@@ -20,16 +20,16 @@ from vaultseek.semantic.worker import SemanticWorker
 
 BATCH = 32
 CHOICE_SECONDS = 45.0
-"""Longest time that the worker gets to choose how to compute a long run."""
+"""Maximum time for the worker to choose how to compute a long run."""
 LEAST_TEXTS = 160
 QUERY_COSINE = 0.998
-"""Least cosine of a query, whose weights may have eight bits."""
+"""Minimum cosine of a query's vector, whose weights may have eight bits."""
 Encode = Callable[[Sequence[str]], Vectors]
 
 
 @row("embed-query", quick=True)
 def embed_query(bench: Bench) -> Iterator[Figure]:
-    """One query, by vaultseek's encoder and by sentence-transformers, in the same process."""
+    """One query, embedded by vaultseek's encoder and by sentence-transformers in the same process."""
     ours, theirs = load(BUNDLED), bench.sentence_transformers
     queries = bench.texts.queries(bench.queries)
     for query in queries[:20]:
@@ -54,11 +54,11 @@ def embed_query(bench: Bench) -> Iterator[Figure]:
 
 @row("embed-bulk", quick=True)
 def embed_bulk(bench: Bench) -> Iterator[Figure]:
-    """Passages of the full length that the model reads, embedded by the worker in the background."""
+    """Passages of the model's full length, embedded by the worker in the background."""
     size = BATCH // 4 if bench.quick else BATCH
     passages = bench.texts.passages(size * (4 if bench.quick else 12))
     with contextlib.ExitStack() as stack:
-        # A worker chooses between ways of computing in long runs; a quick run is too short for that.
+        # In long runs, a worker chooses between ways of computing; a quick run is too short for that.
         ours = load(BUNDLED).encode if bench.quick else stack.enter_context(_worker(bench.folder, passages))
         sides: dict[str, Encode] = {
             "vaultseek": ours,
@@ -97,7 +97,7 @@ def _bulk_figure(sides: dict[str, Encode], passages: Sequence[str], size: int) -
 @contextlib.contextmanager
 def _worker(folder: Path, passages: Sequence[str]) -> Iterator[Encode]:
     """Yield the embedding of a semantic worker that has chosen how to compute a long run."""
-    os.environ["XDG_STATE_HOME"] = str(folder / "worker-state")  # where it keeps what it measured
+    os.environ["XDG_STATE_HOME"] = str(folder / "worker-state")  # where it keeps its measurements
     with asyncio.Runner() as runner:
         worker = SemanticWorker(find_model(BUNDLED), log=folder / "worker.log")
         embed: Encode = lambda texts: runner.run(worker.embed(texts))  # noqa: E731

@@ -21,7 +21,7 @@ FILTERS: dict[str, Callable[[int], dict[str, str]]] = {
 }
 FACTOR = 1.5
 SMALL_MB = 250
-"""Most memory of daemon and worker of the small vault."""
+"""Maximum memory of the daemon and worker of the small vault, in megabytes."""
 SAVES = 12
 GROWTH = (1_000, 10_000, 100_000)
 FULL_GROWTH = 1_000_000
@@ -30,7 +30,8 @@ GROWTH_FACTOR = 3
 
 @row("filters")
 def filters(bench: Bench) -> Iterator[Figure]:
-    """Searches with a filter beside the same searches without, hybrid; the vectors checked by brute force."""
+    """Hybrid searches with a filter, compared with the same searches without; the vectors are checked by
+    brute force."""
     world = bench.generated(_passages(bench))
     queries = world.texts.queries(61 if not bench.quick else 21)
     for kind, filter_of in FILTERS.items():
@@ -57,7 +58,7 @@ def filters(bench: Bench) -> Iterator[Figure]:
 
 
 def _check_count(world: World, filters: dict[str, str], share: int) -> None:
-    """Raise AssertionError unless the filter leaves this share of the notes, in per cent."""
+    """Raise AssertionError unless the filter matches this percentage of the notes."""
     listed = world.search("", "keyword", filters=filters)
     total, wanted = listed["total"], world.counts["notes"] * share / 100
     assert abs(int(str(total)) - wanted) <= 1, f"{filters}: {total} notes instead of {wanted}"
@@ -92,7 +93,7 @@ def memory(bench: Bench) -> Iterator[Figure]:
 
 @row("memory-small")
 def memory_small(bench: Bench) -> Iterator[Figure]:
-    """Memory of daemon and worker of the small vault, when what indexed it has ended."""
+    """Memory of the daemon and worker of the small vault, once the indexing processes have ended."""
     world = bench.small()
     for mode in ("hybrid", "keyword"):
         for query in world.texts.queries(bench.queries, seed=5):
@@ -114,7 +115,7 @@ def memory_small(bench: Bench) -> Iterator[Figure]:
 
 @row("growth")
 def growth(bench: Bench) -> Iterator[Figure]:
-    """Searches and saves in vaults of growing size; the plot goes to ``docs`` with ``--write-docs``."""
+    """Searches and saves in vaults of growing size; with ``--write-docs`` the plot is written to ``docs``."""
     sizes = (100, 1_000) if bench.quick else (*GROWTH, FULL_GROWTH) if bench.full else GROWTH
     points = []
     for size in sizes:
@@ -139,7 +140,7 @@ def _growth_figures(points: list[Point]) -> Iterator[Figure]:
     for name, attribute, factor in (
         ("keyword search", "keyword_ms", GROWTH_FACTOR),
         ("hybrid search", "hybrid_ms", GROWTH_FACTOR),
-        ("save to searchable by word", "save_ms", 1.5),
+        ("saved note searchable by word after", "save_ms", 1.5),
     ):
         before, after = getattr(first, attribute), getattr(last, attribute)
         steps = ", ".join(f"{number(getattr(point, attribute))}" for point in points)
@@ -156,7 +157,7 @@ def _growth_figures(points: list[Point]) -> Iterator[Figure]:
 
 
 def save(world: World, saves: int = SAVES) -> Times:
-    """Time from the end of a write to the first answer by word that has the note."""
+    """Time from the end of a write until a keyword search finds the note."""
     times = []
     for turn in range(saves):
         word = f"quuxword{turn}x{time.monotonic_ns() % 1_000_000}"

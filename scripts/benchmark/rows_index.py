@@ -1,4 +1,4 @@
-"""Rows: indexing, alone, beside searches and beside qmd; saves; idling."""
+"""Rows: indexing, alone, during searches and compared with qmd; saves; idling."""
 
 import contextlib
 import os
@@ -37,7 +37,7 @@ IDLE_SECONDS = 30.0
 
 @row("indexing")
 def indexing(bench: Bench) -> Iterator[Figure]:
-    """Short generated notes until all can be found by word, searching by word meanwhile."""
+    """Indexing of short generated notes until all can be found by word, with keyword searches meanwhile."""
     count = 600 if bench.quick else FULL_SHORT_NOTES if bench.full else SHORT_NOTES
     world = bench.new_world("indexing", COSTLESS)
     GeneratedNotes(count).write(world.vault)
@@ -72,7 +72,7 @@ def indexing(bench: Bench) -> Iterator[Figure]:
 
 @row("hybrid-beside")
 def hybrid_beside(bench: Bench) -> Iterator[Figure]:
-    """Hybrid searches of the large vault while the same daemon indexes another from nothing."""
+    """Hybrid searches of the large vault while the same daemon indexes another vault from scratch."""
     world = bench.large()
     other = bench.folder / "beside"
     bench.copied(LARGE, other, 100 if bench.quick else BESIDE_NOTES, GeneratedNotes(BESIDE_NOTES))
@@ -107,7 +107,7 @@ def _is_pending(world: World, vault: Path) -> bool:
 
 @row("index-wait")
 def index_wait(bench: Bench) -> Iterator[Figure]:
-    """``vaultseek index --wait`` of linked notes, the daemon's start included, without embedding."""
+    """``vaultseek index --wait`` for linked notes, including the daemon's start but not embedding."""
     world = bench.new_world("index-wait", COSTLESS)
     size = _linked(bench, world.vault)
     began = time.perf_counter()
@@ -130,7 +130,8 @@ def index_wait(bench: Bench) -> Iterator[Figure]:
 
 @row("qmd")
 def qmd(bench: Bench) -> Iterator[Figure]:
-    """From nothing to searchable by word, beside ``qmd collection add`` of the same notes."""
+    """Time until a new vault is searchable by word, compared with ``qmd collection add`` for the same
+    notes."""
     world = bench.new_world("qmd")
     size = _linked(bench, world.vault)
     reference = _qmd(bench, world.vault)
@@ -139,7 +140,7 @@ def qmd(bench: Bench) -> Iterator[Figure]:
     seconds = time.perf_counter() - began
     yield Figure(
         "qmd",
-        f"from nothing to searchable by word, {world.notes:,} notes ({size:.0f} MB)",
+        f"new vault of {world.notes:,} notes ({size:.0f} MB) searchable by word after",
         f"{seconds:.1f} s",
         reference if isinstance(reference, str) else f"`qmd collection add` ({QMD}): {reference:.1f} s",
         "faster than qmd",
@@ -163,7 +164,7 @@ def _linked(bench: Bench, target: Path) -> float:
 
 
 def _qmd(bench: Bench, vault: Path) -> float | str:
-    """Return the seconds that qmd takes, or why it cannot be measured."""
+    """Return the seconds that qmd takes, or the reason why it cannot be measured."""
     folder = bench.folder / "qmd-program"
     folder.mkdir(exist_ok=True)
     processor = "arm64" if os.uname().machine in ("arm64", "aarch64") else "x64"
@@ -190,17 +191,17 @@ def _qmd(bench: Bench, vault: Path) -> float | str:
 
 @row("save")
 def saves(bench: Bench) -> Iterator[Figure]:
-    """From the end of a write to the first answer that has the note; a deletion; a folder moved."""
+    """Time from the end of a write until an answer includes the note; a deletion; a moved folder."""
     world = bench.large()
     written = save(world, 20)
-    yield Figure("save", "save to searchable by word", str(written), numbers=written.numbers("save"))
+    yield Figure("save", "saved note searchable by word after", str(written), numbers=written.numbers("save"))
     note = next(world.vault.glob("saved *.md"))
     word = note.read_text(encoding="utf-8").split()[1]
     began = time.perf_counter()
     note.unlink()
     _until(lambda: not world.client.call("search", _by_word(world, word))["results"])
     gone = (time.perf_counter() - began) * MILLISECONDS
-    yield Figure("save", "deletion to gone from the results", f"{gone:.0f} ms", numbers={"ms": gone})
+    yield Figure("save", "deleted note gone from the results after", f"{gone:.0f} ms", numbers={"ms": gone})
     yield _moved(world)
 
 
@@ -210,7 +211,7 @@ def _moved(world: World) -> Figure:
     folders = {path.parent for path in world.vault.rglob("*.md")} - {world.vault}
     largest = max(folders, key=lambda folder: sum(1 for _ in folder.glob("*.md")))
     notes = sum(1 for _ in largest.glob("*.md"))
-    world.index()  # what was saved before may still be on its way
+    world.index()  # earlier saves may still be in progress
     before = world.client.call("index/status", status)["vaults"][0]["embeddings_computed"]
     began = time.perf_counter()
     moved = largest.rename(world.vault / "moved folder")
@@ -239,7 +240,7 @@ def idle(bench: Bench) -> Iterator[Figure]:
 
 @row("parse")
 def parse(bench: Bench) -> Iterator[Figure]:
-    """Parsing and splitting notes on one core, in processor time."""
+    """Processor time for parsing and splitting notes on one core."""
     from vaultseek.content.markdown.chunk import chunk
     from vaultseek.content.markdown.decode import decode
     from vaultseek.content.markdown.parse import parse as parse_note
@@ -273,7 +274,7 @@ def _by_word(world: World, query: str) -> dict[str, object]:
 
 @contextlib.contextmanager
 def _searching(world: World, queries: list[str]) -> Iterator[list[float]]:
-    """Search by word ten times a second with a client of its own; yield the list of times in milliseconds."""
+    """Search by word ten times a second with a separate client; yield the list of times in milliseconds."""
     times: list[float] = []
     stop = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Row: a plain installation, by its size and the time until it answers."""
+"""Row: a plain installation: its size, and the time until the first answer."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ FIRST_ANSWER_SECONDS = 60.0
 
 @row("install")
 def install(_: Bench) -> Iterator[Figure]:
-    """From an empty folder to the first answer by meaning, with pip and without extras."""
+    """Time from an empty folder to the first answer by meaning, with pip and without extras."""
     with plain_installation() as installation:
         path, answer = installation.first_answer()
         size, packages = installation.size, len(installation.packages)

@@ -1,6 +1,6 @@
-"""Row: the link graph beside SQLite, on a ledger of generated links.
+"""Row: the link graph compared with SQLite, on a ledger of generated links.
 
-As a program, ``python -m benchmark.rows_links LEDGER``, it measures in a process of its own and prints JSON.
+Run as ``python -m benchmark.rows_links LEDGER``, it measures in a separate process and prints JSON.
 """
 
 import json
@@ -25,7 +25,7 @@ from vaultseek.store.ledger import Ledger
 
 NOTES, LINKS, SEARCHES = 38_000, 120_000, 200
 SEEDS, MOST = 8, 200
-"""Notes of a search whose neighbours are looked at, and the largest number of neighbours."""
+"""Number of a search's notes whose neighbours are read, and the maximum number of neighbours."""
 NEAR = """
 WITH near AS (
   SELECT t.id AS note FROM links l JOIN notes t ON t.path = l.resolved WHERE l.note = ?1
@@ -34,7 +34,7 @@ SELECT note, (SELECT count(DISTINCT resolved) FROM links WHERE note = near.note)
   + (SELECT count(DISTINCT note) FROM links WHERE resolved = (SELECT path FROM notes WHERE id = near.note))
 FROM near WHERE note != ?1
 """
-"""The neighbours of a note with the number of links of each."""
+"""The neighbours of a note and the number of links to each."""
 UNLINKED = """
 SELECT id FROM notes n WHERE NOT EXISTS (SELECT 1 FROM links l WHERE l.resolved = n.path AND l.note != n.id)
 """
@@ -42,7 +42,7 @@ SELECT id FROM notes n WHERE NOT EXISTS (SELECT 1 FROM links l WHERE l.resolved 
 
 @row("links")
 def links(bench: Bench) -> Iterator[Figure]:
-    """Build, update and ask the graph, and ask SQLite the same."""
+    """Build, update and query the graph, and query SQLite for the same."""
     notes, count = (NOTES // 20, LINKS // 20) if bench.quick else (NOTES, LINKS)
     file = bench.folder / "links.db"
     _make_ledger(file, notes, count)
@@ -52,9 +52,9 @@ def links(bench: Bench) -> Iterator[Figure]:
     found: dict[str, Any] = json.loads(done.stdout)
     what = f"link graph, {notes:,} notes, {count:,} links"
     size = f"{found['megabytes']:.1f} MB, networkx itself {found['import_megabytes']:.1f} MB"
-    built = f"{number(found['build_ms'])} ms, networkx imported in {number(found['import_ms'])} ms"
+    built = f"{number(found['build_ms'])} ms, plus {number(found['import_ms'])} ms to import networkx"
     yield Figure("links", f"{what}: memory", size, numbers=found)
-    yield Figure("links", f"{what}: read at the start", built)
+    yield Figure("links", f"{what}: read at start", built)
     saved = Times.of(found["save"])
     yield Figure("links", f"{what}: after a save", str(saved))
     for name, question in (

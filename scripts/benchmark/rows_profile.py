@@ -1,4 +1,4 @@
-"""Row: where the time of a query goes, stage by stage as ``search --explain`` has it."""
+"""Row: the time of each stage of a query, as in ``search --explain``."""
 
 import time
 from collections import defaultdict
@@ -11,13 +11,13 @@ from benchmark.worlds import Bench, World
 
 @row("profile")
 def profile(bench: Bench) -> Iterator[Figure]:
-    """Hybrid searches of the small vault: the medians of the stages, and what lies around them."""
+    """Hybrid searches of the small vault: the median time of each stage, and the remaining time."""
     yield from _stages(bench, bench.small())
 
 
 @row("profile-large")
 def profile_large(bench: Bench) -> Iterator[Figure]:
-    """The same in 38,430 notes."""
+    """Hybrid searches of 38,430 notes: the median time of each stage, and the remaining time."""
     yield from _stages(bench, bench.large())
 
 

@@ -1,4 +1,4 @@
-"""Row: what reranking adds to a search, beside sentence-transformers."""
+"""Row: the time that reranking adds to a search, compared with sentence-transformers."""
 
 import logging
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ LOAD_SECONDS = 60.0
 
 @row("rerank")
 def rerank(bench: Bench) -> Iterator[Figure]:
-    """Hybrid searches whose first ten results a cross-encoder of 6 layers of 384 numbers reads again."""
+    """Hybrid searches whose first ten results are reranked by a cross-encoder of 6 layers of 384 numbers."""
     folder, world = bench.folder / "cross-encoder", bench.small()
     reference = _cross_encoder(folder)
     settings = {"rerank_enabled": True, "rerank_model": str(folder)}
@@ -69,9 +69,9 @@ def _pairs(world: World, query: str) -> list[tuple[str, str]]:
 
 
 def _cross_encoder(folder: Path) -> Any:
-    """Write a cross-encoder that has the layers of the bundled model to ``folder``, and return it loaded.
+    """Write a cross-encoder with the bundled model's layers to ``folder`` and return it loaded.
 
-    Its last map is drawn by chance: the order means nothing, but it takes as long as that of a trained model.
+    Its last layer is random: the order means nothing, but it takes as long as a trained model.
     """
     logging.getLogger("transformers").setLevel(logging.ERROR)
     from sentence_transformers import CrossEncoder

@@ -8,19 +8,20 @@ from benchmark.registry import row
 from benchmark.worlds import Bench, World
 
 FASTER, LONG_QUERY = 20, 8
-"""The keyword lane is to be this many times as fast as Whoosh, from so many words on."""
+"""How many times as fast as Whoosh the keyword lane must be, and the number of words from which this
+applies."""
 HYBRID_MS, SHARE_OF_EMBEDDING = 10.0, 2 / 3
-"""Most that a hybrid search may take in the median, and as a share of the time to embed the query."""
+"""Maximum median of a hybrid search in milliseconds, and as a share of the time to embed the query."""
 
 
 @row("hybrid-small", quick=True)
 def hybrid_small(bench: Bench) -> Iterator[Figure]:
-    """Hybrid searches of a small vault beside the embedding of the same queries."""
+    """Hybrid searches of a small vault, compared with embedding the same queries."""
     yield _hybrid("hybrid-small", bench, bench.small())
 
 
 def _hybrid(name: str, bench: Bench, world: World) -> Figure:
-    """Measure hybrid searches beside the embedding of the query alone."""
+    """Measure hybrid searches, compared with embedding the query alone."""
     reference = bench.sentence_transformers
     sides = {"search": world.searcher("hybrid"), "encode": reference.encode_one}
     world.incomplete = 0
@@ -44,24 +45,24 @@ def _hybrid(name: str, bench: Bench, world: World) -> Figure:
 
 @row("hybrid-large")
 def hybrid_large(bench: Bench) -> Iterator[Figure]:
-    """The same in a vault of 38,430 notes."""
+    """Hybrid searches of 38,430 notes, compared with embedding the same queries."""
     yield _hybrid("hybrid-large", bench, bench.large())
 
 
 @row("keyword-small", quick=True)
 def keyword_small(bench: Bench) -> Iterator[Figure]:
-    """Keyword searches of a small vault beside Whoosh's own."""
+    """Keyword searches of a small vault, compared with Whoosh."""
     yield from _keyword("keyword-small", bench, bench.small(), 2)
 
 
 @row("keyword-large")
 def keyword_large(bench: Bench) -> Iterator[Figure]:
-    """Keyword searches of 38,430 notes beside Whoosh's own."""
+    """Keyword searches of 38,430 notes, compared with Whoosh."""
     yield from _keyword("keyword-large", bench, bench.large(), 4)
 
 
 def _keyword(name: str, bench: Bench, world: World, goal: float) -> Iterator[Figure]:
-    """Measure searches of 1 to 12 words over the socket, and the time that the keyword lane takes of it."""
+    """Measure searches of 1 to 12 words over the socket, and the time spent in the keyword lane."""
     whoosh = bench.whoosh(world)
     medians = {"search": 0.0, "whoosh": 0.0}
     for size in WORD_COUNTS:

@@ -1,4 +1,4 @@
-"""Row: the nearest vectors, by the scan of the matrix and by what Chroma proposes."""
+"""Row: the nearest vectors, by scanning the matrix and from Chroma's proposals."""
 
 import shutil
 import time
@@ -23,10 +23,10 @@ COUNTS, FULL_COUNTS, QUICK_COUNTS = (10_000, 34_000), (100_000, 350_000, 1_000_0
 SHARES = (1.0, 0.5, 0.1, 0.01)
 PASSAGES = 3
 CLUSTER = 60
-"""Vectors of a cluster."""
+"""Number of vectors per cluster."""
 DIMENSION = 384
 NEAREST = 100
-"""Notes that a search asks vectors for."""
+"""Number of notes that a search requests."""
 BEST = 10
 RECALL = 0.999
 BLOCK = 10
@@ -35,7 +35,7 @@ UNBOUNDED = 1 << 40
 
 @row("vectors")
 def vectors(bench: Bench) -> Iterator[Figure]:
-    """Clustered vectors, searched in all notes and in a share of them, beyond and within the budget."""
+    """Clustered vectors, searched in all notes and in a share of them, above and within the budget."""
     counts = QUICK_COUNTS if bench.quick else COUNTS + (FULL_COUNTS if bench.full else ())
     for count in counts:
         yield from _of_count(bench, count)
@@ -98,13 +98,13 @@ def _compared(
 
 
 def _processor_ms(children: Sequence[psutil.Process]) -> float:
-    """Return the processor time of this process and of Chroma's, which a busy machine changes little."""
+    """Return the processor time of this process and of Chroma's, which varies little on a busy machine."""
     times = [child.cpu_times() for child in children]
     return MILLISECONDS * (time.process_time() + sum(each.user + each.system for each in times))
 
 
 def _clustered(source: np.random.Generator, count: int) -> VectorBatch:
-    """Return unit vectors around random centres, three to a note."""
+    """Return unit vectors around random centres, three per note."""
     centres = source.normal(size=(max(1, count // CLUSTER), DIMENSION)).astype(np.float32)
     rows = np.empty((count, DIMENSION), np.float32)
     for start in range(0, count, 10_000):
@@ -116,7 +116,7 @@ def _clustered(source: np.random.Generator, count: int) -> VectorBatch:
 
 
 def _opened(folder: Path, stored: VectorBatch, budget: int) -> VectorIndex:
-    """Return the index in ``folder``, which has these vectors, with a budget for the scan."""
+    """Return the index of these vectors in ``folder``, with a budget for the scan."""
     before, limits.VECTOR_SCAN_BYTES = limits.VECTOR_SCAN_BYTES, budget
     index = VectorIndex(folder, "chunks", ChromaProcess)
     if not len(index):
@@ -126,7 +126,7 @@ def _opened(folder: Path, stored: VectorBatch, budget: int) -> VectorIndex:
 
 
 def _queries(index: VectorIndex, count: int) -> Iterator[Vectors]:
-    """Yield vectors near to stored ones."""
+    """Yield vectors near stored ones."""
     source = np.random.default_rng(8)
     _, near = index.vectors(source.integers(len(index) // PASSAGES, size=count))
     for vector in near:

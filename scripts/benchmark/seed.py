@@ -1,8 +1,9 @@
-"""Index a vault with the bundled model's vectors without embedding every text: ``python -m benchmark.seed``.
+"""Index a vault with vectors like the bundled model's, without embedding every text: ``python -m
+benchmark.seed``.
 
-A program of its own, run in the directories of a `Home`. It indexes with the product's code; only the
-computing of a vector is replaced: each text gets one of the sample's real vectors, chosen by the text, with
-noise. What the daemon finds afterwards is what it would have written, other than the numbers.
+A separate program, run in the directories of a `Home`. It indexes with the product's code and replaces only
+the computation of vectors: each text gets one of the sample's real vectors, chosen by the text, with noise.
+The daemon then finds what it would have written itself, except for the numbers.
 
 With ``--check`` it also searches the vectors with filters and compares the answers with brute force.
 """
@@ -28,26 +29,26 @@ from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
 
 NOISE = 0.3
-"""Length of the noise beside a vector of length 1: cosines to the sample's vector are near 0.96."""
+"""Length of the noise added to a vector of length 1; cosines with the sample's vector are near 0.96."""
 CHECKED_QUERIES = 10
 CHECKED_NEIGHBOURS = 10
 SHARES = (1, 10, 50)
 SAME = 1e-5
-"""Cosines that differ by less are equal."""
+"""Difference below which cosines are equal."""
 WAITING_TEXTS = 16_384
 
 Vectors = NDArray[np.float32]
 
 
 class RepeatingWorker(SemanticWorker):
-    """A worker that invents vectors like the sample's; everything else is done by the real one."""
+    """A worker that invents vectors like the sample's; the real worker does everything else."""
 
     sample: Vectors
     stored: list[tuple[str, NDArray[np.int64], Vectors]] | None = None
-    """Collection, notes and vectors of everything that was stored, if it is to be checked."""
+    """Collection, notes and vectors of all stored vectors, if they are to be checked."""
 
     async def embed(self, texts: Sequence[str], **_: Any) -> Vectors:
-        """Return a vector for each text, always the same."""
+        """Return a vector for each text, the same on every call."""
         seeds = [zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]
         noise = np.random.default_rng(seeds[:1]).standard_normal(
             (len(texts), self.sample.shape[1]), np.float32
@@ -65,14 +66,14 @@ class RepeatingWorker(SemanticWorker):
 
 
 async def seed(root: Path, sample: Vectors, *, check: bool) -> dict[str, Any]:
-    """Index the vault at ``root`` in the directories of the environment; return its counts."""
+    """Index the vault at ``root`` in the directories of the environment, and return its counts."""
     model = find_model(BUNDLED)
     worker = RepeatingWorker(model, log=paths.private_directory(paths.state_directory()) / "seed.log")
     worker.sample = sample
     worker.stored = [] if check else None
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
     directory = paths.private_directory(paths.vault_data_directory(root))
-    # Fetching the next texts costs as much as sorting all that are left.
+    # Fetching the next texts costs as much as sorting all the remaining ones.
     vaultseek.core.indexing.embed.WAITING_TEXTS = WAITING_TEXTS
     vault = OpenVault.open(VaultOptions(root.name, root), directory, worker, spec)
     try:
@@ -92,7 +93,7 @@ async def seed(root: Path, sample: Vectors, *, check: bool) -> dict[str, Any]:
 
 
 async def _missed(vault: OpenVault, worker: RepeatingWorker) -> dict[str, int | None]:
-    """Return how many of the nearest notes each share's filter missed, of ``CHECKED_QUERIES`` queries."""
+    """Return how many of the nearest notes each share's filter missed in ``CHECKED_QUERIES`` queries."""
     everything = {
         row.id: number_of(row.path) for row in vault.ledger.notes.by_id(vault.ledger.notes.ids()).values()
     }
@@ -120,7 +121,8 @@ def _cosines(notes: Any, scores: Any) -> dict[int, float]:
 
 
 def _lacking(stored: Any, collection: str, query: Vectors, allowed: Any, cosines: dict[int, float]) -> int:
-    """Return how many notes are nearer by brute force than the last of the answer, yet not in it."""
+    """Return how many notes that are nearer than the answer's last one, by brute force, are missing from
+    it."""
     best: dict[int, float] = {}
     for name, notes, vectors in stored:
         if name == collection:

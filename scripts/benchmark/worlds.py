@@ -1,4 +1,4 @@
-"""Data, indexed vaults with a daemon, and references that the rows share; made when a row asks for them."""
+"""Data, indexed vaults with a daemon, and references, which rows share; created on first use."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LARGE_NOTES = 38_430
 QUERIES = 200
 WARM_SECONDS = 60.0
 SAMPLE = 2_000
-"""Passages of a large vault that are really embedded; the others get their vectors with noise."""
+"""Number of passages of a large vault that are really embedded; the others get their vectors with noise."""
 PASSAGES_A_NOTE = 5
 PASSAGE_WORDS = 90
-"""Shorter sections would share a passage."""
+"""Minimum number of words in a section, because shorter sections would share a passage."""
 FILTERED_PASSAGES = 100_000
 
 
 class World:
-    """A vault and an index of it in directories of its own; ``daemon`` runs while it is in use."""
+    """A vault and its index in separate directories; ``daemon`` runs while the world is in use."""
 
     def __init__(self, folder: Path, model: str | None = None) -> None:
         self.folder = folder
@@ -53,12 +53,12 @@ class World:
 
     @cached_property
     def texts(self) -> Texts:
-        """Texts of the notes, to make queries of."""
+        """Texts of the notes, for queries."""
         return Texts(self.vault)
 
     @property
     def client(self) -> Client:
-        """A connection to the daemon, which is started if it does not run."""
+        """A connection to the daemon, which is started if it is not running."""
         if self.daemon is None:
             self.daemon = Daemon(self.home)
         if self._client is None:
@@ -66,14 +66,14 @@ class World:
         return self._client
 
     def search(self, query: str, mode: str = "hybrid", **params: Any) -> dict[str, Any]:
-        """Return the daemon's answer; ``incomplete`` counts those that lack something."""
+        """Return the daemon's answer; ``incomplete`` counts incomplete answers."""
         request = {"query": query, "vault": str(self.vault), "mode": mode, "limit": 10, **params}
         answer: dict[str, Any] = self.client.call("search", request)
         self.incomplete += bool(answer["partial"])
         return answer
 
     def warm_up(self) -> None:
-        """Search until answers are complete: a worker that opens its store is too late at first."""
+        """Search until answers are complete, because a worker that opens its store is too slow at first."""
         queries = self.texts.queries(20, seed=99)
         deadline = time.monotonic() + WARM_SECONDS
         while time.monotonic() < deadline:
@@ -100,7 +100,7 @@ class World:
         return next((self.home.folder / "data_home" / "vaultseek" / "vaults").iterdir())
 
     def index(self) -> None:
-        """Index everything, vectors included."""
+        """Index everything, including vectors."""
         self.client.call("index/wait", {"vault": str(self.vault)}, timeout=None)
 
     def stop(self) -> None:
@@ -113,10 +113,11 @@ class World:
 
 
 class Bench:
-    """The run: its options and what rows share. Everything is removed when the ``with`` ends.
+    """The run: its options and the data that rows share. Everything is removed at the end of the ``with``
+    block.
 
     ``quick``: small vaults and few queries. ``full``: the sizes that take an hour. ``before``: another commit
-    of the repository, to compare with.
+    of the repository, for comparison.
     """
 
     def __init__(
@@ -135,9 +136,9 @@ class Bench:
         self.say = say
         self.queries = 40 if quick else QUERIES
         self.seconds = 10.0 if quick else TURNS_SECONDS
-        """Seconds that the turns of a row may go on."""
+        """Maximum duration of a row's turns in seconds."""
         self.plot: str | None = None
-        """The growth plot, once it is drawn: SVG."""
+        """The growth plot as SVG, once it is drawn."""
         self._worlds: dict[str, World] = {}
         self._whoosh: dict[str, WhooshIndex] = {}
         self._samples: dict[str, Path] = {}
@@ -172,15 +173,15 @@ class Bench:
         return self._warm("small", self._make_small)
 
     def large(self) -> World:
-        """Return a vault of 38,430 notes; a part of its vectors is real, the others are like these."""
+        """Return a vault of 38,430 notes; some of its vectors are real, the others similar."""
         return self._warm("large", self._make_large)
 
     def generated(self, passages: int) -> World:
-        """Return a vault of generated notes with this many passages; its vectors as those of ``large``."""
+        """Return a vault of generated notes with this many passages, and vectors as in ``large``."""
         return self._warm(f"generated-{passages}", lambda world: self._make_generated(world, passages))
 
     def new_world(self, name: str, model: str | None = None) -> World:
-        """Return a world without notes; the daemons of all others are stopped."""
+        """Return a world without notes, after stopping the daemons of all others."""
         self.rest()
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -195,7 +196,7 @@ class Bench:
             shutil.rmtree(world.folder, ignore_errors=True)
 
     def rest(self) -> None:
-        """Stop every daemon, so that what is measured next has the machine for itself."""
+        """Stop every daemon, so that the next measurement has the machine to itself."""
         for world in self._worlds.values():
             world.stop()
 
@@ -210,7 +211,7 @@ class Bench:
         return self._whoosh[name]
 
     def copied(self, source: str, target: Path, most: int | None, generated: GeneratedNotes) -> int:
-        """Fill ``target`` with the notes of a data set, or with generated ones; return their number."""
+        """Fill ``target`` with notes from a data set or with generated ones, and return their number."""
         if self.data is not None and (self.data / source).is_dir():
             return copy_notes(self.data / source, target, most)
         generated.write(target)

@@ -117,7 +117,7 @@ class VaultMissing(Unavailable):
 
 
 class AlreadyRunning(Unavailable):
-    """Another daemon with the lock."""
+    """Another daemon that holds the lock."""
 
     code = "already_running"
     number = -32022

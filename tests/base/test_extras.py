@@ -1,4 +1,4 @@
-"""The extras that are installed, and the commands that add the others."""
+"""Installed extras, and the commands that add missing ones."""
 
 import importlib.util
 import json
@@ -116,7 +116,7 @@ def test_the_readme_updates_by_what_keeps_extras() -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("tool", ["uv", "pipx", "pip"])
 def test_an_extra_survives_an_update_as_the_readme_names_it(tool: str, tmp_path: Path) -> None:
-    """With a package of the same name and form in place of vaultseek, which installs in a second."""
+    """Uses a package with the same name and layout in place of vaultseek, because it installs in a second."""
     if tool != "pip" and shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     clone = write_files(tmp_path / "my clone", SMALL)

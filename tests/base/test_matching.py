@@ -1,4 +1,4 @@
-"""Matching with patterns from outside: the same matches wherever they are found, and never for long."""
+"""Matching with untrusted patterns: every process finds the same matches, and none runs for long."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from vaultseek.errors import BadQuery
 SECONDS = 5.0
 LONG = "|".join(f"word{number}" for number in range(300))
 SLOW_STEP = "[" + "".join(chr(0x4E00 + 2 * number) for number in range(900)) + "a]*?[xy]"
-"""A pattern one step of which compares each character of a text with 900 others."""
+"""A pattern with one step that compares each character of a text with 900 others."""
 
 PIECES = st.sampled_from(
     ["a", "b", "é", "ß", "😀", ".", r"\d", "(a)", "(?P<n>b)", "[ab]", "|", "*", "?", "^", "$", r"\b"]

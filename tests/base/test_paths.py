@@ -1,4 +1,4 @@
-"""Writing files in vaultseek's directories: as a whole, private, and without leftovers."""
+"""Writing files in vaultseek's directories: atomic, private, and without leftovers."""
 
 import os
 from pathlib import Path

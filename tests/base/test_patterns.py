@@ -1,4 +1,4 @@
-"""Patterns from outside: which are compiled, and which are refused before they take memory."""
+"""Untrusted patterns: those that compile, and those that are refused before they use memory."""
 
 import time
 from typing import NamedTuple
@@ -98,7 +98,7 @@ def test_a_query_says_why_a_pattern_cannot_be_used(query: str, said: str) -> Non
 
 
 class Written(NamedTuple):
-    """A pattern, and the elements that it has when its counts are written out."""
+    """A pattern, and its number of elements once its counts are written out."""
 
     pattern: str
     size: int

@@ -1,4 +1,4 @@
-"""Folding, scripts written without spaces, and text made safe to show."""
+"""Folding, scripts written without spaces, and text made safe for display."""
 
 import sys
 import unicodedata
@@ -36,7 +36,7 @@ LETTERS_WITHOUT_SPACES = (
     "MYANMAR LETTER ",
 )
 RARE_BLOCKS = (*range(0xA9E0, 0xAA80), *range(0x1AFF0, 0x1B170))
-"""Letters of minority languages and historic kana, which the index takes for words."""
+"""Letters of minority languages and historic kana that the index treats as words."""
 
 
 @pytest.mark.parametrize(

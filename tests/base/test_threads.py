@@ -1,4 +1,4 @@
-"""Turns of requests, and what a wait for one looks like from outside."""
+"""Requests take turns; whether one is waiting is visible from outside."""
 
 import asyncio
 

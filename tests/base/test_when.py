@@ -1,4 +1,4 @@
-"""Days that were written, and moments, in several zones."""
+"""Written dates and timestamps in several time zones."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -12,7 +12,7 @@ from worlds import in_zone
 ZONES = ["Pacific/Kiritimati", "Europe/Berlin", "America/Los_Angeles"]
 LATE = datetime(2026, 3, 15, 23, 30, tzinfo=UTC).timestamp()
 SHIFTED = [date(2026, 3, 8), date(2026, 3, 29), date(2026, 10, 25), date(2026, 11, 1)]
-"""Days on which clocks are changed in Los Angeles or Berlin."""
+"""Days on which the clocks change in Los Angeles or Berlin."""
 
 
 @pytest.mark.fault("L5")

@@ -1,4 +1,4 @@
-"""Whose zone counts."""
+"""The choice between the machine's time zone and the client's."""
 
 from datetime import UTC, datetime
 
@@ -12,7 +12,7 @@ SUMMER, WINTER = datetime(2026, 7, 1, 12), datetime(2026, 1, 1, 12)
 
 @pytest.fixture
 def localtime(tmp_path, monkeypatch):
-    """A function that makes the machine's zone another one, as ``timedatectl`` does."""
+    """A function that changes the machine's time zone, as ``timedatectl`` does."""
     monkeypatch.delenv("TZ", raising=False)
     link = tmp_path / "localtime"
     monkeypatch.setattr(zones, "LOCALTIME", str(link))

@@ -117,7 +117,7 @@ async def test_too_many_clients_is_reported(wire):
     hang = Hang()
     await wire.start({"echo": echo, "hang": hang}, clients=1)
     async with AsyncClient(wire.path) as first:
-        waiting = asyncio.create_task(first.call("hang"))  # a client that waits for nothing would make room
+        waiting = asyncio.create_task(first.call("hang"))  # an idle client would be closed to make room
         await hang.begun.wait()
         with pytest.raises(Busy):
             await AsyncClient(wire.path).call("echo")

@@ -95,7 +95,7 @@ def listening():
 
 
 def play(listening: socket.socket, *said: bytes) -> threading.Thread:
-    """Answer each thing that one client sends with the next of ``said``, then hang up."""
+    """Answer each message of one client with the next of ``said``, then hang up."""
 
     def run() -> None:
         connection, _ = listening.accept()
@@ -290,7 +290,7 @@ def test_too_many_clients_is_reported(daemon):
             client.call("waits")
 
     daemon.start({"waits": waits}, clients=1)
-    with Client() as first:  # a client that waits for nothing would make room
+    with Client() as first:  # an idle client would be closed to make room
         calling = threading.Thread(target=call, args=(first,))
         calling.start()
         assert begun.wait(10)

@@ -1,4 +1,4 @@
-"""Starting the daemon in the background, with a small one built on the real endpoint and server."""
+"""Starting the daemon in the background, using a small daemon built on the real endpoint and server."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The methods of both clients are those of the protocol, and so are their types."""
+"""The methods of both clients and their types match the protocol."""
 
 import client_types
 import pytest
@@ -9,7 +9,7 @@ from vaultseek.protocol.messages.methods import METHODS
 
 
 class Sent(Methods):
-    """A client that returns what it would send."""
+    """A client that returns the request it would send."""
 
     def call(self, method, params, *, timeout):
         return method, params, timeout

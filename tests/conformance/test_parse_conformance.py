@@ -1,4 +1,4 @@
-"""The cases of reading a note as Obsidian does: one JSON object a line, with the rule in ``why``."""
+"""Cases of reading a note as Obsidian does: one JSON object per line, with the rule in ``why``."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ CASES = [json.loads(line) for line in (Path(__file__).parent / "parse.jsonl").re
 
 
 def seen(note: Note) -> dict[str, Any]:
-    """Return what the cases compare, in their form."""
+    """Return what the cases compare, in their format."""
     return {
         "frontmatter": note.frontmatter or None,
         "tags": {tag.casefold() for tag in note.tags},

@@ -1,4 +1,4 @@
-"""Every case of ``resolve.jsonl``: what a link of an Obsidian-style vault points at."""
+"""Every case of ``resolve.jsonl``: the target of a link in an Obsidian-style vault."""
 
 import json
 import re
@@ -20,7 +20,7 @@ CASES = [
 
 
 def link_of(case: dict[str, Any]) -> Link | None:
-    """The link as the parser would hand it over; None for an external URL."""
+    """The link as the parser would return it; None for an external URL."""
     text, kind = case["link"], case["kind"]
     if kind == "markdown" and re.match(r"[a-z][a-z0-9+.-]+:", text, re.IGNORECASE):
         return None

@@ -1,4 +1,4 @@
-"""What is hidden from agents, and from tokens: to them, a vault is as it would be without these notes."""
+"""Notes hidden from agents and tokens: to these, the vault looks as if the notes did not exist."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
 
 @contextlib.asynccontextmanager
 async def two(folder: Path, seen: dict[str, str]) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: with all notes, and with the seen ones alone."""
+    """Two worlds: one with all notes, one with only the visible notes."""
     worlds = [
         await made_world(folder / "with", {**SEEN, **HIDDEN}),
         await made_world(folder / "without", seen),
@@ -34,7 +34,7 @@ async def two(folder: Path, seen: dict[str, str]) -> AsyncIterator[tuple[World, 
 
 @pytest.fixture
 async def worlds(tmp_path: Path) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: with what is hidden from agents, and without."""
+    """Two worlds: one with the notes hidden from agents, one without."""
     async with two(tmp_path, dict(SEEN)) as both:
         yield both
 
@@ -60,14 +60,14 @@ async def test_no_answer_to_an_agent_tells_of_hidden_notes(worlds, calls):
     with_hidden, without = worlds
     chance = random.Random(55)
     assert await differing(*worlds, AGENT, calls // 2, chance) == []
-    # Hidden notes change, one is added and one removed; to the agent nothing happens.
+    # Hidden notes change, one is added and one removed; the agent notices nothing.
     await with_hidden.write({
         "Journal/Diary.md": "---\nowner: Yann\n---\n# Diary\nThe alarm and the pump. #tools [[Ledger]]\n",
         "Journal/Boiler.md": "# Boiler\nfloat switch\n",
         "Journal/Pump.md": None,
     })  # fmt: skip
     assert await differing(*worlds, AGENT, calls // 4, chance) == []
-    # A note becomes private: to the agent it is gone.
+    # A note becomes private: for the agent, it is gone.
     await with_hidden.write({"Alarm.md": "# Alarm\nIt rings. #private\n"})
     await without.write({"Alarm.md": None})
     assert await differing(*worlds, AGENT, calls // 4, chance) == []
@@ -103,7 +103,7 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
     world.hide("tag:secret")
     with pytest.raises(NotFound):
         await world.ask("note/get", note="Diary", vault="notes")
-    # What is on disk and not indexed yet may be a secret.
+    # A note that is on disk but not indexed yet may be secret.
     (world.root / "Alarm.md").write_text("# Alarm\nThe code is 4711. #secret\n")
     with pytest.raises((NotFound, Unavailable)):
         await world.ask("note/get", note="Alarm", vault="notes")
@@ -141,7 +141,7 @@ async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds,
 
 
 async def test_agents_see_when_the_vault_has_been_embedded(tmp_path, monkeypatch):
-    """Embedding changes no revision, but what answers to agents say is left to do."""
+    """Embedding changes no revision, but answers to agents report the remaining work."""
     world = await made_world(tmp_path, SEEN)
     may_embed = asyncio.Event()
 

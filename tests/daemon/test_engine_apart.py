@@ -1,4 +1,4 @@
-"""An engine that is slow, hangs or is full, while the daemon keeps its ledger: nothing else waits for it."""
+"""A slow, hanging or full engine, while the daemon keeps its ledger: nothing else waits for it."""
 
 import contextlib
 import errno
@@ -32,7 +32,7 @@ NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRose
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """While it is set, an engine takes notes and never answers."""
+    """While set, the engine accepts notes and never answers."""
     frozen, thawed = threading.Event(), threading.Event()
     replace = PostgresBackend.replace
 
@@ -89,7 +89,7 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
     assert "syncing to the engine for" in follower.vault.keyword_reason().text
     assert not follower.status().as_json()["lanes"]["keyword"]["up"]
     assert len(await paths_of(follower, "path:lamp")) == 3
-    await follower.rescan()  # all is read, and the engine says why it is behind
+    await follower.rescan()  # everything is read, and the engine reports why it is behind
 
     frozen.clear()
     await until(lambda: follower.vault.keyword_reason() is None)
@@ -135,7 +135,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
 
 
 async def test_the_lanes_of_an_engine_that_is_away_are_down_until_it_answers(follow, server, monkeypatch):
-    """Nobody searches: monitors learn it all the same."""
+    """Nobody searches; monitors are notified anyway."""
     for interval in ("BEAT_SECONDS", "CHECK_SECONDS"):
         monkeypatch.setattr(heartbeat_module, interval, 0.05)
     follower = follow(seconds=1.0)

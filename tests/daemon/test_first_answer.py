@@ -15,7 +15,7 @@ sys.path.remove({folder!r})
 del sys.modules["networkx"]
 sys.modules["networkx"] = importlib.import_module("networkx")
 """
-"""A package in place of NetworkX whose import takes until it is allowed."""
+"""A stand-in for NetworkX whose import blocks until it is allowed to finish."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The watch on a vault's folder begins and ends in threads, which go on if nobody waits for them."""
+"""The watch on a vault's folder begins and ends in threads that continue when nobody waits for them."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ from vaultseek.daemon.folder_watch import FolderWatch
 
 
 def watching() -> int:
-    """Return the number of threads that watch."""
+    """Return the number of watching threads."""
     return sum(isinstance(thread, BaseThread) for thread in threading.enumerate())
 
 

@@ -1,4 +1,4 @@
-"""One list of the answers of several vaults."""
+"""Merging the answers of several vaults into one list."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_a_vault_without_results_adds_none() -> None:
 
 def test_of_filters_alone_the_last_modified_of_all_vaults_come_first() -> None:
     home, work = answer("home", 1.0, 1.0, 1.0) | {"total": 3}, answer("work", 1.0, 1.0) | {"total": 5}
-    # The second note of home was opened lately, and stays before the third, which was modified later.
+    # The second note of home was opened recently, and stays before the third, which was modified later.
     for of, days in ((home, [9, 2, 4]), (work, [7, 3])):
         for result, day in zip(of["results"], days, strict=True):
             result["modified"] = f"2026-03-0{day}"

@@ -1,4 +1,4 @@
-"""The daemon goes on without the port that it cannot open, and says why."""
+"""The daemon runs without a port that it cannot open, and reports why."""
 
 from unittest.mock import Mock
 

@@ -1,4 +1,4 @@
-"""A searcher over several shards, one of them missing, one behind, and those that it has to forget."""
+"""A searcher over several shards: one is missing, one is behind, and some must be forgotten."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,7 @@ def settings(server: PostgresServer) -> Settings:
 
 @pytest.fixture
 def indexers(tmp_path: Path, settings: Settings) -> Iterator[dict[str, OpenVault]]:
-    """The vaults of the indexers, each with a note about a pump, as their daemons have them open."""
+    """The vaults of the indexers, opened as in their daemons, each with a note about a pump."""
     spec = EmbeddingSpec(choose_models("hashing").main.fingerprint, lambda text: len(text) // 4 + 1, 254)
     with contextlib.ExitStack() as closing:
         vaults = {}
@@ -79,12 +79,12 @@ def indexers(tmp_path: Path, settings: Settings) -> Iterator[dict[str, OpenVault
 
 
 def say(vault: OpenVault, state: str, reason: Reason | None = None) -> None:
-    """Say to searchers what the indexer of a vault would."""
+    """Send searchers what a vault's indexer would send."""
     vault.engine.publish(Heartbeat("far", state, 0.0, reason))
 
 
 class Searcher:
-    """The methods of a searcher's daemon, called."""
+    """The methods of a searcher's daemon, called directly."""
 
     def __init__(self, registry: VaultRegistry) -> None:
         self.registry = registry
@@ -94,13 +94,13 @@ class Searcher:
         return await self._handlers[method](params, RequestContext())
 
     async def look(self) -> None:
-        """Look for shards, and copy what has changed in each, as happens now and then."""
+        """Look for shards and copy the changes in each, as the daemon does periodically."""
         await self.registry.look_for_shards()
         for follower in self.registry.followers:
             await follower.rescan()
 
     async def partial(self, query: str = "pump") -> tuple[set[str], dict[str, str]]:
-        """Return whose notes a search of all shards finds, and what it says of each shard."""
+        """Return whose notes a search of all shards finds, and its report on each shard."""
         answer = await self.call("search/all", query=query, mode="keyword")
         found = {Path(each["path"]).stem for each in answer["results"]}
         return found, {each["vault"]: each["reason"] for each in answer["partial"]}
@@ -201,7 +201,7 @@ def test_the_daemon_may_open_the_files_of_many_shards():
 
 
 def go_on(vault: OpenVault) -> None:
-    """Do what an indexer does now and then: its connection is lost, then the engine is another one."""
+    """Do an indexer's periodic work: its connection is lost, then the engine is a different one."""
     for _ in range(3):
         with contextlib.suppress(Unavailable):
             say(vault, "ready")
@@ -282,7 +282,7 @@ async def test_what_could_not_be_loaded_is_loaded_at_the_next_refresh(searcher, 
 
 
 async def test_settings_that_change_while_shards_are_listed_stay(searcher, monkeypatch):
-    """A token that was withdrawn, for example, is not valid again."""
+    """For example, a withdrawn token does not become valid again."""
     registry, listings = searcher.registry, 0
     gates = threading.Event(), threading.Event()
     new = registry.settings.model_copy(update={"team": TeamSettings(listen="127.0.0.1:1")})
@@ -304,7 +304,7 @@ async def test_settings_that_change_while_shards_are_listed_stay(searcher, monke
     gates[0].set()
     await changing
     gates[1].set()
-    await until(lambda: listings > 2)  # so the second one is over
+    await until(lambda: listings > 2)  # so the second one is finished
     following.cancel()
     assert registry.settings.team == new.team
 
@@ -327,7 +327,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     await searcher.look()
     assert await searcher.partial() == ({"garden", "wiki"}, {})
 
-    # One that is in the engine, and whose indexer has stopped for good.
+    # A vault in the engine whose indexer has stopped for good.
     await asyncio.to_thread(say, indexers["garden"], STOPPED)
     await searcher.look()
     await searcher.call("vault/remove", vault="garden", delete_index=True)
@@ -366,7 +366,7 @@ async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, ser
 
 
 class Team:
-    """The methods of two daemons for one token: the one that indexes a vault, and a searcher of its shard."""
+    """The methods of two daemons for one token: one that indexes a vault, and a searcher of its shard."""
 
     def __init__(self, grant: Grant, **registries: VaultRegistry) -> None:
         self._client = ClientInfo(grant=grant)
@@ -390,13 +390,13 @@ _OF_DAEMON = frozenset(
         *("obsidian_url", "vault_path", "index", "lanes", "from", "models"),
     }
 )
-"""Parts of an answer in which two daemons differ."""
+"""Parts of an answer that differ between the two daemons."""
 _OF_FILES = {"note/get": {"text", "from_index"}, "vault/list": {"path"}, "index/status": {"path"}}
-"""Parts that differ because a searcher has no files: the frontmatter, and where the folder is."""
+"""Parts that differ because a searcher has no files: the frontmatter and the folder's path."""
 
 
 def without(value: Any, names: frozenset[str]) -> Any:
-    """Return a value without the parts of these names, and with numbers that differ by rounding the same."""
+    """Return a value without the parts of these names; numbers that differ only by rounding become equal."""
     if isinstance(value, dict):
         return {key: without(part, names) for key, part in value.items() if key not in names}
     if isinstance(value, list):

@@ -200,7 +200,7 @@ Ask = Callable[..., Awaitable[JSON]]
 
 @pytest.fixture
 async def ask(tmp_path: Path) -> AsyncIterator[Ask]:
-    """``ask(method)`` answers a token for a folder of ``wiki``, of whose notes the model was chosen."""
+    """``ask(method)`` answers a token for a folder of ``wiki``, whose notes determined the model."""
     root = write_files(tmp_path / "wiki", WIKI)
     allowed = token("wiki/Handbook")
     settings = Settings(

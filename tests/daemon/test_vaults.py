@@ -1,4 +1,4 @@
-"""Which vaults are open, which one a request means, and which are closed again."""
+"""Open vaults: the ones that requests open, select and close."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ from worlds import until, write_files
 
 @pytest.fixture
 async def registry(tmp_path: Path) -> AsyncIterator[VaultRegistry]:
-    """A registry with the configured vault ``kept``, and with ``named``, which a request asked for."""
+    """A registry with the configured vault ``kept``, and ``named``, which a request opened."""
     for name in ("kept", "named"):
         (tmp_path / name / ".obsidian").mkdir(parents=True)
     settings = Settings(vaults=[VaultSettings(name="kept", path=tmp_path / "kept")])
@@ -139,7 +139,7 @@ async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path
 
 @dataclass
 class Gate:
-    """What is waited for."""
+    """A condition to wait for."""
 
     reached: threading.Event = field(default_factory=threading.Event)
     is_open: threading.Event = field(default_factory=threading.Event)
@@ -147,7 +147,7 @@ class Gate:
 
 @pytest.fixture
 async def with_slow(registry, tmp_path, monkeypatch) -> AsyncIterator[tuple[Mapping[str, Handler], Gate]]:
-    """The handlers of a daemon to which the vault ``slow`` was added, which opens once the gate is open."""
+    """The handlers of a daemon with the added vault ``slow``, which opens once the gate is open."""
     gate, opened = Gate(), vaults.OpenVault.open
 
     def open_slowly(options: Any, *arguments: Any, **more: Any) -> Any:
@@ -172,7 +172,7 @@ async def with_slow(registry, tmp_path, monkeypatch) -> AsyncIterator[tuple[Mapp
 
 
 async def answered(handlers: Mapping[str, Handler]) -> dict[str, str]:
-    """Return the states of the vaults, after requests that must not wait for any of them."""
+    """Return the states of the vaults, after requests that must not wait for any vault."""
     async with asyncio.timeout(10):
         await handlers["search"]({"query": "pump", "vault": "kept"}, RequestContext())
         await handlers["index/status"]({}, RequestContext())
@@ -279,18 +279,18 @@ async def test_a_move_to_an_engine_that_no_vault_can_be_opened_with_changes_noth
     with pytest.raises(Unavailable, match="so nothing was changed: the engine has no room"):
         await move(call, RequestContext())
     assert file.read().index.engine is None
-    await registry.open_configured(registry.settings)  # it is being opened again with the former engine
+    await registry.open_configured(registry.settings)  # it is being reopened with the previous engine
 
 
 class UnchangedSettings(SettingsFile):
-    """Settings that a test has opened the vaults of by itself."""
+    """Settings whose vaults a test opens itself."""
 
     def has_changed(self) -> bool:
         return False
 
 
 async def waiting_for_vectors(registry: VaultRegistry, monkeypatch) -> asyncio.Task[object]:
-    """Begin ``index/wait`` for the vault ``kept``, which waits until ``embed`` is what it was."""
+    """Begin ``index/wait`` for the vault ``kept``; it waits until ``embed`` is restored."""
     follower = await registry.find("kept", None)
     (follower.vault.options.root / "a.md").write_text("# Pump")
     held = asyncio.Event()
@@ -336,7 +336,7 @@ async def test_who_waits_for_an_index_is_told_when_the_vault_is_paused(registry,
 
 
 class RunningWorker(WorkerHere):
-    """A worker that knows whether it runs, and stores nothing while ``is_full``."""
+    """A worker that reports whether it is running, and stores nothing while ``is_full``."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)

@@ -1,4 +1,4 @@
-"""The pages about the code name only what exists, and docs/architecture.md walks through every folder."""
+"""The pages about the code name only what exists, and docs/architecture.md covers every folder."""
 
 import ast
 import itertools
@@ -22,7 +22,7 @@ _SKIPPED = re.compile(r"^```.*?^```|^#[^\n]*", re.MULTILINE | re.DOTALL)
 
 
 def spans(page: Path) -> list[str]:
-    """The code spans of a page, headings and fenced blocks left out."""
+    """The code spans of a page, without headings and fenced blocks."""
     return re.findall(r"`([^`\n]+)`", _SKIPPED.sub("", page.read_text("utf-8")))
 
 
@@ -32,7 +32,7 @@ def located(path: str) -> Path | None:
 
 @lru_cache
 def names_in(file: Path) -> frozenset[str]:
-    """The functions, classes, constants and members of a module, members behind a dot."""
+    """The functions, classes, constants and members of a module; members follow a dot."""
     return frozenset(_names(ast.parse(file.read_text("utf-8")).body))
 
 
@@ -51,7 +51,7 @@ def _names(body: list[ast.stmt], prefix: str = "") -> list[str]:
 
 
 def exists(span: str) -> bool:
-    """True unless the span looks like a path or a name in the code and there is none such."""
+    """False if the span looks like a path or a name in the code that does not exist."""
     path, colon, name = span.partition(":")
     if colon and PATH.fullmatch(path):
         file = located(path)

@@ -1,4 +1,4 @@
-"""docs/models.md names the models that ``vaultseek models list`` suggests, and no other."""
+"""docs/models.md names exactly the models that ``vaultseek models list`` suggests."""
 
 import re
 from pathlib import Path

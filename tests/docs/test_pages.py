@@ -1,4 +1,4 @@
-"""The documentation: every link has a target, every command line parses."""
+"""The documentation: every link has a target, and every command line is valid."""
 
 import re
 import shlex
@@ -83,7 +83,7 @@ def test_commands_are_extracted_and_wrong_ones_refused():
 
 
 def commands(text: str) -> Iterator[str]:
-    """Yield the command lines of a page: those in shell blocks and those in the text."""
+    """Yield the command lines of a page, from shell blocks and from the text."""
     for _, language, block in _FENCE.findall(text):
         if language not in SHELLS:
             continue
@@ -116,7 +116,7 @@ def parse_command(line: str) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors that a link to ``page`` may name after ``#``."""
+    """Return the anchors of ``page`` that a link may name after ``#``."""
     text = page.read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""The moving picture of the README: what is in the file, and how one is made of frames."""
+"""The animated picture of the README: the contents of the file, and its creation from frames."""
 
 from pathlib import Path
 from xml.etree import ElementTree

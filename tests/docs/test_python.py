@@ -26,7 +26,7 @@ PRINTED = {
     "With asyncio": r"^E-4107 → Reference/E-4107\.md$",
     "Without a daemon": r"^1\.00  Areas/Garden/Slimy Visitors\.md:\d+  Slimy Visitors$",
 }
-"""A line that each example prints, by its heading."""
+"""A line of each example's output, by its heading."""
 WRONG = """
 import asyncio
 from vaultseek.client import AsyncClient, Client
@@ -45,7 +45,7 @@ async def awaited(client: AsyncClient) -> int:
 
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folders of the sample vault that the examples name, indexed by a daemon with the bundled model."""
+    """The folders of the sample vault that the examples name, indexed with the bundled model."""
     root = tmp_path / "notes"
     for folder in ("Areas", "Projects/Sump", "Reference"):
         shutil.copytree(PROJECT / "tests" / "data" / "vault" / folder, root / folder)
@@ -59,7 +59,7 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def heading_of(example: str) -> str:
-    """Return the heading that an example stands under."""
+    """Return the heading above an example."""
     return re.findall(r"^## (.+)$", PAGE[: PAGE.index(example)], re.MULTILINE)[-1]
 
 
@@ -106,7 +106,7 @@ def test_another_type_checker_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_the_examples_take_only_fields_of_a_result_that_are_always_there() -> None:
-    """Other type checkers than mypy refuse the rest."""
+    """Type checkers other than mypy refuse the other fields."""
     taken = {name for example in EXAMPLES for name in re.findall(r"""result\[["'](\w+)["']\]""", example)}
     assert {"start_line", "heading_path"} <= taken <= FullResult.__required_keys__
 

@@ -1,4 +1,4 @@
-"""The site of the documentation: nothing is missing in it, and nothing is loaded from elsewhere."""
+"""The documentation site: nothing is missing, and nothing is loaded from elsewhere."""
 
 import importlib.util
 import os
@@ -19,11 +19,11 @@ PROJECT = Path(__file__).parents[2]
 NOT_INSTALLED = importlib.util.find_spec("zensical") is None
 pytestmark = pytest.mark.skipif(NOT_INSTALLED, reason="zensical is not installed: scripts/setup installs it")
 COUNTED = ("h1", "h2", "h3", "li", "pre", "table", "td", "img")
-"""Elements of which a page has as many on the site as elsewhere."""
+"""Elements whose number in a page must be the same on the site."""
 
 
 class Page(HTMLParser):
-    """Anchors and addresses of a page, and how often each element is in its article."""
+    """Anchors and addresses of a page, and the number of each element in its article."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Names that an agent reads by: a note, some of its lines, a heading or a block."""
+"""Addresses that agents read by: a note, some of its lines, a heading or a block."""
 
 import pytest
 from hypothesis import given

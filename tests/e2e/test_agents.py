@@ -1,4 +1,4 @@
-"""Notes that are hidden from agents, by the commands that agents run and by MCP."""
+"""Notes hidden from agents, in the commands that agents run and in MCP."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Moving vaults to PostgreSQL and back by the command line: looked at first, interrupted, verified."""
+"""Moving vaults to PostgreSQL and back on the command line: dry run, interruption, verification."""
 
 import json
 import os
@@ -44,7 +44,7 @@ class Mover:
         self.computed = self.embedded()
 
     def embedded(self) -> dict[str, int]:
-        """Return how many texts of each vault went through the model since its index was made."""
+        """Return how many texts of each vault the model has embedded since its index was created."""
         vaults = self.daemon.json("status")["vaults"]
         return {vault["name"]: vault["embeddings_computed"] for vault in vaults}
 
@@ -55,13 +55,13 @@ class Mover:
         return self.config.read_text() if self.config.exists() else None
 
     def migrate(self, *arguments: str, code: int = 0, **environment: str) -> Any:
-        """Return what the command prints as JSON."""
+        """Return the command's JSON output."""
         done = self.daemon.run("backend", "migrate", "--json", *arguments, env=environment)
         assert done.returncode == code, (done.stdout, done.stderr)
         return json.loads(done.stdout)
 
     def refused(self, *arguments: str, code: int) -> str:
-        """Return the one line that says why nothing was changed."""
+        """Return the one-line reason why nothing was changed."""
         before = self.settings()
         done = self.daemon.run("backend", "migrate", *arguments)
         assert (done.returncode, done.stdout, self.settings()) == (code, "", before), done.stderr
@@ -89,7 +89,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     mover = Mover(daemon, tmp_path)
     before = mover.answers()
 
-    # What cannot be used is said in one line, and nothing is changed.
+    # A setting that cannot be used is reported in one line, and nothing is changed.
     assert "index.uri is missing" in mover.refused("--to", "postgres", code=2)
     assert "does not answer" in mover.refused("--to", "postgres", "--uri", unused_address(), code=3)
     nobody = server.uri.replace("vaultseek@", "nobody@")
@@ -136,7 +136,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     assert mover.answers() == before
     assert mover.embedded() == mover.computed
 
-    # An engine that has lost rows is found out, and filled again.
+    # An engine that has lost rows is detected and refilled.
     lose_rows(server)
     broken = [each for each in daemon.json("doctor", "--no-worker")["findings"] if each["status"] == "broken"]
     assert [each["check"] for each in broken] == ["engine of notes"]
@@ -162,7 +162,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
 
 
 def lose_rows(server: PostgresServer) -> None:
-    """Delete a note of the larger vault behind the daemon's back."""
+    """Delete a note of the larger vault without the daemon's knowledge."""
     import psycopg
 
     listed = "SELECT schemaname FROM pg_tables WHERE tablename = 'word_notes'"

@@ -1,4 +1,4 @@
-"""`vaultseek compact`: nothing of what was deleted is left in any file of the index."""
+"""`vaultseek compact`: nothing of the deleted text remains in any file of the index."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ def files_with(text: str) -> list[str]:
 
 
 def in_ledger(statement: str) -> list[tuple[object, ...]]:
-    """Return the rows of a statement about the only ledger."""
+    """Return the rows of a statement on the only ledger."""
     (file,) = paths.data_directory().rglob("ledger.sqlite")
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as ledger:
         return ledger.execute(statement).fetchall()

@@ -1,4 +1,5 @@
-"""A ledger that is damaged while a daemon uses it is replaced, and the answers are those of a fresh index."""
+"""A ledger that is damaged while a daemon uses it is replaced, and the answers equal those of a fresh
+index."""
 
 import os
 from collections.abc import Callable
@@ -54,12 +55,12 @@ def test_a_damaged_ledger_is_replaced(
         lambda: len(daemon.paths("granite", "--vault", str(root), "-n", "50", "--mode", "keyword")) == 30,
         "all is there",
     )
-    # It may be closed and opened anew once more; a command that waits continues then.
+    # It may be closed and reopened once more; a waiting command then continues.
     waited = daemon.run("index", "--wait", "--vault", str(root))
     assert waited.returncode == 0, waited.stderr
 
     def states() -> list[tuple[str, int, int]]:
-        vaults = daemon.json("status")["vaults"]  # none while it is opened anew
+        vaults = daemon.json("status")["vaults"]  # none while it is being reopened
         return [(vault["state"], vault["notes"], vault["pending"]) for vault in vaults]
 
     eventually(lambda: states() == [("ready", 35, 0)], "the state after the last comparison")

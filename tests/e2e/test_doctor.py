@@ -1,4 +1,4 @@
-"""``vaultseek doctor`` in sound and broken states, mostly with the stand-in model."""
+"""``vaultseek doctor`` in healthy and broken states, mostly with the stand-in model."""
 
 import contextlib
 import getpass
@@ -27,7 +27,7 @@ NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
 
 @pytest.fixture
 def doctor(daemon):
-    """``doctor()``: exit code and findings by the name of their check; does not start a daemon."""
+    """``doctor()`` returns the exit code and the findings by check name; it does not start a daemon."""
 
     def examine(*arguments: str, **more):
         done = daemon.run("doctor", "--json", *arguments, **more)
@@ -170,7 +170,7 @@ def test_a_damaged_index_is_reported_and_the_advice_repairs_it(daemon, doctor, v
     code, findings = doctor("--no-worker")
     assert (code, findings["index of vault"]["status"]) == (1, "broken")
     assert findings["index of vault"]["message"].startswith(message)
-    assert "start it again" in findings["index of vault"]["advice"]
+    assert "`vaultseek start --restart`" in findings["index of vault"]["advice"]
     daemon.run("index", "--wait", "--vault", str(root))
     assert doctor("--no-worker")[1]["index of vault"]["status"] == "ok"
 

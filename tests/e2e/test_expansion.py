@@ -1,4 +1,4 @@
-"""Query expansion by the vault's own terms, which a real daemon collects in the background."""
+"""Query expansion with the vault's own terms, which a real daemon collects in the background."""
 
 import json
 from pathlib import Path

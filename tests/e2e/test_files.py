@@ -1,4 +1,4 @@
-"""Files that are no Markdown, from saving one to finding, reading and linking it, with a real daemon."""
+"""Files other than Markdown, from saving to finding, reading and linking, with a real daemon."""
 
 from pathlib import Path
 

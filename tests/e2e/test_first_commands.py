@@ -11,7 +11,7 @@ from worlds import write_files
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder of notes that no configuration names."""
+    """A folder of notes that is not in the configuration."""
     return write_files(tmp_path / "journal", {"Slugs.md": "Slugs ate the salad."})
 
 

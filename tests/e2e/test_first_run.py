@@ -1,4 +1,4 @@
-"""``vaultseek`` for the first time, in a terminal: it asks for the notes, indexes them and searches."""
+"""The first run of ``vaultseek`` in a terminal: it asks for the notes, indexes them and searches."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from live_terminal import LiveTerminal
 
 @pytest.fixture
 def start(daemon, tmp_path):
-    """Starts ``vaultseek`` in a folder that is no vault."""
+    """Starts ``vaultseek`` in a folder that is not a vault."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     command = [sys.executable, "-m", "vaultseek"]

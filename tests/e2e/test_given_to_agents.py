@@ -1,4 +1,4 @@
-"""What agents were given is recorded, shown, forgotten and turned off, with a real daemon."""
+"""The record of what agents were given: written, shown, forgotten and turned off, with a real daemon."""
 
 import re
 import subprocess
@@ -23,12 +23,12 @@ NOTES = {
     "Journal/Diary.md": "# Diary\n\nThe float switch made me sad.\n",
 }
 SHELL = (["links", "Alarm"], ["related", "Alarm"], ["table", "float"], ["search", "float switch"], ["tags"])
-"""Commands whose answers show the diary to the user."""
+"""Commands that show the record to the user."""
 
 
 @asynccontextmanager
 async def agent(daemon, root: Path, *options: str):
-    """A client of ``vaultseek mcp``, as an agent's host starts it."""
+    """A client of ``vaultseek mcp``, started as an agent's host does."""
     command = ["-m", "vaultseek", "mcp", "--vault", str(root), *options]
     server = StdioServerParameters(command=sys.executable, args=command, env=daemon.environment, cwd=root)
     async with Client(server) as client:
@@ -107,7 +107,7 @@ async def test_what_a_host_reads_in_any_way_is_recorded_under_its_name(daemon, v
 
 @asynccontextmanager
 async def connected(daemon, root: Path, way: str, who: dict):
-    """A client that names itself, of a server on standard input and output or on a port."""
+    """A client that gives its name to a server, on standard input and output or on a port."""
     command = [sys.executable, "-m", "vaultseek", "mcp", "--vault", str(root)]
     if way == "stdio":
         server = StdioServerParameters(command=command[0], args=command[1:], env=daemon.environment, cwd=root)
@@ -153,7 +153,7 @@ def test_it_is_the_users_to_see_to_forget_and_to_turn_off(daemon, vault):
         for ask in (client.agents, client.forget_agents):
             with pytest.raises(Forbidden, match="not for agents"):
                 ask(vault=str(root))
-    # A deleted note is named no longer; a renamed one by its new name.
+    # A deleted note is no longer named; a renamed one appears under its new name.
     (root / "Journal" / "Diary.md").unlink()
     (root / "Alarm.md").rename(root / "Bell.md")
     for command in ("index", "compact"):

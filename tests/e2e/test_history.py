@@ -1,4 +1,4 @@
-"""Opening a result is recorded, shown, forgotten and turned off, with a real daemon."""
+"""The history of opened results: recorded, shown, forgotten and turned off, with a real daemon."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A daemon killed at any step of indexing gives the answers of a fresh index after its restart."""
+"""A daemon killed at any step of indexing gives the answers of a fresh index after a restart."""
 
 import ast
 import os
@@ -56,7 +56,7 @@ def test_every_failpoint_in_the_source_is_tested():
 
 @pytest.fixture(scope="module")
 def fresh(indexed_vault):
-    """The answers of an index that was made of the changed notes."""
+    """The answers of a new index of the changed notes."""
     indexed = indexed_vault(CHANGED)
     return [seen(indexed.daemon, indexed.root, query) for query in QUERIES]
 
@@ -131,7 +131,7 @@ def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault)
     assert daemon.paths("poison", "--vault", str(root))[0] == "Poison.md", "by its name"
     problems = daemon.json("status")["vaults"][0]["problems"]
     assert [(it["path"], it["code"]) for it in problems] == [("Poison.md", "ends_daemon")]
-    # The daemon that runs still has the failpoint and would fall over the cure.
+    # The running daemon still has the failpoint, and the repair would crash it.
     daemon.stop()
     del daemon.environment["VAULTSEEK_FAILPOINTS"]
     (root / "Poison.md").write_text("# Cured\n\nharmless\n")

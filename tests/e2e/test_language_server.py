@@ -1,4 +1,4 @@
-"""The language server: pygls' own client, the real command, a real daemon, every feature."""
+"""Every feature of the language server, with pygls' own client, the real command and a real daemon."""
 
 import asyncio
 import re
@@ -31,7 +31,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def served(indexed_vault):
-    """A vault that a daemon has indexed."""
+    """A vault indexed by a daemon."""
     return indexed_vault(NOTES)
 
 
@@ -44,7 +44,7 @@ def document(uri: str) -> types.TextDocumentIdentifier:
 
 
 async def completed(here, marked: str, path: str = "Garden.md") -> dict[str, str]:
-    """Return the label and the new text of what is completed at the mark."""
+    """Return the label and the new text of each completion at the mark."""
     text, at = position(marked)
     uri = here.open(path, text)
     answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
@@ -149,7 +149,7 @@ async def test_a_hover_in_plain_text_shows_the_note_as_it_is(served):
 
 
 async def replaced(here, marked: str, path: str = "Garden.md") -> str:
-    """Return the line at the mark as it is when the first completion is taken."""
+    """Return the line at the mark after the first completion is accepted."""
     text, at = position(marked)
     uri = here.open(path, text)
     answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
@@ -814,7 +814,7 @@ async def test_a_block_of_another_note_gets_its_id_by_an_edit_of_the_editor(serv
         assert edit.document_changes[0].text_document.uri == here.uri("sub/Tea.md")
         assert inserted(tea, edit.document_changes[0].edits[0]) == tea.replace("#drinks", f"#drinks ^{id}")
         assert (served.root / "sub/Tea.md").read_text() == tea, "the server writes nothing"
-        # Where the editor ran no command, the broken link has an action that does the same.
+        # If the editor ran no command, the broken link has an action that does the same.
         here.close("Garden.md")
         here.open("Garden.md", f"x [[{link}]]\n")
         actions = await actions_at(here, "Garden.md", 0, 6)

@@ -1,4 +1,4 @@
-"""Every edit that an editor's action proposes, at every place of many notes, leaves the rest as it was."""
+"""Every edit that a code action proposes, anywhere in many notes, leaves the rest unchanged."""
 
 import asyncio
 import itertools
@@ -75,7 +75,7 @@ HIDDEN = re.compile(r"%%.*?%%|`[^`\n]+`|\$\$.*?\$\$|<!--.*?-->|<div>.*?</div>|(?
 
 
 def generated(number: int = NOTES, seed: int = 49) -> Iterator[str]:
-    """Yield notes of a few pieces each, the same ones each time."""
+    """Yield notes of a few pieces each, the same on every call."""
     choose = random.Random(seed)
     pieces = itertools.chain.from_iterable(choose.sample(PIECES, len(PIECES)) for _ in itertools.count())
     for made in range(number):
@@ -106,7 +106,7 @@ def properties(text: str) -> Any:
 
 
 def facts(note: Note) -> dict[str, object]:
-    """Return what no action may change."""
+    """Return the facts that no action may change."""
     return {
         "tags": [*note.tags, *(tag.tag for tag in note.placed_tags)],
         "headings": [(heading.level, heading.text) for heading in note.headings],
@@ -124,7 +124,7 @@ def key(link: Link) -> tuple[object, ...]:
 
 
 def harm(title: str, text: str, changed: str) -> str | None:
-    """Return what an action has broken; None if it is only what its title says."""
+    """Return what an action has broken; None if it did only what its title says."""
     before, after = parse(text, "Draft.md"), parse(changed, "Draft.md")
     old, new = facts(before), facts(after)
     if title.startswith(("Change to", "Point to")):
@@ -155,7 +155,7 @@ def harm(title: str, text: str, changed: str) -> str | None:
 
 
 async def offered(here: Editor, uri: str, text: str) -> dict[str, tuple[str, list[types.TextEdit]]]:
-    """Return the actions that are offered anywhere in a note: by title and edits, each once."""
+    """Return the distinct actions offered anywhere in a note, by title and edits."""
 
     async def at(line: int, start: int, end: int) -> list[types.CodeAction]:
         where = types.Range(types.Position(line, start), types.Position(line, end))

@@ -1,4 +1,4 @@
-"""The life of the language server: its end, a daemon that goes and comes back, progress, cancellation."""
+"""The life cycle of the language server: exit, a daemon that restarts, progress, cancellation."""
 
 import asyncio
 import json
@@ -69,7 +69,7 @@ async def test_the_editor_is_told_of_changes_also_after_the_daemon_was_away(daem
         (root / "B.md").unlink()
         await here.until_published("A.md", lambda items: items)
 
-        # A vault that is added inside the other one is the vault of its notes from then on.
+        # From then on, notes of a vault that is added inside the other one belong to the inner one.
         inner = write_files(root / "inner", {"A.md": "[[Second]]", "Second.md": ""})
         here.open("inner/A.md")
         await here.until_published("inner/A.md", lambda items: items is not None)
@@ -93,21 +93,21 @@ async def test_a_folder_without_a_vault_is_named_in_the_log(daemon, tmp_path):
         here.open("A.md")
         (message,) = await here.until(lambda: here.logged)
         named, rest = message.removeprefix("vaultseek: ").split(" is not in a vault", 1)
-        assert str(root).startswith(named.removesuffix("..."))  # a long path is cut
+        assert str(root).startswith(named.removesuffix("..."))  # a long path is truncated
         assert rest == "; run `vaultseek vault add` there"
         assert here.messages == []
 
 
 @pytest.fixture
 async def scripted(daemon, tmp_path):
-    """A daemon that answers as the test says, and the environment of its clients."""
+    """A daemon with scripted answers, and the environment of its clients."""
     wire = Wire(paths.private_directory(daemon.socket.parent))
     yield wire, daemon.environment
     await wire.stop()
 
 
 def known_vault(root: Path, **more):
-    """Return handlers of a daemon that has one vault, in every folder."""
+    """Return handlers of a daemon with one vault, which contains every folder."""
 
     async def resolve(params, context):
         return {"vault": "v", "vault_path": str(root), "links": [], "markdown": False}
@@ -192,7 +192,7 @@ async def test_a_vault_that_is_done_before_the_client_answers_shows_no_progress(
         shares.put_nowait(1.0)
         await shares.join()
         words = types.WorkspaceSymbolParams("valves")
-        await here.client.workspace_symbol_async(words)  # what the daemon told before has arrived
+        await here.client.workspace_symbol_async(words)  # the daemon's earlier notifications have arrived
         here.may_answer.set()
         await here.client.workspace_symbol_async(words)
         assert here.progress == []

@@ -1,4 +1,5 @@
-"""The language server in a real Neovim, by its own ``vim.lsp``: what it shows and what it writes to disk."""
+"""The language server in a real Neovim, through its own ``vim.lsp``: what it shows and what it writes to
+disk."""
 
 import json
 import shutil

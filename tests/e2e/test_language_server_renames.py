@@ -1,4 +1,5 @@
-"""Renames through the language server, with the edits applied and the links followed by another reader."""
+"""Renames through the language server, with the edits applied and the links followed by an independent
+reader."""
 
 import json
 import re
@@ -31,7 +32,7 @@ def served(daemon, vault):
 
 
 def dangling(root: Path) -> list[str]:
-    """Return the links that lead to no file or heading, as a reader who knows neither ledger nor parser."""
+    """Return the links without a target file or heading, found without the ledger or the parser."""
     files = [path for path in root.rglob("*") if path.is_file()]
     wrong = []
     for note in root.rglob("*.md"):
@@ -45,7 +46,7 @@ def dangling(root: Path) -> list[str]:
 
 
 def apply(root: Path, edit: types.WorkspaceEdit) -> int:
-    """Apply an edit of ASCII texts to the files; return how many places were changed."""
+    """Apply an edit of ASCII texts to the files; return the number of changes."""
     changed = 0
     for change in edit.document_changes or ():
         if isinstance(change, types.RenameFile):
@@ -65,7 +66,7 @@ def apply(root: Path, edit: types.WorkspaceEdit) -> int:
 
 
 async def rename(here, path: str, marked: str, name: str) -> types.WorkspaceEdit:
-    """Return the edit of a rename at the mark of a note."""
+    """Return the rename edit at a note's mark."""
     text, at = position(marked)
     uri = here.open(path, text)
     return await here.client.text_document_rename_async(
@@ -101,7 +102,7 @@ async def test_an_attachment_keeps_its_extension(daemon, served):
 async def test_what_was_saved_a_moment_ago_follows(daemon, served):
     root = served({"Pump.md": "# Pump\n", "A.md": "[[Pump]]\n"})
     async with editor(daemon.environment, root) as here:
-        for turn in range(3):  # a note is saved, and the rename asked for at once
+        for turn in range(3):  # a note is saved, and the rename requested immediately
             old, new = ("Pump", "Valve", "Seal", "Cap")[turn : turn + 2]
             (root / f"Saved {turn}.md").write_text(f"[[{old}]] [[{old}#{old}]]\n")
             marked = f"[[{old[:2]}¦{old[2:]}]]\n"

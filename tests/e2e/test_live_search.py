@@ -1,4 +1,4 @@
-"""``vaultseek find`` in a real terminal, with a real daemon: what is typed, what shows, what is opened."""
+"""``vaultseek find`` in a real terminal with a real daemon: typing, the display, and opening a result."""
 
 import shlex
 import subprocess

@@ -1,4 +1,4 @@
-"""The port of a real daemon: there where it is asked for, gone with the daemon."""
+"""The port of a real daemon: open where it is requested, closed when the daemon ends."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The notes for agents: the SDK's own client, the real command, a real daemon."""
+"""Notes for agents, with the SDK's own client, the real command and a real daemon."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ async def test_the_compact_mode_searches_and_reads(daemon, vault):
 
 
 async def test_every_tool_answers_while_notes_are_hidden_as_if_they_were_not_there(daemon, vault):
-    """An outdated note that is hidden is not listed, counted or named, and what it links to is as current."""
+    """A hidden outdated note is not listed, counted or named, and has no effect on the notes it links to."""
     outdated = {
         "Lease.md": "---\nvalid_until: 2020-01-01\n---\n# Lease\n",
         "Journal/Rent.md": "---\nvalid_until: 2020-01-01\n---\n# Rent\n",
@@ -362,7 +362,7 @@ def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
 
 
 async def use(address: str, token: str) -> None:
-    """Call the server at ``address`` with the token, and with another."""
+    """Call the server at ``address`` with the token, and with a wrong one."""
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
@@ -419,7 +419,7 @@ def test_it_ends_with_its_parent_even_if_its_input_stays_open(daemon, tmp_path, 
         "import os, subprocess, sys; "
         "print(subprocess.Popen([sys.executable, '-m', 'vaultseek', 'mcp']).pid, flush=True); os.read(0, 1)"
     )
-    # Its input is the pipe that stays open; what lets the parent go is a line there, which the parent reads.
+    # Its input is a pipe that stays open; the parent exits when it reads a line from it.
     parent = subprocess.Popen(
         [sys.executable, "-c", program],
         stdin=ours,
@@ -447,4 +447,4 @@ async def test_the_graph_of_all_notes_and_links_that_a_note_may_lack_are_lists(d
         lacking = (await client.call_tool("graph", {"note": "Tea"})).content[0].text
         assert "that may be missing" in lacking
         refused = await client.call_tool("graph", {"other": "Tea"})
-        assert (refused.is_error, refused.content[0].text) == (True, "a path needs both ends; add note")
+        assert (refused.is_error, refused.content[0].text) == (True, "a path needs two notes; add note")

@@ -1,4 +1,4 @@
-"""Without its model, vaultseek loses semantic search and nothing else."""
+"""Without its model, vaultseek loses only semantic search."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every command on a terminal, with names and text that would act on it."""
+"""Every command on a terminal, with names and text that contain control sequences."""
 
 import os
 import pty
@@ -70,7 +70,7 @@ COMMANDS = [
 
 
 def on_terminal(*arguments: str, environment: dict[str, str], cwd: os.PathLike[str]) -> str:
-    """Run a command whose output and errors are a terminal, and return what it writes."""
+    """Run a command with its output and errors on a terminal, and return what it writes."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "vaultseek", *arguments]
     process = subprocess.Popen(

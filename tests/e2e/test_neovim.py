@@ -1,4 +1,4 @@
-"""The plugin, driven by keystrokes in a real Neovim with a real daemon."""
+"""The plugin in a real Neovim with a real daemon, driven by keystrokes."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Editor:
             stderr=self._log,
         )
         try:
-            # The socket's file is there a moment before it takes connections.
+            # The socket's file exists a moment before it accepts connections.
             eventually(self._answers, "Neovim listens")
         except AssertionError:
             self.close()
@@ -81,16 +81,16 @@ class Editor:
         shutil.rmtree(self._run, ignore_errors=True)
 
     def keys(self, text: str) -> None:
-        """Type ``text``; keys as in ``<CR>``."""
+        """Type ``text``; it may contain keys such as ``<CR>``."""
         self._remote("--remote-send", text)
 
     def ask(self, lua: str) -> Any:
-        """Return the value of an expression in Lua."""
+        """Return the value of a Lua expression."""
         quoted = "'" + lua.replace("'", "''") + "'"
         return json.loads(self._remote("--remote-expr", f"json_encode(luaeval({quoted}))"))
 
     def until(self, lua: str) -> Any:
-        """Return the value of an expression in Lua as soon as it is true."""
+        """Return the value of a Lua expression as soon as it is true."""
         return self._eventually(lambda: self.ask(lua), lua)
 
     def setup(self, **settings: Any) -> None:
@@ -124,7 +124,7 @@ class Editor:
         """Return the omnifunc's completions with the cursor between the two parts of a line."""
         line = json.dumps(before + after, ensure_ascii=False)
         return self.ask(
-            # As in insert mode, the cursor may stand behind the last letter.
+            # As in insert mode, the cursor may be after the last letter.
             f"(function() vim.o.virtualedit = 'onemore' vim.api.nvim_set_current_line({line}) "
             f"vim.api.nvim_win_set_cursor(0, {{ vim.fn.line('.'), {len(before.encode())} }}) "
             "local omni = require('vaultseek.complete').omnifunc; local start = omni(1, '') "
@@ -148,7 +148,7 @@ class Editor:
 
 @pytest.fixture(scope="module")
 def garden(indexed_vault):
-    """A vault that a daemon has indexed, for all tests that change neither."""
+    """A vault indexed by a daemon, for all tests that change neither."""
     return indexed_vault(NOTES)
 
 
@@ -159,7 +159,7 @@ def root(garden) -> Path:
 
 @pytest.fixture
 def indexed(garden, tmp_path, eventually) -> Iterator[Editor]:
-    """An editor in a vault that is indexed."""
+    """An editor in an indexed vault."""
     started = Editor(garden.daemon.environment, garden.root, tmp_path / "nvim.log", eventually)
     started.setup()
     yield started
@@ -288,7 +288,7 @@ def test_the_language_server_marks_and_renames_and_its_actions_open_the_plugins_
     indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
     indexed.keys("<Esc><Esc>")
     indexed.until("require('vaultseek.picker').current == nil")
-    # A new name for the note, by the link in another one.
+    # Rename the note through a link in another one.
     indexed.keys(":buffer Garden.md<CR>/Pump]]<CR>")
     indexed.until("vim.fn.line('.') == 5")
     indexed.ask("vim.lsp.buf.rename('Valve')")
@@ -322,7 +322,8 @@ def test_completion_of_links_headings_and_tags(indexed):
 
 
 def test_a_completed_link_leads_to_the_note_that_was_chosen(indexed):
-    """Also of two with one name, in a table, and to headings with signs that end a link."""
+    """Also with two notes of the same name, in a table, and with headings that contain characters that end a
+    link."""
     start_in_a_note(indexed, "Garden.md")
     assert indexed.complete("x [[kettle") == ["B/Log|kettle notes]]"]
     assert indexed.complete("[[B/Log#A |") == []
@@ -496,7 +497,7 @@ TELESCOPE = """
 
 
 def test_telescope_is_used_where_it_is_installed(indexed, root):
-    """Run against a stub with the functions of telescope that the plugin calls."""
+    """Runs against a stub with the telescope functions that the plugin calls."""
     indexed.ask(f"load([==[{TELESCOPE}]==])()")
     indexed.setup(picker="auto")
     indexed.keys(":VaultSearch slugs<CR>")
@@ -534,7 +535,7 @@ def test_less_certain_notes_show_when_the_selection_gets_there(indexed):
 
 
 def test_what_is_typed_is_sent_as_such(indexed):
-    """So that the last word may go on; the whole query of ``:VaultSearch!`` is finished."""
+    """A typed query may end in an unfinished word; the query of ``:VaultSearch!`` is finished."""
     record = (
         "require('vaultseek.client').call = function(_, params) sent = params.typing or false return 1 end"
     )
@@ -583,7 +584,7 @@ def test_a_file_name_that_is_not_the_title_stands_beside_it(indexed):
 
 
 def luminance(colour: int) -> float:
-    """Return the relative luminance of a colour, as WCAG defines it."""
+    """Return the relative luminance of a colour, as defined by WCAG."""
     parts = [(colour >> shift & 255) / 255 for shift in (16, 8, 0)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -594,7 +595,7 @@ def luminance(colour: int) -> float:
 )
 @pytest.mark.parametrize("scheme", ["default", "desert", "morning"])
 def test_the_lists_are_readable(indexed, background, ground, ink, scheme):
-    """Where colours leave something open, it is the terminal's ``ground`` and ``ink``."""
+    """Undefined colours are the terminal's ``ground`` and ``ink``."""
     if (scheme, background) in (("desert", "light"), ("morning", "dark")):
         pytest.skip("this scheme has one background")
     change = f"colorscheme {scheme}" if scheme != "default" else f"set background={background}"

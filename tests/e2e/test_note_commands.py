@@ -1,4 +1,4 @@
-"""Filters and the commands about notes, links, tags and vaults, with a real daemon."""
+"""Filters, and the commands for notes, links, tags and vaults, with a real daemon."""
 
 import json
 import subprocess

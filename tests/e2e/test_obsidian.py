@@ -1,4 +1,4 @@
-"""The plugin for Obsidian: its own tests, with a real daemon over the real socket."""
+"""The tests of the Obsidian plugin, with a real daemon over the real socket."""
 
 import os
 import subprocess

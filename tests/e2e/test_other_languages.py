@@ -1,4 +1,4 @@
-"""A daemon with two models: each vault gets the one that reads it, and a question the one that reads that."""
+"""A daemon with two models: each vault and each question uses the model for its language."""
 
 import pytest
 
@@ -27,14 +27,14 @@ def has_multilingual() -> bool:
 
 @pytest.fixture
 def automatic(daemon):
-    """The daemon with the bundled model for English, and a stand-in for other languages."""
+    """A daemon with the bundled model for English, and a stand-in for other languages."""
     daemon.environment["VAULTSEEK_MODEL__NAME"] = "auto"
     daemon.environment["VAULTSEEK_MODEL__OTHER_LANGUAGES"] = "hashing-32"
     return daemon
 
 
 def models_of(daemon) -> dict:
-    """Return the models of the only vault; none while it is opened again."""
+    """Return the models of the only vault; none while it is being reopened."""
     vaults = daemon.json("status")["vaults"]
     return vaults[0]["models"] if vaults else {"main": None}
 

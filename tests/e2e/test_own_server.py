@@ -1,4 +1,4 @@
-"""A vault embedded by a server of the user's own, which goes away and comes back."""
+"""A vault embedded by the user's own server, which goes down and comes back."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def test_a_server_embeds_and_its_absence_makes_vectors_late_and_nothing_else(dae
     with embedding_server(port):
         eventually(lambda: not daemon.json("status")["vaults"][0]["pending"], "the late note is embedded")
         eventually(
-            # Questions fail at once for a while after the server did not answer.
+            # For a while after the server has not answered, queries fail immediately.
             lambda: (
                 '"path":"Late.md"'
                 in daemon.run(

@@ -1,4 +1,4 @@
-"""Answers while a vault is being indexed, or is missing: from the index as it is, marked as partial."""
+"""Answers while a vault is being indexed or is missing: from the existing index, marked as partial."""
 
 import re
 import shutil

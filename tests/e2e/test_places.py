@@ -1,4 +1,4 @@
-"""Results lead to the line that matches."""
+"""Results lead to the matching line."""
 
 import pytest
 

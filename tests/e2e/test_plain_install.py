@@ -1,4 +1,4 @@
-"""A plain installation, without extras, does the main job: it indexes, and finds by word and by meaning."""
+"""An installation without extras indexes, and finds notes by word and by meaning."""
 
 import re
 import subprocess

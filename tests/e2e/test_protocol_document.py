@@ -1,4 +1,4 @@
-"""The protocol as documented: every example is run, and every answer has the shape that is promised."""
+"""The documented protocol: every example is run, and every answer has the documented shape."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def examples() -> Iterator[tuple[str, Any]]:
 
 @pytest.fixture
 def notes(daemon, tmp_path) -> Path:
-    """The sample vault, taken in by a daemon."""
+    """The sample vault, indexed by a daemon."""
     root = tmp_path / "notes"
     shutil.copytree(PROJECT / "tests" / "data" / "vault", root)
     assert daemon.run("search", "pump", "--wait", "--vault", str(root)).returncode == 0
@@ -46,7 +46,8 @@ def notes(daemon, tmp_path) -> Path:
 
 
 def same_shape(shown: Any, actual: Any, where: str, *, exact: bool = True) -> None:
-    """``actual`` has every field of ``shown`` with the same type, and where that is meant, the same value."""
+    """True if ``actual`` has every field of ``shown`` with the same type and, for some fields, the same
+    value."""
     if isinstance(shown, dict):
         assert isinstance(actual, dict), where
         missing = shown.keys() - actual.keys()
@@ -67,7 +68,7 @@ def same_shape(shown: Any, actual: Any, where: str, *, exact: bool = True) -> No
 
 
 def matches(schema: Any, value: Any) -> None:
-    """Check by somebody else's reading of JSON Schema, as another language's client would."""
+    """Check with an independent implementation of JSON Schema, as a client in another language would."""
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.Draft202012Validator(schema).validate(value)
 
@@ -113,7 +114,7 @@ def test_every_example_of_the_documentation_runs(notes):
 
 
 def documented_codes(heading: str) -> list[str]:
-    """Return the codes that begin the lines of the list below ``heading``."""
+    """Return the codes at the beginning of each list item below ``heading``."""
     section = DOCUMENT.read_text(encoding="utf-8").split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
     described = re.findall(r"^\* (`\w+`(?:, `\w+`)*)", section, re.MULTILINE)
     return [code for codes in described for code in re.findall(r"`(\w+)`", codes)]

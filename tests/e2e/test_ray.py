@@ -1,6 +1,6 @@
-"""``vaultseek index --ray`` with a real Ray of two workers, one of which is killed, and an interrupt.
+"""``vaultseek index --ray`` with two real Ray workers, one of which is killed, and an interrupt.
 
-Many notes are put into the vault while the cluster is at work, so that it embeds them as well.
+Many notes are added to the vault while the cluster works, so that it also embeds them.
 """
 
 import importlib.util
@@ -44,7 +44,7 @@ TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[tuple[str, psutil.Process]]:
-    """The address and the process of a Ray cluster on this machine, of two processors."""
+    """The address and the process of a Ray cluster on this machine, with two processors."""
     port, clients, agent = free_ports(3)
     with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"]
@@ -90,13 +90,13 @@ def answers(port: int) -> bool:
 
 
 def notes(count: int, of: str) -> dict[str, str]:
-    """Return notes of different words, which take the bundled model a few seconds."""
+    """Return different notes that the bundled model needs a few seconds to embed."""
     chosen = random.Random(of)
     return {f"{of}/{n}.md": f"# {of} {n}\n\n{' '.join(chosen.choices(WORDS, k=100))}" for n in range(count)}
 
 
 def small_notes(count: int) -> dict[str, str | bytes]:
-    """Return notes that are embedded soon, and some hostile ones."""
+    """Return notes that embed quickly, and some hostile ones."""
     small = {
         f"n{n}.md": f"---\ntags: [t{n % 7}/x]\npart: {n}\n---\n# Small {n}\n\n[[n{n + 1}]] #boat ^id{n}"
         for n in range(count)
@@ -130,14 +130,14 @@ def computed(daemon) -> int:
 
 
 def started(daemon, said: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a command that prints to the file ``said``."""
+    """Start a command that writes its output to the file ``said``."""
     command = [sys.executable, "-m", "vaultseek", *arguments]
     with said.open("wb") as out:
         return subprocess.Popen(command, cwd=daemon.home, env=daemon.environment, stdout=out, stderr=out)
 
 
 def workers(cluster: psutil.Process) -> list[psutil.Process]:
-    """Return the processes of the cluster that have work."""
+    """Return the cluster's processes that are working."""
     found = []
     for process in cluster.children(recursive=True):
         try:
@@ -185,7 +185,8 @@ def test_an_interrupt_and_a_killed_worker_leave_the_vectors_of_a_fresh_index(
 
 
 def check_vectors(file: Path, computed: int) -> None:
-    """Assert that each text has the vector that the model gives it here; hardly any was computed twice."""
+    """Assert that each text has the vector that the local model gives it, and that hardly any was computed
+    twice."""
     model = find_model("bundled")
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
     ledger = Ledger(file)
@@ -196,7 +197,7 @@ def check_vectors(file: Path, computed: int) -> None:
         items += unembedded.notes(ledger.space.note_ids(10_000))
         assert len(items) > 2 * (120 + MANY)
         vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
-        # Where the daemon and the cluster meet, both have some texts at hand.
+        # The daemon and the cluster meet in the middle, where both hold some texts.
         twice = 4 * QUEUED_BATCHES * CLUSTER_TEXTS + 2 * BATCH_TEXTS
         assert 0 <= computed - len({unembedded.key(item) for item in items}) <= twice
     sample = random.Random(1).sample(range(len(items)), 60)

@@ -1,4 +1,4 @@
-"""The terminal sessions in the pages match the output of the commands."""
+"""The terminal sessions in the docs match the output of the commands."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    """Yield a home directory whose vault is indexed and embedded by the bundled model."""
+    """Yield a home directory whose vault is indexed and embedded with the bundled model."""
     with opened_home() as opened:
         opened.index()
         yield opened

@@ -1,4 +1,4 @@
-"""Lost file events lead to a rescan; a vault that is missing for a while keeps its index."""
+"""Lost file events trigger a rescan; a vault that is missing for a while keeps its index."""
 
 import ctypes
 import os
@@ -72,7 +72,7 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
 
 
 def drop_rights() -> None:
-    """Have root's permissions checked as those of others, in the process that is about to run a command."""
+    """Make the process that is about to run a command subject to ordinary permission checks, even as root."""
     for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
@@ -152,7 +152,7 @@ def test_notes_are_seen_after_a_process_left_a_removed_folder(daemon, vault, eve
 def test_notes_are_seen_in_folders_that_were_moved_and_made_again(daemon, vault, eventually):
     root = daemon.indexed(vault({"f/a.md": "granite"}))
     pid = daemon.pid()
-    os.kill(pid, signal.SIGSTOP)  # it reads the events when the folders have other names already
+    os.kill(pid, signal.SIGSTOP)  # it reads the events when the folders have already been renamed
     try:
         (root / "f/new").mkdir()
         (root / "f/new/b.md").write_text("basalt")
@@ -199,7 +199,7 @@ def test_a_lost_vector_store_is_rebuilt_without_the_model(daemon, vault, tmp_pat
 
 @pytest.fixture
 def limited(daemon, eventually):
-    """Start the daemon of the test in a user namespace with these limits, as in /proc/sys/user."""
+    """Start the test's daemon in a user namespace with these limits, as in /proc/sys/user."""
     try:
         subprocess.run(["unshare", "-Ur", "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

@@ -1,4 +1,4 @@
-"""Two daemons that index folders of their own into one engine, and one without a folder that searches it."""
+"""Two daemons that index separate folders into one engine, and one without a folder that searches it."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def engine() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def serving(tmp_path: Path, engine: PostgresServer):
-    """``serving("a", "index")`` is a daemon in that role, in directories of its own."""
+    """``serving("a", "index")`` is a daemon in that role, in separate directories."""
     with ExitStack() as ending:
 
         def serve(name: str, role: str, config: str = "", **more: str) -> Daemon:
@@ -104,7 +104,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     }
     for query in QUERIES:
         assert not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
-    # A link that leads elsewhere, and a time, change the order as well, without a change of the note's text.
+    # Another link target or time also changes the order, even if the note's text stays the same.
     source = next(path for path in sorted(boats.rglob("*.md")) if "[[" in path.read_text())
     (boats / "Missing.md").write_text("# Missing\n\nThe gear pump of the boat.")
     (boats / "Links.md").write_text("# Links\n\nSee [[Later]] and [[Missing#Part|the pump]] for gear.")
@@ -117,7 +117,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     def is_answered_alike(query: str) -> bool:
         return not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
 
-    # The searcher reads rows when it is asked; its graph follows them with the next refresh.
+    # The searcher reads rows for each request; its graph is updated with the next refresh.
     for query in ("links-to:[[Later]]", "gear pump", "modified:2001"):
         eventually(partial(is_answered_alike, query), query, SECONDS)
     assert searcher.paths("task-todo:polish", "--vault", "wiki") == ["Gnomon.md"]
@@ -149,7 +149,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
         with pytest.raises(Forbidden):
             member.call("search", {"query": "pump", "vault": "boats"})
 
-    engine.freeze()  # as one that is far too slow: each request has a limit
+    engine.freeze()  # like one that is far too slow: each request has a time limit
     eventually(lambda: "does not answer" in reason_of(searcher, "wiki"), "the searcher says so", SECONDS)
     engine.thaw()
     answers_again = partial(searcher.run, "search", "sundial", "--all-vaults")  # for two seconds it may not
@@ -207,7 +207,7 @@ def test_a_frozen_indexer_is_named_until_it_goes_on(serving, tmp_path):
 
 
 def team_of_one(address: Path, sees: str) -> tuple[str, Path]:
-    """Return settings with a token that sees a folder, and the file with which a client uses it."""
+    """Return settings with a token for one folder, and the file that lets a client use it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     address.write_text(json.dumps({"port": port, "token": "abc", "proof": token_proof("abc")}))
@@ -224,7 +224,7 @@ sees = ["{sees}"]
 
 
 def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
-    """Return every value of the results, explained, which a full answer has."""
+    """Return every value of the explained results that a full answer has."""
     answer = daemon.json("search", query, "--vault", vault, "--explain")
     assert not answer["partial"]
     assert answer["results"], query
@@ -233,7 +233,7 @@ def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
 
 
 def differences(mine: dict[str, object], theirs: dict[str, object]) -> list[tuple[str, object, object]]:
-    """Return the values that differ, numbers by more than a millionth."""
+    """Return the values that differ; numbers count from a millionth."""
     pairs = ((place, mine.get(place), theirs.get(place)) for place in sorted({*mine, *theirs}))
     return [
         (place, one, other)
@@ -251,15 +251,15 @@ def leaves(value: object, place: str = "") -> Iterator[tuple[str, object]]:
 
 
 def reason_of(searcher: Daemon, name: str) -> str:
-    """Return what a searcher's status says of a shard."""
+    """Return the reason that a searcher's status gives for a shard."""
     vaults = searcher.json("status")["vaults"]
     return next(each["reason"] or "" for each in vaults if each["name"] == name)
 
 
 def missing_shards(searcher: Daemon) -> set[str]:
-    """Return the shards that a search of all names as not answering as they are now."""
+    """Return the shards that a search of all shards reports as unavailable."""
     done = searcher.run("search", "sundial", "--all-vaults", "--json")
-    if done.returncode == 3:  # the engine was away a moment ago
+    if done.returncode == 3:  # the engine was unreachable a moment ago
         return {done.stderr}
     partial = json.loads(done.stdout)["partial"]
     return {each["vault"] for each in partial if each["lane"] == "vault"}

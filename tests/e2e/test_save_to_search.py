@@ -66,7 +66,7 @@ def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
     )
     daemon.run(
         "index", "--wait", "--vault", str(root)
-    )  # what was written just now is embedded a moment later
+    )  # a note that was just written is embedded a moment later
     before = daemon.json("status")["vaults"][0]["embeddings_computed"]
     (root / "sub").rename(root / "folder")
     eventually(
@@ -216,7 +216,7 @@ def test_the_bundled_model_finds_what_was_said_in_other_words(daemon, vault):
 def test_a_search_waits_only_for_the_vectors_that_it_needs(daemon, vault, eventually):
     root = daemon.indexed(vault({"a.md": "#garden Slugs ate the salad."}))
     worker = eventually(lambda: daemon.json("status")["daemon"]["worker"]["pid"], "the worker runs")
-    os.kill(worker, signal.SIGSTOP)  # no vector is computed from now on
+    os.kill(worker, signal.SIGSTOP)  # no vector is computed from here on
     try:
         (root / "b.md").write_text("#garden Beetles ate the beans, order E-4107.")
         for query in ("tag:garden beetles --mode keyword", "tag:garden", "E-4107"):

@@ -42,7 +42,7 @@ class Manager:
             "import os, sys; os.environ['LISTEN_PID'] = str(os.getpid()); os.execv(sys.argv[1], sys.argv[1:])"
         )
         if listening is not None:
-            # The protocol fixes the descriptor's number, so a shell of its own sets it.
+            # The protocol requires a fixed descriptor number, so a separate program sets it.
             code = f"import os; os.dup2({listening.fileno()}, 3); os.set_inheritable(3, True); {code}"
             environment["LISTEN_FDS"] = "1"
         handed = [] if listening is None else [listening.fileno()]
@@ -61,7 +61,7 @@ class Manager:
             self.received += lines
 
     def silent_for(self, seconds: float) -> bool:
-        """Return true if nothing more arrives for this many seconds, after what was already on its way."""
+        """Return true if nothing arrives for this many seconds after the messages already sent."""
         self._inbox.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -85,7 +85,7 @@ def answers() -> bool:
 
 @pytest.fixture(autouse=True)
 def _short_directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A service manager's socket has a path of 107 bytes at most, which tests' own folders may exceed."""
+    """Use a short directory, because the path of a service manager's socket is at most 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="vs-") as folder:
         monkeypatch.setenv("XDG_DATA_HOME", folder)
         yield

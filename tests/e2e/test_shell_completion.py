@@ -1,4 +1,4 @@
-"""Completion in real shells, of what a real daemon knows."""
+"""Completion in real shells, with values from a real daemon."""
 
 import os
 import pty
@@ -32,7 +32,7 @@ NOTES = {
 
 @pytest.fixture
 def knowing(daemon, vault: Callable[..., Path]):
-    """A daemon that has taken the notes in."""
+    """A daemon that has indexed the notes."""
     root = vault(NOTES)
     assert daemon.run("search", "--wait", "x", cwd=root).returncode == 0
     daemon.root = root
@@ -44,7 +44,7 @@ Complete = Callable[[str], list[str]]
 
 @pytest.fixture
 def bash(knowing) -> Complete:
-    """``bash("vaultseek read Boi")`` is what bash's completion function offers to insert."""
+    """``bash("vaultseek read Boi")`` returns what bash's completion function offers."""
     script = """
         eval "$(vaultseek completion bash)"
         COMP_LINE=$1 COMP_POINT=${#1}
@@ -109,7 +109,7 @@ class Screen:
         self.seen = ""
 
     def type(self, text: str, until: str) -> None:
-        """Type, and wait until what is to be seen is there."""
+        """Type, and wait until the expected text appears."""
         os.write(self._terminal, text.encode())
         deadline = time.monotonic() + DEADLINE
         while until not in self.seen:

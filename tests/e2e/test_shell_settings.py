@@ -1,4 +1,4 @@
-"""Search settings of the shell travel with each request; a wrong one is named by its variable."""
+"""Search settings from the environment are sent with each request; errors name the variable."""
 
 
 def test_a_wrong_variable_is_named_although_a_daemon_runs(daemon, vault):

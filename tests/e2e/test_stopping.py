@@ -1,4 +1,4 @@
-"""The daemon ends when it is told to, wherever it is, and the next start goes on from there."""
+"""The daemon stops when it is told to, whatever it is doing, and the next start continues from there."""
 
 import os
 import signal
@@ -11,11 +11,11 @@ import pytest
 
 NOTES = {f"n{number}.md": f"Granite {number}." for number in range(30)}
 PLACES = ["ingest.read", "ledger.commit", "keyword.applied"]
-"""Steps in the thread that writes; each of them never ends here."""
+"""Steps in the writer thread; each of them never ends in these tests."""
 
 
 def hang(daemon, root, place, eventually):
-    """Start a daemon that hangs at a step of the first index; return its process."""
+    """Start a daemon that hangs at a step of the first index, and return its process."""
     daemon.environment["VAULTSEEK_FAILPOINTS"] = f"{place}=spin@1"
     assert daemon.run("vault", "add", str(root)).returncode in (0, 2), "2: it is a vault already"
     process = psutil.Process(daemon.pid())

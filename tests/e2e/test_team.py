@@ -1,4 +1,4 @@
-"""A server for several people: each token sees what it may see, in every method, and no more."""
+"""A server for several people: in every method, each token sees only what it is allowed to see."""
 
 import contextlib
 import json
@@ -65,7 +65,7 @@ path = "{other}"
             self.config.write_text(head + "".join(map(block, names)))
 
         def connect(self, name: str) -> socket.socket:
-            """Return a connection with a token that says nothing more."""
+            """Return a connection that has sent only its token."""
             connection = socket.create_connection(("127.0.0.1", ports[0]), timeout=20)
             of_client = {"token": made[name]["address_file"]["token"]}
             params = {"protocol_version": 1, "client": "silent", **of_client}
@@ -102,7 +102,7 @@ def fetch(url: str | urllib.request.Request) -> tuple[int, str]:
 
 
 def asked(client: Client, method: str, params: dict[str, Any]) -> str:
-    """Return the answer as text in small letters, without the query that it repeats."""
+    """Return the answer as lower-case text, without the query that it repeats."""
     of_vault = {} if method in OF_ALL else {"vault": "wiki"}
     answer = client.call(method, {**params, **of_vault})
     for key in ("query", "interpreted", "remarks", "explain"):
@@ -134,7 +134,7 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
         assert [each["notes"] for each in anna.vaults()["vaults"]] == [2]
         assert (status["share"], status["eta_seconds"], status["problems"]) == (1.0, None, [])
         assert status["lanes"]["keyword"] == {"up": True, "code": None, "reason": None}
-        # A note that she does not see has this very word, which nothing may tell.
+        # A note that she cannot see contains this word, and nothing may reveal that.
         misspelt = anna.search("flaot", vault="wiki", mode="keyword", explain=True)
         assert {each["path"] for each in misspelt["results"]} == {"Handbook/Pump.md", "Handbook/Alarm.md"}
         assert boss.search("flaot", vault="wiki", mode="keyword")["results"][0]["path"] == "HR/Salaries.md"
@@ -151,7 +151,7 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
             with pytest.raises(Forbidden, match="only to: wiki"):
                 anna.search_all("float", vaults=["wiki", hidden])
 
-        # What is written later, and what moves out of the folder.
+        # A note that is written later, and one that moves out of the folder.
         root = Path(boss.vaults()["vaults"][0]["path"])
         (root / "Handbook/Late.md").write_text("A hydraulic ram.")
         (root / "Handbook/Alarm.md").rename(root / "HR/Alarm.md")
@@ -194,7 +194,7 @@ def test_no_figure_of_any_answer_moves_with_notes_that_a_token_does_not_see(serv
 
 
 def without_times(answer: Any) -> Any:
-    """Return an answer without what differs between two of the same."""
+    """Return an answer without the parts that differ between two identical requests."""
     if isinstance(answer, dict):
         return {key: without_times(value) for key, value in answer.items() if key not in TIMES}
     return [without_times(each) for each in answer] if isinstance(answer, list) else answer

@@ -116,7 +116,7 @@ OTHER = {
 
 
 class Reader:
-    """A person at the page: what is pressed, and what is seen."""
+    """A person using the page: keys, clicks, and the visible text."""
 
     def __init__(self, page, served: Served) -> None:
         from playwright.sync_api import expect
@@ -190,7 +190,7 @@ def command(vault) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def visitor(browser, command):
-    """The browser that has opened the address, with what it keeps."""
+    """The browser that has opened the address, with its cookies and storage."""
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
     page.goto(command.address)
@@ -285,7 +285,7 @@ def test_a_filter_of_a_note_narrows_all_of_a_query_with_alternatives(reader):
 
 @contextmanager
 def written(vault, name: str, text: str) -> Iterator[Path]:
-    """A note that is in the vault for a while."""
+    """A note that exists in the vault for a while."""
     note = vault.root / name
     note.write_text(text)
     vault.daemon.run("index", "--wait", "--vault", str(vault.root))
@@ -474,7 +474,7 @@ def test_enter_opens_obsidian_at_the_note(reader, vault):
     reader.press("Enter")
     place = str(vault.root / "Projects" / "Pump.md").replace("/", "%2F")
     reader.expect(reader.page).to_have_title(f"obsidian://open?path={place}")
-    # Of what was typed a moment ago, not of the query before.
+    # From what was just typed, not from the query before it.
     reader.page.locator("#query").fill("slugs eat lettuce")
     reader.press("Enter")
     place = str(vault.root / "Garden.md").replace("/", "%2F")
@@ -587,7 +587,7 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.press("Enter")
     reader.sees("#graph .trouble", "no note")
     reader.sees("#graph svg")
-    reader.said.clear()  # the browser logs the answer 404
+    reader.said.clear()  # the browser logs the 404 response
     reader.page.get_by_role("button", name="Without the path").click()
     reader.sees("#graph svg")
     reader.sees_no("#graph .route")
@@ -764,7 +764,7 @@ def test_the_policy_stops_a_script_that_got_in(visitor, command):
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):
-    """A page of somebody else's, which knows the port and tries everything."""
+    """A foreign page that knows the port and tries everything."""
 
     target = ""
 
@@ -1069,7 +1069,7 @@ def test_an_empty_answer_leads_on(reader):
     reader.press("Escape", "Escape")
     steps.first.click()
     reader.expect(reader.page.locator("#query")).to_have_value("zzzqqq")
-    reader.expect(steps.filter(has_text="Without filters")).to_have_count(0)  # the next answer is there
+    reader.expect(steps.filter(has_text="Without filters")).to_have_count(0)  # the next answer has arrived
     nearest = reader.page.locator("#summary a").first
     name = nearest.inner_text()
     nearest.click()

@@ -1,4 +1,4 @@
-"""Removing vaultseek under a running daemon."""
+"""Removing vaultseek while a daemon runs."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A vault that cannot be opened says why, keeps no other shut, and is opened as soon as it can be."""
+"""A vault that cannot be opened reports why, blocks no other vault, and is opened as soon as possible."""
 
 import json
 import shutil
@@ -117,7 +117,7 @@ def test_a_vault_that_is_not_mounted_answers_from_its_index(daemon, two, eventua
 
 @pytest.fixture
 def disk(daemon, tmp_path):
-    """The folder of the vaults ``near`` and ``beside``; a third one, ``far``, is elsewhere."""
+    """The folder that contains the vaults ``near`` and ``beside``; a third vault, ``far``, is elsewhere."""
     (tmp_path / "disk").mkdir()
     for root in ("disk/near", "disk/beside", "far"):
         daemon.run("vault", "add", str(write_files(tmp_path / root, {"a.md": "granite"})))
@@ -126,7 +126,7 @@ def disk(daemon, tmp_path):
 
 
 def break_disk(disk: Path) -> None:
-    """Move the folder away, and have every look below it fail with an error other than "no such file"."""
+    """Move the folder away, and make every access below it fail with an error other than "no such file"."""
     disk.rename(disk.with_name("away"))
     disk.symlink_to("x" * 300)
 

@@ -1,4 +1,4 @@
-"""An index that version 0.1.0 made is read again, and none of its texts is embedded again."""
+"""An index created by version 0.1.0 is rebuilt, and none of its texts is embedded again."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ def test_an_index_of_0_1_0_is_read_again_and_keeps_its_vectors(daemon, tmp_path,
     shutil.copytree(FORMATS / "index-0.1.0", paths.vault_data_directory(root))
     daemon.run("index", "--wait", "--vault", str(root))
     (state,) = daemon.json("status")["vaults"]
-    # The schema is another one since, so the ledger is made again, and has computed none of its vectors.
+    # The schema has changed since, so the ledger is rebuilt, and has computed none of its vectors.
     assert (state["notes"], state["embedded"], state["embeddings_computed"]) == (3, 3, 0)
     for mode in ("keyword", "semantic"):
         answer = daemon.json("search", "ferry quay harbour", "--mode", mode, "--vault", str(root))

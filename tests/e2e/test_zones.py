@@ -1,4 +1,4 @@
-"""One daemon, and clients in several zones: each sees and filters days as they are where it is."""
+"""One daemon with clients in several time zones: each sees and filters by its local days."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ NOTES = {
 }
 TIMES = dict.fromkeys(NOTES, LATER) | {"Plain.md": LATE}
 WRITTEN = ["2026-03-16.md", "Local.md", "Stated.md"]
-"""Notes with a date without a zone."""
+"""Notes with a date but no time zone."""
 ZONES = {
     "Pacific/Kiritimati": ("2026-03-16", "2026-03-16T13:30:00+14:00", "2026-04-02"),
     "Europe/Berlin": ("2026-03-16", "2026-03-16T00:30:00+01:00", "2026-04-01"),
@@ -43,7 +43,7 @@ def here(daemon, vault):
 
 
 async def told(daemon, root, zone, tool, **asked):
-    """Return what an agent in ``zone`` is told."""
+    """Return the text that an agent in ``zone`` receives."""
     command = ["-m", "vaultseek", "mcp", "--vault", str(root)]
     environment = {**daemon.environment, "TZ": zone}
     server = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=root)

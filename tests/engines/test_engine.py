@@ -1,4 +1,4 @@
-"""The settings of an engine, and what it is to hold."""
+"""The settings of an engine, and the data it must hold."""
 
 import pytest
 
@@ -10,7 +10,8 @@ from vaultseek.settings.model import IndexSettings
 
 
 def test_a_page_holds_all_notes_of_one_commit():
-    """Or a commit of many notes would be applied again and again: a page ends before the next revision."""
+    """Otherwise a large commit would be applied again and again, because a page ends before the next
+    revision."""
     assert max(batches.MOST_NOTES, ingest.BATCH_NOTES) <= limits.CATCH_UP_NOTES
 
 

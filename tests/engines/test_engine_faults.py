@@ -1,4 +1,4 @@
-"""Faults of an engine while it is written to: answers say so, and the ledger makes good for all of it."""
+"""Faults while writing to an engine: answers report them, and the engine catches up from the ledger."""
 
 import asyncio
 import contextlib
@@ -45,12 +45,12 @@ LATER = {
 QUERIES = ("sump pump", "lighthouse lamp", "pump tag:work", "tram", "[[garden]]", "roses")
 CATCH_UP_SECONDS = 20.0
 BEHIND_SECONDS = 3.0
-"""Longest time for which an engine may be behind before a test looks at it as it is."""
+"""Seconds that an engine may be behind before a test checks it anyway."""
 
 
 @pytest.fixture
 def engine(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineOptions:
-    """The way to an engine, which is asked again at once: right for one that a test has brought back."""
+    """The connection to an engine, which is retried at once, for engines that a test has brought back."""
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
     return EngineOptions(server.uri, seconds=20.0, write_seconds=20.0)
 
@@ -65,7 +65,7 @@ def opened(root: Path, directory: Path, engine: EngineOptions) -> Iterator[OpenV
 
 
 def index(vault: OpenVault) -> None:
-    """Index by word, then by meaning, each as far as the engine lets it."""
+    """Index by word, then by meaning, as far as the engine allows."""
     with contextlib.suppress(OSError):
         vault.indexer.apply(vault.indexer.reconcile())
     with contextlib.suppress(OSError, WorkerUnavailable):
@@ -81,10 +81,10 @@ def embed(vault: OpenVault) -> None:
 
 
 def catch_up(vault: OpenVault) -> None:
-    """Do what the daemon does now and then, for long enough."""
+    """Do the daemon's periodic work for long enough."""
     vault.indexer.apply(vault.indexer.reconcile())
     began = time.monotonic()
-    while True:  # an engine that was away may take longer than a request has
+    while True:  # an engine that was unreachable may take longer than a request may
         vault.indexer.sync_again()
         seconds = time.monotonic() - began
         with contextlib.suppress(*([WorkerUnavailable] if seconds < CATCH_UP_SECONDS else [])):
@@ -100,7 +100,7 @@ def search(vault: OpenVault, query: str, mode: Any = "hybrid") -> tuple[list[str
 
 
 def is_as_fresh(vault: OpenVault, folder: Path) -> bool:
-    """Compare all answers with those of a new index, and the engine's numbers with those of the ledger."""
+    """Compare all answers with those of a new index, and the engine's counts with the ledger's."""
     fresh = index_here(vault.options.root, folder)
     with contextlib.closing(fresh):
         for mode in ("keyword", "semantic", "hybrid"):
@@ -239,7 +239,7 @@ def test_an_engine_that_is_restored_as_it_was_before(tmp_path, engine, server, l
 
 
 def test_an_index_that_is_restored_as_it_was_before(tmp_path, engine):
-    """The engine is ahead of such a ledger: notes of the time between must not stay there."""
+    """The engine is ahead of a restored ledger: notes from after the backup must not remain."""
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "index", engine) as vault:
         index(vault)
@@ -256,7 +256,7 @@ def test_an_index_that_is_restored_as_it_was_before(tmp_path, engine):
 
 
 def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_path, engine, server):
-    """Its revisions are those of the engine again, or later ones, with other notes."""
+    """The new revisions equal or exceed those in the engine, but belong to different notes."""
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "index", engine) as vault:
         index(vault)
@@ -278,7 +278,7 @@ def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_pa
 
 
 def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
-    """A copied index is of the same shard: whoever comes later has it, and the other says so."""
+    """A copied index has the same shard: the newer indexer takes it over, and the older one reports that."""
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "first", engine) as vault:
         index(vault)
@@ -303,7 +303,7 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
                 assert re.search(expected, reason.text)
             assert search(vault, "path:lamp")[0] == ["lamp.md"]
             assert is_as_fresh(other, tmp_path / "fresh")
-        # The other is silent from now on: this one has the shard again, with nothing of the other in it.
+        # From here on, the other counts as silent: this one has the shard again, with none of its rows.
         monkeypatch.setattr(heartbeat_module, "SILENCE_SECONDS", 0.0)
         catch_up(vault)
         assert vault.keyword_reason() is None
@@ -344,7 +344,7 @@ def test_a_frozen_engine_holds_up_no_request_of_any_vault(server, engine):
 
 
 def ask(backend: PostgresBackend) -> str:
-    """Return what an engine says that does not answer, "" if it does."""
+    """Return the error of an engine that does not answer, "" if it answers."""
     try:
         backend.position()
     except Unavailable as error:

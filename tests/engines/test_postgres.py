@@ -1,4 +1,4 @@
-"""A vault in PostgreSQL: the same answers, for indexer and searchers, and nothing lost when the server is."""
+"""A vault in PostgreSQL: the same answers for indexer and searchers, and no data lost with the server."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ QUERIES = (
 )  # fmt: skip
 MODES = ("hybrid", "keyword", "semantic")
 HALF = 0.001
-"""Difference that vectors in half precision make to a score."""
+"""Maximum score difference caused by half-precision vectors."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A vault with a daemon of its own."""
+"""A vault with its own daemon."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from running import Running
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Callable[..., Running]]:
-    """``running(files)`` is a vault with these files, not yet followed: ``serve`` has to follow."""
+    """``running(files)`` is a vault with these files, not yet followed; call ``serve`` to follow it."""
     made: list[Running] = []
 
     def make(files: Mapping[str, str | bytes], **environment: str) -> Running:

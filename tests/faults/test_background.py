@@ -1,4 +1,4 @@
-"""Failures in the background of a vault that is followed, in this process."""
+"""Failures in the background work of a followed vault, in this process."""
 
 import asyncio
 import logging
@@ -82,7 +82,7 @@ async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, va
 
 
 def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
-    """Return an asynchronous function that fails so many times and then does what it should."""
+    """Return an asynchronous function that fails this many times and then works."""
     left = [times]
 
     async def call(*arguments: Any, **more: Any) -> Any:
@@ -122,7 +122,7 @@ async def test_c16_what_changed_while_the_machine_slept_is_found(follow, monkeyp
     monkeypatch.setattr(folder_watch, "LIVENESS_SECONDS", 0.05)
     follower = follow()
     await until(lambda: follower.state == "ready" and not follower.pending)
-    monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # events of before were lost
+    monkeypatch.setattr(Watcher, "hint", lambda *_: None)  # earlier events were lost
     (follower.vault.options.root / "c.md").write_text("granite")
     time.sleep(0.5)  # noqa: ASYNC251 - nothing runs while a machine sleeps
     await until(lambda: hits_of(follower.vault.keyword_index.search("granite", 5)))
@@ -167,7 +167,7 @@ async def test_a9_who_waits_for_a_worker_that_dies_at_each_start_gets_its_cause(
 
 
 class WrongWorker(WorkerHere):
-    """A worker whose vectors are wrong for a while."""
+    """A worker that returns wrong vectors for a while."""
 
     def __init__(self, wrong: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ async def test_i5_wrong_vectors_cost_no_search_by_word(follow, kind):
 
 
 class WrongEncoder(HashingEncoder):
-    """An encoder that gives wrong vectors for one text, or for more than one at a time."""
+    """An encoder that returns wrong vectors for one text, or for several at a time."""
 
     def __init__(self, wrong: Callable[[Any], Any], *, batches: bool) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ def test_j3_a_log_has_a_greatest_size(monkeypatch):
 
 
 async def fails_for_ever(tries: int) -> None:
-    """Keep a task running that always fails, until it has been started more often than this."""
+    """Keep a task running that always fails, until it has been restarted more than this many times."""
     began = 0
 
     async def work() -> None:
@@ -311,7 +311,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.rescan()
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
-    # Only now: the daemon compacts its index once by itself, sooner or later.
+    # Not earlier: sooner or later, the daemon compacts its index once by itself.
     monkeypatch.setattr(unembedded, "LEAST_OUTDATED", 2)
     await follower.maintenance.compact()
     after = vectors.keys_after("", 1000)

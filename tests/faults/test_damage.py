@@ -54,7 +54,7 @@ def files_of(running: Running) -> list[Path]:
 
 
 def heals(running: Running, expected: list[object]) -> bool:
-    """True if the answers are as they should be; false as long as the daemon repairs what was damaged."""
+    """True if the answers are right; false while the daemon repairs the damage."""
     if not running.is_alive():
         running.serve()  # as the next command does
     try:
@@ -72,7 +72,7 @@ def finds(running: Running, query: str) -> bool:
 
 
 def damage_all(running: Running, kinds: list[str], names: str, *, open_too: bool) -> None:
-    """Damage the files whose path contains ``names``, one at a time; assert that all is repaired."""
+    """Damage the files whose path contains ``names``, one at a time; assert that all are repaired."""
     running.serve()
     running.settle()
     expected = running.answers(QUERIES)
@@ -117,7 +117,7 @@ def test_b5_a_ledger_whose_shared_memory_is_cut_off_loses_nothing(running):
     eventually(lambda: not each.is_alive() or finds(each, "basalt"), "it is noticed", 60)
     (each.root / "new.md").unlink()
     eventually(lambda: heals(each, expected), "as before", 120)
-    if each.process is not process:  # the system has ended it, which its successor says
+    if each.process is not process:  # the system has ended it, which its successor reports
         assert "the previous daemon crashed" in each.daemon.log()
         assert process.returncode == -signal.SIGBUS
 

@@ -1,4 +1,4 @@
-"""No file can be opened any more: that is said, nothing is taken for damage, and nothing is lost."""
+"""No file can be opened any more: this is reported, nothing is treated as damage, and no data is lost."""
 
 import resource
 import threading
@@ -65,7 +65,7 @@ def test_b11_a_daemon_without_descriptors_says_so_and_goes_on_when_there_are_som
     soft, hard = each.process.rlimit(resource.RLIMIT_NOFILE)
     said: set[str] = set()
     with each.client() as client:
-        each.process.rlimit(resource.RLIMIT_NOFILE, (3, hard))  # those that are open stay open
+        each.process.rlimit(resource.RLIMIT_NOFILE, (3, hard))  # open ones stay open
 
         def is_named() -> bool:
             (each.root / "new.md").write_text("basalt")

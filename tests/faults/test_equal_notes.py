@@ -1,4 +1,4 @@
-"""Notes that match equally: which of them are found, and in which order, must not depend on history."""
+"""Notes that match equally: which are found, and in which order, must not depend on the index's history."""
 
 import random
 

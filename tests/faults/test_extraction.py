@@ -1,4 +1,4 @@
-"""The process that reads files of other kinds is killed while it reads one."""
+"""The process that reads files of other kinds is killed while reading one."""
 
 import psutil
 import pytest

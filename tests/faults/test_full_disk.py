@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 @pytest.fixture
 def small_disk(running):
-    """A function that starts the daemon of a vault with its indexes on a disk of 6 MiB of its own."""
+    """A function that starts a vault's daemon with its indexes on a separate disk of 6 MiB."""
     try:
         subprocess.run(["unshare", "-Urm", "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

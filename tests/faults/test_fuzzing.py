@@ -1,4 +1,4 @@
-"""Inputs that were not survived once, and a few hundred random ones."""
+"""Inputs that once caused failures, and a few hundred random ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A folder that the settings name as a model, and that wants to run code or is no model at all."""
+"""A folder configured as a model that tries to run code, or is not a model at all."""
 
 import json
 import os
@@ -30,19 +30,19 @@ def code(mark: Path) -> str:
 
 
 def own_code(mark: Path) -> Mapping[str, bytes]:
-    """Return a model that brings its own Python module."""
+    """Return a model with its own Python module."""
     config = {**BERT, "auto_map": {"AutoModel": "modeling_evil.Evil"}}
     return {"config.json": json.dumps(config).encode(), "modeling_evil.py": code(mark).encode()}
 
 
 def own_module(mark: Path) -> Mapping[str, bytes]:
-    """Return a model whose list of modules names one beside it."""
+    """Return a model whose list of modules names a module beside it."""
     modules = json.dumps([{"idx": 0, "name": "0", "path": "", "type": "evil.Evil"}])
     return {"modules.json": modules.encode(), "evil/__init__.txt": code(mark).encode()}
 
 
 def pickled_weights(mark: Path) -> Mapping[str, bytes]:
-    """Return a model whose weights are a pickle, under the name of harmless ones, too."""
+    """Return a model whose weights are a pickle, also under the name of a harmless file."""
     weights = pickle.dumps(Command(mark))
     return {"pytorch_model.bin": weights, "model.safetensors": weights}
 
@@ -81,5 +81,5 @@ def test_i8_nothing_of_a_hostile_model_is_run_and_words_are_searched(running, tm
 
 
 def not_starting(lane):
-    """Return the state of the lane once it is said why there is no model."""
+    """Return the state of the lane once it reports why there is no model."""
     return lane if lane.get("code") == "model_unusable" else None

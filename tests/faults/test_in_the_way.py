@@ -1,4 +1,4 @@
-"""Folders and links where files of an index should be are removed, and nothing beyond them changes."""
+"""Folders and links in place of index files are removed, and nothing beyond them changes."""
 
 import shutil
 from pathlib import Path
@@ -38,7 +38,7 @@ def make_a_folder(file: Path) -> None:
 
 
 def found(each: Running, query: str) -> list[str]:
-    """Return the results; none while the vault is opened anew."""
+    """Return the results; none while the vault is reopened."""
     try:
         return each.paths(query)
     except (VaultseekError, OSError):
@@ -46,7 +46,7 @@ def found(each: Running, query: str) -> list[str]:
 
 
 def settles(each: Running) -> bool:
-    """True once all is indexed; false if the vault is opened anew meanwhile."""
+    """True once everything is indexed; false if the vault is reopened meanwhile."""
     try:
         each.settle()
     except (VaultseekError, OSError):
@@ -55,7 +55,7 @@ def settles(each: Running) -> bool:
 
 
 def assert_healed(each: Running) -> None:
-    """Assert that all notes are there, and that changes are taken in."""
+    """Assert that all notes are found, and that changes are indexed."""
 
     def is_whole() -> bool:
         if not each.is_alive():

@@ -1,4 +1,4 @@
-"""Rules that always hold, each in a test of its name; the others stand beside what they need."""
+"""Rules that always hold, each with a test of its name; others are next to the code they need."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The daemon and every process that it starts are killed again and again while notes change."""
+"""The daemon and each process that it starts are killed repeatedly while notes change."""
 
 import itertools
 import random
@@ -39,7 +39,7 @@ WORDS = [
 
 
 def text_of(number: int, turn: int) -> str:
-    """Return a note in which every other one differs, so that no two notes have equal scores."""
+    """Return a note that is unlike every other, so that no two notes have equal scores."""
     chance = random.Random(1000 * turn + number)
     words = " ".join(chance.choice(WORDS) for _ in range(20 + number % 30))
     tags = "---\ntags: [boat]\n---\n" if number % 3 == 0 else ""
@@ -65,7 +65,7 @@ def edit(root: Path, turn: int, chance: random.Random) -> None:
 
 
 def burst(root: Path, turn: int) -> None:
-    """Delete the last burst, and write so many notes, and a file, that other processes read them."""
+    """Delete the last burst, and write enough notes, and a file, that other processes read them."""
     folder = root / "burst"
     delete_burst(root)
     write_files(folder, {f"{turn} {number}.md": text_of(number, turn) for number in range(BURST)})
@@ -87,7 +87,7 @@ def contents(root: Path) -> dict[Path, str]:
 
 
 def processes(running: Running) -> dict[str, psutil.Process]:
-    """Return a process of each kind that the daemon has started, by the name of its module."""
+    """Return one process of each kind that the daemon has started, by module name."""
     assert running.process is not None
     found: dict[str, psutil.Process] = {}
     for process in running.process.children(recursive=True):
@@ -99,9 +99,10 @@ def processes(running: Running) -> dict[str, psutil.Process]:
 
 
 def edit_often(running: Running, turns: int, killed: Counter[str] | None, seed: int = 5) -> None:
-    """Change notes so many times, and each time kill one process at a random moment, if that is wanted.
+    """Change notes this many times and, if requested, kill one process at a random moment each time.
 
-    Each kind of process takes its turn, the daemon instead of one that is not there. ``killed`` counts.
+    Each kind of process takes its turn; the daemon stands in for kinds that are not running. ``killed``
+    counts them.
     """
     chance, order = random.Random(seed), itertools.cycle(["daemon", *PROCESSES.values()])
     for turn in range(turns):
@@ -131,9 +132,9 @@ def edit_often(running: Running, turns: int, killed: Counter[str] | None, seed: 
 
 
 def survive(running, turns: int, killed: Counter[str] | None) -> None:
-    """Assert that the answers are those of a fresh index after so many edits, with a kill after each.
+    """Assert that the answers equal those of a fresh index after this many edits, with a kill after each.
 
-    ``killed`` counts the kills of each kind of process; without it, none is killed.
+    ``killed`` counts the kills per kind of process; without it, none is killed.
     """
     each = running({f"{number}.md": text_of(number, 0) for number in range(NOTES)})
     each.serve()

@@ -1,4 +1,4 @@
-"""The answers about a whole note or vault take work that is linear in its size: counted, not timed."""
+"""Work for answers about a whole note or vault is linear in its size: counted, not timed."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ SIZE = 30
 
 
 def many(number: int, *kinds: str) -> str:
-    """Return a text of several kinds of lines, each with a number in it, repeated for every number."""
+    """Return a text of several kinds of lines, each with a number, repeated for every number."""
     return "\n".join("\n".join(kind.format(each) for each in range(number)) for kind in kinds)
 
 
@@ -54,7 +54,7 @@ NOTES = {
     "backticks": lambda n: "[^1] " + " ".join("`" * run for run in range(1, round((50 * n) ** 0.5))),
     "nested headings": lambda n: many(n, "# a{0}\n## b{0}\n### c{0}"),
 }
-"""Notes of a size, by what they have many of."""
+"""Notes of a given size, by what they contain many times."""
 
 ASKED: dict[str, Callable[[World], Any]] = {
     "vault/problems": lambda here: problems(here.ledger, here.vault.indexer.names),
@@ -90,7 +90,7 @@ SHOWN: dict[str, Callable[[Text], Any]] = {
         [Change(Place(number, len(line), len(line)), "[[x]]") for number, line in enumerate(text.lines, 1)]
     ),
 }
-"""What the language server asks of a whole note."""
+"""The language server's requests about a whole note."""
 
 
 VAULTS = {
@@ -105,7 +105,7 @@ VAULTS = {
         {f"n{each}.md": f"[[other#H {each}]] other" for each in range(n)} | {"other.md": many(n, "# H {0}")}
     ),
 }
-"""Vaults of a number of notes, by what they have many of."""
+"""Vaults of a given size, by what they contain many times."""
 
 ASKED_OF_VAULTS: dict[str, Callable[[World], Any]] = {
     "vault/problems": ASKED["vault/problems"],
@@ -131,7 +131,7 @@ def grown(
     asked: Mapping[str, Callable[[World], Any]],
     home: Path,
 ) -> dict[str, float]:
-    """Return the growth of the work of what is asked of a vault of files, as far as it is not linear."""
+    """Return the growth of the work on a vault of files for each method where it is not linear."""
     worlds = {
         each: World(write_files(home / f"{each}", files(each)), home / f"of{each}")
         for each in (size, GROWTH * size)
@@ -176,7 +176,7 @@ NAMESAKES = {
     ),
     "page": lambda n: ([f"d{each}/a___b.md" for each in range(n)], "a/b"),
 }
-"""Paths of files that a target means, by what they have in common, and the target."""
+"""Paths of files that a target may mean, by what they have in common, and the target."""
 
 
 @pytest.mark.fault("L9")

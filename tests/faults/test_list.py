@@ -1,4 +1,4 @@
-"""The list of faults and the tests that carry their numbers fit together."""
+"""The list of faults and the tests marked with their numbers agree."""
 
 import ast
 from pathlib import Path

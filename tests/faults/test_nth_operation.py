@@ -1,7 +1,7 @@
-"""Every operation on a file, a database or a pipe fails once, the first, the second, to the last one.
+"""Every operation on a file, a database or a pipe fails once, from the first to the last.
 
-After each failure the index is brought up to the disk again, as the daemon does after its pause, and must
-then be equal to a fresh one.
+After each failure the index is updated from the disk, as the daemon does after its pause. It must then equal
+a fresh one.
 """
 
 import builtins
@@ -47,12 +47,13 @@ FILES = (
     "fstat",
 )
 SAMPLES = 40
-"""Operations that fail in the quick test; the long one has every one of them fail."""
+"""Number of operations that fail in the quick test; in the long one, every operation fails."""
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 class Failing:
-    """Counts the operations inside of ``place`` and lets the one of this number fail; 0 lets none."""
+    """Counts the operations inside of ``place`` and makes the one with this number fail; 0 makes none
+    fail."""
 
     def __init__(self, place: Path, number: int = 0) -> None:
         self.place = str(place)
@@ -61,14 +62,14 @@ class Failing:
         self.active = False
 
     def step(self, error: Callable[[], Exception]) -> None:
-        """Count an operation; raise ``error`` if its turn has come."""
+        """Count an operation; raise ``error`` if it is its turn."""
         if self.active:
             self.count += 1
             if self.count == self.number:
                 raise error()
 
     def concerns(self, target: Any) -> bool:
-        """True for a path below the place, or for a descriptor of a file there."""
+        """True for a path below ``place``, or for a descriptor of a file there."""
         if isinstance(target, int):
             try:
                 target = Path(f"/proc/self/fd/{target}").readlink()
@@ -86,7 +87,7 @@ def disk_error() -> OSError:
 
 @contextmanager
 def shim(failing: Failing, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Put ``failing`` under the file system, SQLite and the pipe to the worker."""
+    """Wrap the file system, SQLite and the pipe to the worker so that ``failing`` counts their operations."""
 
     def under(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(target: Any, *arguments: Any, **more: Any) -> Any:
@@ -119,7 +120,7 @@ def shim(failing: Failing, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class FailingWorker(WorkerHere):
-    """A worker whose pipe may break at any call."""
+    """A worker whose pipe may break on any call."""
 
     failing: Failing | None = None
 
@@ -134,7 +135,7 @@ class FailingWorker(WorkerHere):
 
 
 def history(root: Path, place: Path, failing: Failing) -> list[Any]:
-    """Index a vault that changes twice; after a failure go on as the daemon would; return the answers."""
+    """Index a vault that changes twice; after a failure continue as the daemon would; return the answers."""
     worker = FailingWorker()
     worker.failing = failing
     directory = place / "index"
@@ -147,7 +148,7 @@ def history(root: Path, place: Path, failing: Failing) -> list[Any]:
                 index = index or IndexHere(root, directory, worker)
                 index.update()
                 break
-            except Exception:  # the daemon, too, goes on after any
+            except Exception:  # the daemon also continues after any of them
                 continue
     failing.active = False
     if index is None:
@@ -160,7 +161,7 @@ def history(root: Path, place: Path, failing: Failing) -> list[Any]:
 
 
 def change_quietly(failing: Failing, change: Callable[[], None]) -> None:
-    """Change the vault without counting what that takes."""
+    """Change the vault without counting the operations."""
     failing.active = False
     change()
     failing.active = True

@@ -1,4 +1,4 @@
-"""Every program of one user reaches the one daemon, whatever its environment."""
+"""All programs of one user reach the same daemon, whatever their environment."""
 
 import contextlib
 import os
@@ -39,7 +39,7 @@ class User:
         self.session = home / "session"
         self.session.mkdir(mode=0o700)
         self.bare = get_default_environment() | {"HOME": str(home)}
-        """What the SDKs of MCP pass on to a server: HOME, LOGNAME, PATH, SHELL, TERM, USER."""
+        """The variables that MCP SDKs pass to a server: HOME, LOGNAME, PATH, SHELL, TERM, USER."""
         other = home / "other"
         other.mkdir()
         of_session = {
@@ -56,13 +56,13 @@ class User:
         self.terminal = self.environments["terminal"]
 
     def daemon(self, environment: Mapping[str, str]) -> Daemon:
-        """Return the daemon as a program with this environment sees it."""
+        """Return the daemon that a program with this environment finds."""
         seen = Daemon(self.home)
         seen.environment = dict(environment)
         return seen
 
     def start(self, environment: Mapping[str, str]) -> int:
-        """Index the vault with a daemon that a program with this environment starts; return its id."""
+        """Index the vault with a daemon started by a program with this environment; return its id."""
         seen = self.daemon(environment)
         assert seen.run("vault", "add", str(self.root)).returncode == 0
         seen.indexed(self.root)
@@ -70,7 +70,7 @@ class User:
 
     @asynccontextmanager
     async def agent(self) -> AsyncIterator[Agent]:
-        """A client of ``vaultseek mcp`` as an agent's host starts it: with the six variables only."""
+        """A client of ``vaultseek mcp`` started as an agent's host does, with only the six variables."""
         command = ["-m", "vaultseek", "mcp"]
         server = StdioServerParameters(command=sys.executable, args=command, cwd=self.root)
         async with Agent(server) as client:
@@ -119,7 +119,7 @@ def test_l1_any_program_stops_and_restarts_the_daemon_of_another(user, first, se
 
 
 def assert_ended(pid: int) -> None:
-    """Assert that a process, which has just released its lock, ends."""
+    """Assert that a process that has just released its lock ends."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it ended")

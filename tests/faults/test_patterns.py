@@ -24,7 +24,7 @@ def long_pattern(letter: str) -> str:
 
 @contextmanager
 def stopped_processes(daemon: Daemon) -> Iterator[None]:
-    """Stop the processes that match, as if others took all processor time."""
+    """Stop the matching processes, as if others took all processor time."""
     children = psutil.Process(daemon.pid()).children()
     matching = [child.pid for child in children if "vaultseek.base.pattern_process" in child.cmdline()]
     assert matching

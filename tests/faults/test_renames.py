@@ -1,4 +1,4 @@
-"""After the edits of any rename every link leads where it did, and nothing else has changed."""
+"""After the edits of any rename, every link leads to its old target, and nothing else has changed."""
 
 import json
 import random
@@ -18,11 +18,11 @@ from vaultseek.errors import UsageError
 from worlds import World, write_files
 
 RENAMES = 12
-"""Renames of one vault."""
+"""Number of renames per vault."""
 
 
 def faults(seed: int, home: Path) -> Iterator[str]:
-    """Yield what is wrong after renames in the vault of this number."""
+    """Yield the faults after renames in the vault with this number."""
     maker = Maker(seed)
     made = maker.vault()
     judge = Judge(made)
@@ -54,7 +54,7 @@ def test_l11_after_thousands_of_renames_every_link_leads_where_it_did(start, tmp
 
 
 def faults_of_headings(seed: int, home: Path) -> Iterator[str]:
-    """Yield what is wrong after headings are renamed in the vault of this number."""
+    """Yield the faults after headings are renamed in the vault with this number."""
     maker = HeadingMaker(seed)
     made = maker.vault()
     judge = HeadingJudge(made)
@@ -114,7 +114,7 @@ FRONT = (
 
 
 def faults_of_tags(seed: int, home: Path) -> Iterator[str]:
-    """Yield what is wrong after tags are renamed in the vault of this number."""
+    """Yield the faults after tags are renamed in the vault with this number."""
     pick = random.Random(seed)
 
     def text(old: str, new: str, tags: Sequence[str], front: str, body: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ NOTES = {
 
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A vault that a daemon follows, for all tests of this file: each uses names of its own."""
+    """A vault followed by a daemon, for all tests of this file; each uses different names."""
     running = Running(tmp_path_factory.mktemp("followed"), NOTES)
     running.serve()
     running.settle()
@@ -130,7 +130,7 @@ def test_j2_requests_and_exchanged_indexes_leave_no_file_open(followed):
 
 
 def tree(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Return everything of a folder that writing into it would change."""
+    """Return everything in a folder that a write would change."""
     return {
         str(path): (
             path.stat().st_mode,

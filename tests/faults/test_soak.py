@@ -37,7 +37,7 @@ def edit_and_search(running, edits: int, chance: random.Random) -> None:
 
 
 def compacted_bytes(running) -> int:
-    """Return the bytes of the index after what happens once a day."""
+    """Return the size of the index in bytes after the daily compaction."""
     with running.client() as client:
         client.compact(vault=str(running.root))
     running.settle()
@@ -51,7 +51,7 @@ def test_j1_memory_files_and_log_do_not_grow(running):
     each.serve()
     each.settle()
     chance = random.Random(1)
-    # Long enough that the vectors of former texts were removed at least once: before, they only grow.
+    # Long enough that vectors of earlier texts were removed at least once: until then, they only grow.
     edit_and_search(each, EDITS // 2, chance)
     before = memory(each), each.descriptors(), len(each.daemon.log())
     size_before = compacted_bytes(each)
@@ -95,7 +95,7 @@ def test_b12_an_index_that_is_changed_again_and_again_does_not_grow(running):
             with each.client() as client:
                 client.compact(vault=str(each.root))
             sizes.append(folder_bytes(each.index))
-    # What is of no use is kept until it is much, so that the size goes up and down.
+    # Unused vectors are kept until there are many, so the size goes up and down.
     assert max(sizes[3:]) < 1.25 * max(sizes[:3]), sizes
 
 

@@ -1,4 +1,4 @@
-"""Surroundings of the daemon: folders, users, settings, libraries, queries that cost much."""
+"""The daemon's surroundings: folders, users, settings, libraries, expensive queries."""
 
 import ast
 import contextlib
@@ -135,7 +135,7 @@ COSTLY = [
     "(" * 20_000,
 ]
 COSTLY_SECONDS = 1.0
-"""Time of the processor, so that a busy machine makes no difference."""
+"""Maximum processor time, which does not depend on other load."""
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def paths_of(world) -> list[str]:
 
 
 def found(world, word: str) -> list[str]:
-    """Return the paths of the notes that have a word."""
+    """Return the paths of the notes that contain a word."""
     notes = [hit.note for hit in hits_of(world.vault.keyword_index.search(word, 50))]
     return sorted(row.path for row in world.ledger.notes.by_id(notes).values())
 
@@ -98,7 +98,7 @@ def test_c14_any_time_of_a_note_is_taken(world, seconds):
     indexed.index()
     assert (found(indexed, "granite"), found(indexed, "slate")) == (["a.md"], ["b.md"])
     (indexed.root / "a.md").write_text("marble")
-    os.utime(indexed.root / "a.md", (1_000, 1_000))  # back in time, and as long as before
+    os.utime(indexed.root / "a.md", (1_000, 1_000))  # with an earlier time, and the same length
     indexed.index()
     assert found(indexed, "marble") == ["a.md"]
 
@@ -198,7 +198,7 @@ def test_c22_a_note_that_may_be_read_again_is_read(world, monkeypatch):
 
 
 class Swapping:
-    """Two names for one place, exchanged by a thread as fast as it can."""
+    """Two names for one place, exchanged by a thread as fast as possible."""
 
     def __init__(self, place: Path, first: Path, second: Path) -> None:
         self.place, self.first, self.second = place, first, second

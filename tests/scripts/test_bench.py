@@ -1,4 +1,4 @@
-"""The benchmark script: its data, its guard, its pages, and what a run leaves behind. No time is asserted."""
+"""The benchmark script: its data, its guard, its pages, and its leftovers. No time is asserted."""
 
 import json
 import os
@@ -138,7 +138,7 @@ def test_a_run_measures_a_daemon_and_leaves_nothing_behind(tmp_path):
         text=True,
         check=False,
     )
-    assert run.returncode in (0, 1), run.stderr  # 1 where the machine is too busy for the guard
+    assert run.returncode in (0, 1), run.stderr  # 1 if the machine is too busy for the guard
     sizes = [figure["numbers"]["words"] for figure in json.loads(figures.read_text())["figures"]]
     assert sizes == [1, 2, 4, 8, 12]
     assert list(place.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The script that measures published sets, with a made-up file in the format of each."""
+"""The script that measures published sets, tested with an invented file in the format of each."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The script that measures ranking: where it looks for notes, and what its tables tell apart."""
+"""The script that measures ranking: where it finds notes, and which sets its tables separate."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ from vaultseek.core.search import signals
 
 @pytest.fixture
 def sets(tmp_path):
-    """A function that makes a set of one question."""
+    """A function that creates a set with one question."""
 
     def make(folder: str, vault: str | None = "vault") -> Path:
         path = tmp_path / folder

@@ -1,4 +1,4 @@
-"""The bundle that a host installs: the same from the same source, and a server when started as hosts do."""
+"""The bundle that a host installs: reproducible from its source, and a server when started as hosts do."""
 
 import json
 import os

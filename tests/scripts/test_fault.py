@@ -1,4 +1,4 @@
-"""The words for what was survived, and of which code they are."""
+"""The words for which faults were survived, and the version of the tested code."""
 
 import fault
 import pytest

@@ -1,4 +1,4 @@
-"""The script that fits certainty: it finds the curve by which answers were made, and counts results."""
+"""The script that fits certainty: it recovers the curve that generated the answers, and counts results."""
 
 import fit_certainty
 import numpy as np
@@ -7,7 +7,7 @@ from fit_certainty import Answer
 
 
 def made(curve: np.ndarray, count: int, *, weak: bool = False) -> list[Answer]:
-    """Answers of ten results that are right as often as the curve says."""
+    """Answers of ten results that are right with the probability of the curve."""
     random = np.random.default_rng(1)
     answers = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""The installation of ``scripts/setup``: it shows how far it is, and what pip said if it fails."""
+"""The installation with ``scripts/setup``: it shows its progress, and pip's output if it fails."""
 
 import io
 import threading

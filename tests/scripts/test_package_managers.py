@@ -1,4 +1,4 @@
-"""The files by which package managers install a release: complete, and in their own languages."""
+"""The files with which package managers install a release: complete, and each in the right syntax."""
 
 import hashlib
 import shutil
@@ -24,7 +24,7 @@ for name in arch license depends options source sha256sums; do
 done
 printf '\\npkgname = %s\\n' "$pkgname"
 """
-"""Prints what a PKGBUILD declares, as makepkg --printsrcinfo does."""
+"""Prints the variables of a PKGBUILD, as makepkg --printsrcinfo does."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Making a release: what is refused, its notes, and its bill of materials."""
+"""Making a release: the refusals, its notes, and its bill of materials."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""A hub on the loopback that serves folders as the real one does, and tiny models to serve from it."""
+"""A hub on the loopback that serves folders like the real one, and tiny models to serve from it."""
 
 import hashlib
 import json
@@ -26,8 +26,8 @@ MakeModel = Callable[..., Path]
 
 
 class Hub:
-    """Serves ``models`` (name to folder). ``asked`` has every path that was asked for, ``sent`` the names
-    of what was sent."""
+    """A hub that serves ``models`` (name to folder). ``asked`` has every requested path, ``sent`` the names
+    of the files sent."""
 
     def __init__(self) -> None:
         self.models: dict[str, Path] = {}
@@ -61,7 +61,7 @@ class Hub:
         return json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}).encode()
 
     def answer(self, target: str) -> tuple[int, bytes]:
-        """Status and body for a path."""
+        """Return status and body for a path."""
         path = urlsplit(target).path
         self.asked.append(path)
         if self.status is not None:
@@ -110,7 +110,7 @@ class Hub:
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
-    """A hub that the library takes for the real one."""
+    """A hub that the library accepts as the real one."""
     made = Hub()
     monkeypatch.setenv("HF_ENDPOINT", made.address)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
@@ -120,7 +120,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 
 
 def _saved(folder: Path, model: str, library: str, **shape: int) -> Path:
-    """Save an untrained model of the classes ``model`` and ``library`` in ``folder`` and return that."""
+    """Save an untrained model of the classes ``model`` and ``library`` in ``folder``, and return the
+    folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the libraries' own
         import sentence_transformers
@@ -137,7 +138,7 @@ def _saved(folder: Path, model: str, library: str, **shape: int) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_embedding(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An untrained model of 32 numbers a vector, as sentence-transformers saves it."""
+    """An untrained model with vectors of 32 numbers, as sentence-transformers saves it."""
     return _saved(tmp_path_factory.mktemp("models") / "tiny", "BertModel", "SentenceTransformer")
 
 
@@ -150,7 +151,7 @@ def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model_folder(tmp_path: Path) -> MakeModel:
-    """``model_folder({"config.json": "..."})`` makes a harmless model folder with these files changed."""
+    """``model_folder({"config.json": "..."})`` creates a harmless model folder with these files changed."""
 
     def make(files: Mapping[str, str | None] = {}, name: str = "model-folder") -> Path:
         root = tmp_path / name

@@ -1,4 +1,4 @@
-"""Changing one key of config.toml: what else stands in it stays, and what cannot be changed is left alone."""
+"""Changing one key of config.toml: the rest stays, and what cannot be changed is left alone."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Keys that a former version had: one line says what to write instead."""
+"""Keys of a former version: one line names the replacement."""
 
 import pytest
 

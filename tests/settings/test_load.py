@@ -1,4 +1,4 @@
-"""Reading the settings: precedence, resolved paths, and the one line of error for anything wrong."""
+"""Reading the settings: precedence, resolved paths, and one-line errors."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -168,7 +168,7 @@ BAD = {
     ),
     "falling tiers": (
         "[search.recency]\ntiers = [{days = 9, factor = 1}, {days = 2, factor = 1}]",
-        "search.recency.tiers: expected tiers with rising days, found",
+        "search.recency.tiers: expected tiers in order of increasing days, found",
     ),
     "unknown language": (vault_entry() + "language = 'xx'", 'vaults[0].language: expected one of "ar"'),
     "one vault, not a list": ("[vaults]\nname = 'a'", "vaults: expected a list of {name, path"),

@@ -1,4 +1,4 @@
-"""The settings models: frozen, and aware of the weights that are set explicitly."""
+"""The settings models: frozen, and aware of explicitly set weights."""
 
 from pathlib import Path
 

@@ -73,7 +73,7 @@ def test_lines_are_those_of_the_parser(content):
     asked = [*locations(tomllib.loads(text))]
     told = lines_of(text, asked)
     for location in asked:
-        # The parser has a value of several lines at its last one.
+        # The parser reports a value of several lines at its last line.
         assert told[location] <= first[location]
         assert told == {**told, **lines_of(text, [location])}
 

@@ -1,4 +1,4 @@
-"""The file of a vault's concepts: what is written is read again, and what cannot be trusted is not there."""
+"""The file of a vault's concepts: written data is read back, and untrusted data counts as missing."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ TERMS = {"sump pump": 3, "Grüße": 1, "索道": 2}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A vocabulary on disk, of the model ``hashing``."""
+    """A vocabulary file for the model ``hashing``."""
     rows = dict(zip(TERMS, HashingEncoder().encode(list(TERMS)), strict=True))
     write_vocabulary(ConceptVocabulary.build("hashing", TERMS, rows), tmp_path / "concepts.json")
     return tmp_path / "concepts.json"

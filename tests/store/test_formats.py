@@ -1,4 +1,4 @@
-"""Files of every format that was ever written are read, or rebuilt without losing vectors."""
+"""Files of every earlier format are read, or rebuilt without losing vectors."""
 
 import contextlib
 import shutil
@@ -27,7 +27,7 @@ VECTORS = {"hashing:harbour": b"\x00\x00\x80?\x00\x00\x00\x00"}
 
 @pytest.fixture
 def index(tmp_path):
-    """The folder of an index, empty at first."""
+    """The folder of an index, initially empty."""
     folder = tmp_path / "home" / "index"
     folder.mkdir(parents=True)
     return folder
@@ -35,7 +35,7 @@ def index(tmp_path):
 
 @pytest.fixture
 def open_world(tmp_path, index):
-    """Opens the notes with the files in ``index`` and brings the index up to date."""
+    """A function that opens the notes with the files in ``index`` and updates the index."""
     shutil.copytree(FORMATS / "notes", tmp_path / "vault")
     with contextlib.ExitStack() as stack:
 

@@ -1,4 +1,4 @@
-"""The link graph: it follows the ledger, and equals one that is read from it anew."""
+"""The link graph: it follows the ledger, and equals a graph read from it afresh."""
 
 import tempfile
 from collections.abc import Collection, Mapping
@@ -21,13 +21,13 @@ changes = st.dictionaries(paths, st.none() | links, min_size=1, max_size=3)
 
 
 def text(targets: Collection[str]) -> str:
-    """Return a note with these links, which has an alias if it links to many."""
+    """Return a note with these links, which has an alias if it has many links."""
     body = "\n".join(f"[[{target}]]" for target in sorted(targets))
     return f"---\naliases: Alias\n---\n{body}" if len(targets) > 2 else body
 
 
 def change(here: World, step: Mapping[str, Collection[str] | None]) -> None:
-    """Write and delete notes; None deletes one, if it is there."""
+    """Write and delete notes; None deletes one if it exists."""
     notes = {path: None if targets is None else text(targets) for path, targets in step.items()}
     here.write({path: note for path, note in notes.items() if note or (here.root / path).exists()})
 

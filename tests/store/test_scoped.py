@@ -1,4 +1,4 @@
-"""The part of a ledger that is about some folders: no statement sees more, whatever it asks for."""
+"""The part of a ledger that belongs to some folders: no statement sees more, whatever it asks for."""
 
 import sqlite3
 

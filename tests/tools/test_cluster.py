@@ -1,4 +1,4 @@
-"""A cluster's addresses, its run over a list in place of Ray, and its work; tests/e2e runs a real one."""
+"""A cluster's addresses, its work, and its run over a list in place of Ray; tests/e2e runs a real one."""
 
 import importlib.util
 import itertools
@@ -42,7 +42,7 @@ def test_what_is_wrong_with_an_address_is_said(address, error, words, monkeypatc
 
 @pytest.fixture
 def ray(monkeypatch):
-    """Return a function that puts an object with this ``init`` in the place of Ray."""
+    """Return a function that replaces Ray by an object with this ``init``."""
 
     def put(init, shutdown=lambda: None):
         exceptions = SimpleNamespace(RayError=OSError, RayTaskError=OSError)
@@ -74,7 +74,7 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
 
     def init(**options):
         started.append("start")
-        raise Exception("The current node timed out during startup.")  # what Ray raises has no class
+        raise Exception("The current node timed out during startup.")  # Ray raises a plain one
 
     ray(init)
     words = "^the Ray cluster at local cannot be used: The current node timed out during startup.$"
@@ -96,7 +96,8 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
 
 
 class ClusterHere:
-    """Embeds a batch at a time; texts in ``failing`` get no vector, and batches with one in ``deadly``."""
+    """A cluster that embeds a batch at a time; texts in ``failing`` get no vector, nor do batches with one in
+    ``deadly``."""
 
     def __init__(self, failing=(), deadly=()):
         self.failing, self.deadly = failing, deadly
@@ -120,7 +121,7 @@ class ClusterHere:
 
 
 def run(cluster_here, count, **more):
-    """Return what is kept of a run over so many texts, and how many vectors it counted."""
+    """Return what is kept of a run over this many texts, and how many vectors it counted."""
     left, kept, rounds = [f"k{n}" for n in range(count)], {}, iter(range(5_000))
 
     def take(limit):

@@ -125,8 +125,8 @@ function left(answer: Search, rows: number, all: number): string[] {
 		return [];
 	}
 	if (answer.results.length < MOST_RESULTS) {
-		return [`The search finds ${rows} of the ${count(all, "row")} of this base.`];
+		return [`The search finds ${rows} of the ${count(all, "row")} in this base.`];
 	}
-	const first = `The first ${MOST_RESULTS} notes that the search finds include ${rows} of the ${count(all, "row")} of this base.`;
+	const first = `The first ${MOST_RESULTS} notes that the search finds include ${rows} of the ${count(all, "row")} in this base.`;
 	return [`${first} A filter in the search, such as path:, leaves room for more of them.`];
 }

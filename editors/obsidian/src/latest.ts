@@ -40,7 +40,7 @@ export class LatestList<T> {
 		return answer;
 	}
 
-	/** Cancel the running work, which then gives an empty list. */
+	/** Cancel the running work, which then returns an empty list. */
 	stop(): void {
 		this.latest.stop();
 		this.newest = Promise.resolve([]);

@@ -51,7 +51,7 @@ export class LinkSuggest extends EditorSuggest<Target> {
 			return [];
 		}
 		const limit = this.vaultseek.settings().results;
-		// Obsidian shows the list of whichever call ends last, an earlier one's too. If it fails, the status bar says why.
+		// Obsidian shows the list of whichever call ends last, even an earlier one. If it fails, the status bar says why.
 		return this.targets.ask(async (signal) => {
 			const from = await this.vaultseek.ask("search", { query: words, limit, typing: true }, signal);
 			return from.results.map((result) => ({ result, from }));
@@ -78,7 +78,7 @@ export class LinkSuggest extends EditorSuggest<Target> {
 		}
 		const { editor, start } = context;
 		const cursor = editor.getCursor();
-		// Obsidian closes brackets while one types; those behind the cursor are part of what is replaced.
+		// Obsidian closes brackets as they are typed; those after the cursor are part of what is replaced.
 		const behind = /^\]{0,2}/.exec(editor.getLine(cursor.line).slice(cursor.ch))?.[0].length ?? 0;
 		const link = linkTo(this.vaultseek.app, file, context.file?.path ?? "");
 		editor.replaceRange(link, start, { line: cursor.line, ch: cursor.ch + behind });
@@ -88,8 +88,8 @@ export class LinkSuggest extends EditorSuggest<Target> {
 }
 
 /**
- * Put a list before Obsidian's own, which take `[[?` for the beginning of a link: Obsidian shows the first that is
- * triggered, and its API has no other way to be first. Where there is no such order, nothing happens.
+ * Put a list before Obsidian's own, which mistake `[[?` for the beginning of a link: Obsidian shows the first that is
+ * triggered, and its API has no other way to be first. If Obsidian has no such order, nothing happens.
  */
 export function putFirst(app: App, list: EditorSuggest<Target>): void {
 	const { editorSuggest } = app.workspace as { editorSuggest?: { suggests?: unknown } };

@@ -1,4 +1,4 @@
-/** The settings of the plugin, on Obsidian's page of settings. */
+/** The settings of the plugin, in Obsidian's settings window. */
 
 import { type App, type Plugin, PluginSettingTab, Setting, type SettingDefinitionControl } from "obsidian";
 import type { Context } from "./context";
@@ -6,7 +6,7 @@ import { socketPath, wrongSocket } from "./daemon/address";
 import { CLICKS, MOST_RESULTS, readSettings, resultCount, type Settings } from "./settings";
 import { shown } from "./text";
 
-/** What the page changes. */
+/** The parts of the plugin that the page changes. */
 export interface SettingsHolder {
 	settings: Settings;
 	context: Context;
@@ -16,7 +16,7 @@ export interface SettingsHolder {
 
 type Definition = SettingDefinitionControl<keyof Settings>;
 
-/** The page. Obsidian draws it from the definitions; before version 1.13 it did not, so `display` does that as well. */
+/** The page. Obsidian draws it from the definitions, but only since version 1.13, so `display` does so as well. */
 export class VaultseekSettingTab extends PluginSettingTab {
 	constructor(
 		app: App,

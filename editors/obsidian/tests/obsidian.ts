@@ -17,7 +17,7 @@ import {
 
 /** The texts of the notices since the last test began. */
 export const notices: string[] = [];
-/** What each leaf was opened with. */
+/** The arguments with which each leaf was opened. */
 export const opened: { path: string; line: number | undefined; subpath?: string | undefined; leaf: object }[] = [];
 /** The creators of views that the plugin registered. */
 export const viewTypes = new Map<string, (leaf: never) => OpenView>();
@@ -115,7 +115,7 @@ patch(Workspace, {
 		this.activeLeaf = leaf;
 		const view: object | null = leaf.view;
 		this.trigger("active-leaf-change", leaf);
-		// As in Obsidian: a pane beside the notes that becomes active takes the editor away.
+		// As in Obsidian: when a pane beside the notes becomes active, no editor is active.
 		this.activeEditor = view instanceof MarkdownView ? (view as never) : null;
 		if (view instanceof MarkdownView) {
 			recent.set(this, { leaf, file: view.file as object });
@@ -134,7 +134,7 @@ patch(Workspace, {
 	},
 });
 
-/** Obsidian's lists below the cursor, in the order in which they are asked: its own come first. */
+/** Obsidian's lists below the cursor, in the order in which they are queried: its own come first. */
 export interface EditorSuggests {
 	suggests: object[];
 }
@@ -163,7 +163,7 @@ patch(AbstractInputSuggest, {
 		const entry = { field, offered: [] as object[], choose: (number: number) => this.selectSuggestion(entry.offered[number]!, new Event("click")) };
 		inputSuggests.push(entry);
 		field.addEventListener("input", () => {
-			// As in Obsidian: whatever list arrives is shown, also one that was asked for earlier.
+			// As in Obsidian: whichever list arrives is shown, even one that was requested earlier.
 			void this.getSuggestions(field.value).then((offered) => {
 				entry.offered = offered;
 				if (offered.length > 0) {

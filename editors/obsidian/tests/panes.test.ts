@@ -58,7 +58,7 @@ describe("the pane of related notes", () => {
 		await pane<RelatedPane>("related", RELATED_PANE);
 		await world.edit("Attachments/weltklang.png");
 		const view = world.app.workspace.getLeavesOfType(RELATED_PANE)[0]!.view as unknown as RelatedPane;
-		await eventually(() => texts(".vaultseek-nothing", view.contentEl)[0]?.startsWith("vaultseek has no text of this file"));
+		await eventually(() => texts(".vaultseek-nothing", view.contentEl)[0]?.startsWith("vaultseek has not indexed any text of this file"));
 	});
 
 	it("follows the selected paragraph", async () => {

@@ -62,7 +62,7 @@ describe("links by meaning", () => {
 		const file = world.file("Inbox.md");
 		editor.setValue("See [[Slimy");
 		expect(list!.onTrigger({ line: 0, ch: 11 }, editor, file)).toBeNull();
-		// Obsidian closes the brackets while one types.
+		// Obsidian closes the brackets as they are typed.
 		editor.setValue("See [[?slimy visitors lettuce]] now");
 		const cursor = { line: 0, ch: "See [[?slimy visitors lettuce".length };
 		editor.setCursor(cursor);
@@ -251,10 +251,10 @@ describe("the settings", () => {
 		expect(await check("socket", "")).toBeUndefined();
 		expect(await check("socket", home.socket)).toBeUndefined();
 		expect(await check("socket", "~/not/yet.sock")).toBeUndefined();
-		expect(await check("socket", "run/daemon.sock")).toMatch(/whole path/);
+		expect(await check("socket", "run/daemon.sock")).toMatch(/full path/);
 		const isTooLong = existsSync("/proc/self/fd") ? undefined : expect.stringMatching(/103 bytes/);
 		expect(await check("socket", `/${"x".repeat(120)}`)).toEqual(isTooLong);
-		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/no socket/);
+		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/not a socket/);
 		expect(await check("socket", join(home.vault, "Inbox.md/below"))).toBeUndefined();
 		await eventually(() => world.plugin.context.daemon.state.connected);
 		expect(await check("vault", " vault ")).toBeUndefined();
@@ -300,7 +300,7 @@ describe("the view of a base", () => {
 		expect(texts("a", parent)).toEqual(["Float Switch Wiring"]);
 		expect(texts("th", parent)).toEqual(["Note", "Status"]);
 		expect(texts("td", parent)[1]).toBe("<i>cell</i>");
-		expect(texts(".vaultseek-remark", parent)).toEqual(["The search finds 1 of the 3 rows of this base."]);
+		expect(texts(".vaultseek-remark", parent)).toEqual(["The search finds 1 of the 3 rows in this base."]);
 
 		let query = "the";
 		Object.assign(view.config, { get: (key: string) => (key === "query" ? query : false) });

@@ -38,7 +38,7 @@ export class Home {
 			...Object.fromEntries(inherited),
 			...Object.fromEntries(homes),
 			HOME: this.folder,
-			// The pictures show what a user finds, the tests need no model that takes long to load.
+			// The pictures use the default model, as a user would; the tests need no model that loads slowly.
 			...(process.env.VAULTSEEK_PICTURES ? {} : { VAULTSEEK_MODEL__NAME: "hashing" }),
 		};
 	}
@@ -84,7 +84,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	};
 }
 
-/** Notes that try to be more than text, and more than fits. */
+/** Notes with hostile content: markup in their text, and lines too long to fit. */
 const HOSTILE = {
 	"Hostile.md":
 		"---\ntitle: '<img src=x onerror=\"window.harm=1\"> \u202egnp.exe'\naliases: ['<script>window.harm=2</script>']\n---\n" +

@@ -92,7 +92,7 @@ function notesOf(folder: string): Record<string, string> {
 	for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
 		const path = join(entry.parentPath, entry.name).slice(folder.length + 1);
 		if (entry.isFile() && !path.startsWith(".")) {
-			// The mocks read properties more strictly than Obsidian, which takes a template as it is.
+			// The mocks parse properties more strictly than Obsidian, which accepts a template as it is.
 			notes[path] = /^Templates|\.(?!md$)[^.]*$/.test(path) ? "" : readFileSync(join(folder, path), "utf8");
 		}
 	}

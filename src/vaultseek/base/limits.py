@@ -13,7 +13,7 @@ MIB = 1024 * KIB
 NOTE_READ_BYTES = 8 * MIB
 """Maximum size of a file that is opened."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Maximum size of a parsed note; of larger ones, only name and path are indexed, with a reported problem."""
+"""Maximum size of a parsed note; larger ones are indexed by name and path only, and reported as a problem."""
 BINARY_PROBE_BYTES = 8 * KIB
 """Bytes at the start of a file that are checked for binary content."""
 PATH_BYTES = 4096

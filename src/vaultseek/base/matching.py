@@ -69,7 +69,7 @@ class BoundedPattern:
                 raise PatternTooLarge("it takes too long to compile; make it simpler") from None
 
     def first(self, text: str, seconds: float) -> Match | None:
-        """Return the first match in a text, or None. Raises TimeoutError as ``matches``."""
+        """Return the first match in a text, or None. Raises TimeoutError like ``matches``."""
         return next(self.matches(text, seconds, at_most=1), None)
 
     def matches(self, text: str, seconds: float, at_most: int | None = None) -> Iterator[Match]:

@@ -292,7 +292,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return which resource the error says is exhausted, and what to do; "" for other errors."""
+    """Return which resource is exhausted according to the error, and what to do; "" for other errors."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""

@@ -38,7 +38,7 @@ def regex_of(pattern: str, flags: str) -> Any:
     try:
         return regex.compile(pattern, wanted, cache_pattern=False)
     except RecursionError:
-        raise PatternTooLarge("it nests too deep") from None
+        raise PatternTooLarge("it is nested too deeply") from None
     except (regex.error, ValueError, LookupError, OverflowError) as error:
         raise BadPattern(str(error)) from None
 
@@ -91,8 +91,8 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Flags with which a set takes kilobytes, or a count may hide in a comment; and recursion, which takes
-hundreds of megabytes within the time of a match."""
+"""Flags that make a set take kilobytes or let a comment hide a count, and recursion, which takes hundreds of
+megabytes within the time of a match."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""

@@ -48,8 +48,8 @@ _INVISIBLE = (
     (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E),
     (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
 )  # fmt: skip
-"""Ranges of invisible characters, in which text can be hidden from people, without joiners, which scripts and
-emoji need."""
+"""Ranges of invisible characters, which can hide text from people. Joiners are not included, because scripts
+and emoji need them."""
 HIDDEN = (
     f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"

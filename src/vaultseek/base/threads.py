@@ -28,7 +28,7 @@ class Waiting:
 
 
 waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
-"""The wait of the current request."""
+"""State of the current request's wait in a queue."""
 
 
 class Turns:

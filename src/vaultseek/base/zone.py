@@ -40,7 +40,8 @@ def machine_zone() -> tzinfo:
 def zone_for_daemon(*, may_be_remote: bool) -> str | None:
     """Return the zone that a client sends to the daemon; None if it is the machine's own.
 
-    It is the zone in TZ. A client that may be on another machine also sends the name of that machine's zone.
+    It is the zone in TZ. Without TZ, a client that may be on another machine sends the name of its machine's
+    zone.
     """
     value = _plain(os.environ.get("TZ"))
     if value is None and may_be_remote:

@@ -58,7 +58,7 @@ async def indexed_vault(
 
     The index is kept in the folder ``cache``. Without a ``model``, the default settings' model is used. A
     second vector space is filled if it answers one of the ``questions``. ``reranker`` is the server in the
-    settings, if any. ``vectors_in`` is a ledger whose vectors are not computed again. Raises as
+    settings, if any. ``vectors_in`` is a ledger whose vectors are not computed again. Raises the errors of
     ``index_vault``, and AlreadyRunning.
     """
     log = paths.private_directory(cache) / "worker.log"

@@ -32,7 +32,8 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the extent without waiting files; a file to retry later counts only for the full extent."""
+        """Return the largest extent without waiting files; a file to retry later counts only for the full
+        extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)

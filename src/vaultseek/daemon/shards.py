@@ -34,7 +34,7 @@ def check_role(role: Role, settings: Settings) -> None:
     """Raise ConfigError if a searcher has no engine."""
     if role == "search" and settings.index.engine is None:
         raise ConfigError(
-            f'a searcher needs index.backend = "{EngineOptions.kind}", and the address that the indexers have'
+            f'a searcher needs index.backend = "{EngineOptions.kind}" and the same index.uri as its indexers'
         )
 
 

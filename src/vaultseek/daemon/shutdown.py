@@ -61,8 +61,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 def report_crashes(file: Path) -> None:
     """Log the previous daemon's crash from ``file``, if any, and record this daemon's crash there.
 
-    A thread that reads a mapped file which was truncated crashes the process. Nothing is lost, and the next
-    command starts another daemon.
+    Reading a mapped file that was truncated crashes the process. Nothing is lost, and the next command starts
+    another daemon.
     """
     try:
         text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""

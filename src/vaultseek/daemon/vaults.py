@@ -211,7 +211,8 @@ class VaultRegistry:
         return await self._open(self.options_of(vault, folder))
 
     def options_of(self, vault: str | None, folder: str | None) -> VaultOptions:
-        """Return the options of the vault that a request names, open or not. Raises as ``find``."""
+        """Return the options of the vault that a request names, open or not. Raises the errors of
+        ``find``."""
         known = self._known()
         self._check_shards(known)
         try:

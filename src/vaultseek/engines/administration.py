@@ -50,7 +50,8 @@ def names_of_shards(options: EngineOptions) -> dict[str, str]:
 
 
 def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
-    """Delete a shard if ``drop``, after calling ``check`` with whether it exists. Raises as ``check``."""
+    """Delete a shard if ``drop``, after calling ``check`` with whether it exists. Raises the errors of
+    ``check``."""
     with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:

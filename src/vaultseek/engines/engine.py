@@ -36,7 +36,7 @@ SYNC_POLL_SECONDS = 0.02
 """Seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Prefix of analysis rules that assign one language, which follows it, to all notes."""
+"""Prefix of analysis rules that assign one language to all notes; the language follows the prefix."""
 log = logging.getLogger(__name__)
 
 
@@ -100,7 +100,8 @@ class IndexedShard(PostgresEngine):
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the server is behind, or None if it is not or is unknown; includes slow syncs."""
+        """The reason why the server is behind, including slow syncs; None if it is up to date or its state is
+        unknown."""
         began = self._began
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
@@ -120,7 +121,7 @@ class IndexedShard(PostgresEngine):
         return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until the server is synced, or a little longer. Raises local errors such as a full disk."""
+        """Wait for the server to be synced, up to about ``seconds``. Raises local errors like a full disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)

@@ -74,7 +74,8 @@ class Engine:
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the engine is behind the ledger, or None if it is not or that is unknown."""
+        """The reason why the engine is behind the ledger; None if it is up to date or its state is
+        unknown."""
         return None
 
     @property
@@ -84,7 +85,7 @@ class Engine:
 
     @property
     def is_synced(self) -> bool:
-        """True if the ledger's notes are in the engine, or the reason why not is known."""
+        """True if the engine has the ledger's notes, or if the reason why it lacks some is known."""
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:

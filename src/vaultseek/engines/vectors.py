@@ -155,7 +155,7 @@ class ShardVectors:
         return {note: np.frombuffer(data, ">f2", offset=_HEADER).astype(np.float32) for note, data in rows}
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        await self._worker.ready(deadline)  # callers may use the store from now on
+        await self._worker.ready(deadline)  # callers may use the store from here on
         sql, table = "SELECT value FROM state WHERE name = %s", table_name(store, collection)
         rows = await _ask(lambda: self._server.rows(sql, table), deadline)
         return rows[0][0] if rows else None

@@ -42,7 +42,7 @@ class RecencySettings(Section):
     def _ascending(cls, tiers: tuple[RecencyTier, ...]) -> tuple[RecencyTier, ...]:
         days = [tier.days for tier in tiers]
         if any(later <= earlier for earlier, later in pairwise(days)):
-            raise ValueError("tiers with rising days")
+            raise ValueError("tiers in order of increasing days")
         return tiers
 
 
@@ -99,7 +99,7 @@ class SearchSettings(Section):
     adaptive: bool = True
     """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Weights by the words' matches, by the query's length, or fixed."""
+    """Choice of weights: by the matches of the words, by the query's length, or fixed."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
@@ -107,7 +107,7 @@ class SearchSettings(Section):
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
     times: bool = True
-    """Prefer notes of the time that a question names, such as *last week*."""
+    """Prefer notes from the time that a question names, such as *last week*."""
     learn: bool = True
     """Record in the index which notes are opened from which queries, and rank them higher."""
     rerank_enabled: bool = False

@@ -82,16 +82,15 @@ class ModelSettings(ServerSettings):
     ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
     for its model; "auto" if it has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
-    """Model for vaults in languages other than English, and for questions in them to an English vault, which
-    gets a second set of vectors: "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in
-    ``name``."""
+    """Model for languages other than English. English vaults also get vectors from it, to answer questions in
+    those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
     """Unload the model after this many minutes without a search by meaning or a change. The next search
     reloads it, which takes about a second, and is answered by word only. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
-    """Time limit in seconds of a background request; questions have a shorter one."""
+    """Time limit in seconds of a background request; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
     """Length of the passages for the server, in tokens of the bundled model."""
     revision: str = ""

@@ -98,7 +98,7 @@ def connected(
     A local cluster that starts slowly is restarted until ``is_over``, which is reported with ``say``. Raises
     Unavailable.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to Ray's makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to Ray's developers
     with ExitStack() as stack:
         options: dict[str, Any] = {"address": address}
         if address == LOCAL:

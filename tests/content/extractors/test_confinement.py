@@ -1,4 +1,4 @@
-"""A reader of files that a file has taken over reaches nothing: tried in its real process."""
+"""A file reader that a hostile file has taken over cannot reach anything, tested in its real process."""
 
 import ctypes
 import json
@@ -33,7 +33,7 @@ _HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.
 
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Surroundings of a hostile reader: a note, a daemon's socket and a port, with a key at hand."""
+    """The surroundings of a hostile reader: a note, a daemon's socket, a port, and a secret key."""
     monkeypatch.setenv("EMBEDDING_KEY", "secret")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(module, "COMMAND", (sys.executable, "-P", str(CHILD)))

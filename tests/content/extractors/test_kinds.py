@@ -1,4 +1,4 @@
-"""Each kind of file gives the same value as a note: title, sections with a place, links, tags, problems."""
+"""Each kind of file gives a note of the same form: title, sections with a place, links, tags, problems."""
 
 import json
 import string
@@ -18,7 +18,7 @@ from vaultseek.content.markdown.chunk import chunk
 
 
 def extracted(path: str, content: str | bytes, **options: bool) -> Note:
-    """Return what the extractor of the file's kind makes of it."""
+    """Return the result of the extractor for the file's kind."""
     kind = kind_of(path)
     assert kind is not None
     data = content.encode() if isinstance(content, str) else content
@@ -378,7 +378,7 @@ def test_any_text_gives_a_note(path, text):
 
 
 def assert_sound(note: Note) -> None:
-    """Check that a note comes over a pipe as it is, and that its passages have all of its words, once."""
+    """Check that a note survives a pipe unchanged, and that its passages contain each of its words once."""
     assert decode(encode(note)) == note
     found = passages(note)
     assert "".join("".join(each.text for each in found).split()) == "".join("".join(note.lines).split())

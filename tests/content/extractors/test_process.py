@@ -1,4 +1,4 @@
-"""A file that crashes, hangs or fills the memory of its reader costs only itself."""
+"""A file that crashes, hangs or fills the memory of its reader affects only itself."""
 
 import contextlib
 import os
@@ -39,9 +39,7 @@ def test_one_process_reads_one_file_after_the_other_and_starts_again(process):
     assert child_of(process) == first
     os.kill(first, signal.SIGKILL)
     os.waitpid(first, os.WNOHANG)
-    with contextlib.suppress(
-        ReaderEnded
-    ):  # a process of which it is known that it is dead is replaced at once
+    with contextlib.suppress(ReaderEnded):  # a process known to be dead is replaced at once
         process.extract("text", "b.txt", b"three")
     assert process.extract("text", "b.txt", b"three").lines == ("three",)
 
@@ -71,7 +69,7 @@ def test_a_bomb_has_a_problem_and_the_next_file_has_none(kind, data, codes):
 
 
 def page_tree(*, endless: bool) -> bytes:
-    """Return a PDF whose tree of pages is its own child, or says that it has a billion pages."""
+    """Return a PDF whose page tree is its own child, or claims to have a billion pages."""
     kids, count = ("[2 0 R]", 1) if endless else ("[3 0 R]", 1_000_000_000)
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,4 +1,4 @@
-"""Disk against ledger."""
+"""Comparison of disk and ledger."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Reading a note's bytes, whatever stands in its place."""
+"""Reading a note's bytes, whatever is at its path."""
 
 import os
 import threading
@@ -89,10 +89,10 @@ def test_a_note_that_changes_while_it_is_read_is_taken_whole_or_marked_racy(vaul
 
 
 def test_a_note_that_was_written_a_moment_ago_is_on_this_machine(tmp_path, monkeypatch):
-    """While a file system finds a place for what was just written, it may look like a hole (ext4 does)."""
+    """While a file system allocates recently written data, it may look like a hole (ext4 does this)."""
     file = tmp_path / "a.md"
     with file.open("wb") as stream:
-        stream.truncate(5)  # a hole, until it is written for good
+        stream.truncate(5)  # a hole until the data is flushed
     placed = []
 
     def fsync(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""A walk through a vault: the files that it returns and those that it skips."""
+"""A walk through a vault: the returned and the skipped files."""
 
 import json
 import os

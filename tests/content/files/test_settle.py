@@ -1,4 +1,4 @@
-"""Hints are handed over once a burst is over, on a clock that only moves when everybody waits."""
+"""Hints are passed on at the end of a burst, on a clock that advances only while every task waits."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -176,7 +176,7 @@ def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
 
 
 async def save_until_held(hints: Hints, path: str = "log.md") -> None:
-    """Save a note three times in a row, so that its last change is held back."""
+    """Save a note three times in a row, so that its last change is delayed."""
     for _ in range(FREE_CHANGES):
         hints.add(path)
         assert (await hints.next_batch()).paths == {path}

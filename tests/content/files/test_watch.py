@@ -1,4 +1,4 @@
-"""Events that a watcher passes on, and the reasons for which it cannot be relied on."""
+"""Events that a watcher passes on, and the reasons why it may be unreliable."""
 
 import ast
 import itertools
@@ -19,7 +19,7 @@ from vaultseek.content.files.watch import EventHandler, Watcher, _remote_reason,
 
 
 class Watched:
-    """A watcher on a folder, with what it has passed on."""
+    """A watcher on a folder, with the events it has passed on."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -113,12 +113,12 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify keeps a
 
 
 def standing_in(folder: Path) -> int:
-    """Return an open descriptor of ``folder``, as a process has that stands in it."""
+    """Return an open descriptor of ``folder``, like a process whose working directory it is."""
     return os.open(folder, os.O_RDONLY)
 
 
 def replaced_and_removed(watched: Watched, name: str) -> None:
-    """Remove a new folder, in which a process stands, make it again, and remove that one as well."""
+    """Remove a new folder that a process is using, create it again, and remove that one as well."""
     (watched.root / name).rmdir()
     (watched.root / name).mkdir()
     watched.see(watched.root / name)

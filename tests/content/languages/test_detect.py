@@ -1,4 +1,4 @@
-"""The language of a note shows in its own text, and that of a vault in the notes that it has."""
+"""A note's language is detected from its text, a vault's from its notes."""
 
 import pytest
 from hypothesis import given

@@ -18,7 +18,7 @@ COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 
 
 def characters(text: str) -> int:
-    """A tokenizer whose counts do not add up over white space."""
+    """A tokenizer whose counts are not additive across white space."""
     return (len(text) + 3) // 4
 
 

@@ -1,4 +1,4 @@
-"""What a note says of its currency, in its properties, at its head and in a section."""
+"""Statements about a note's currency in its properties, at its head and in a section."""
 
 import pytest
 

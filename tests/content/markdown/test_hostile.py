@@ -1,7 +1,7 @@
-"""Notes made to hang, crash or exhaust their reader: time grows with their length, memory is bounded.
+"""Notes made to hang, crash or exhaust their reader: time is linear in their length, memory is bounded.
 
-Each is read in a child process with a time limit and the kernel's limit on memory, so that a crash of
-native code or a hang is a failed test and not a dead test run.
+Each is read in a child process with a time limit and a kernel memory limit, so that a crash of native code or
+a hang fails one test instead of killing the test run.
 """
 
 import gc
@@ -25,17 +25,18 @@ from vaultseek.semantic.models.tokens import TokenCounter
 pytestmark = pytest.mark.slow
 
 Make = Callable[[int], str]
-"""A hostile text whose length is proportional to the size."""
+"""Makes a hostile text whose length is proportional to the size."""
 
 COUNT = TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 HANG_SECONDS = 100
 MEMORY_BYTES = 500 * 1024 * 1024
 SCALE = 4
-"""The text is also read at a quarter of its size."""
+"""Factor between the two text sizes that are compared."""
 SLOWER = 2.25
-"""Limit on the growth of the time per character from there: 1 if parsing is linear, 4 if it is quadratic."""
+"""Maximum growth of the time per character between the sizes: 1 if parsing is linear, 4 if it is
+quadratic."""
 ATTEMPTS = 4
-"""Measurements of each size; other load on the machine makes a time longer, never shorter."""
+"""Number of measurements per size; other load on the machine makes a time longer, never shorter."""
 
 
 def survives(make: Make, size: int, check: Callable[[Note], bool] = lambda note: True) -> None:
@@ -71,7 +72,7 @@ def read(text: str) -> Note:
 
 
 def assert_linear(short: str, long: str, took: float) -> None:
-    """Compare two sizes by the processor time per character; ``took`` is a measurement of ``long``."""
+    """Compare the processor time per character of two sizes; ``took`` is a measurement of ``long``."""
     least = min(seconds(short) for _ in range(ATTEMPTS)) / len(short)
     growth = [took / len(long) / least]
     while min(growth) > SLOWER and len(growth) < ATTEMPTS:

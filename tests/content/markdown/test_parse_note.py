@@ -1,4 +1,4 @@
-"""The whole note: its title, its lines, its limits, its problems."""
+"""A whole note: its title, lines, limits and problems."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The start and the end of tags."""
+"""Where tags begin and end."""
 
 import pytest
 

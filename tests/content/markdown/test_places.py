@@ -1,4 +1,4 @@
-"""Places of links and tags: what stands there is the link, in every container and with every script."""
+"""Positions of links and tags: the text at a position is the link, in every container and every script."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Properties as text: one line each, as it is written in the note."""
+"""Properties as text: one line each, as written in the note."""
 
 from typing import Any
 

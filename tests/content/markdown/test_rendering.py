@@ -1,4 +1,4 @@
-"""What a reader sees of a note, and the way back to its source."""
+"""The rendered text of a note, and the mapping back to its source."""
 
 from itertools import pairwise
 

@@ -1,4 +1,5 @@
-"""Targets of links: the shortest that leads there, and after a move in the manner of the link."""
+"""Spellings of link targets: the shortest unambiguous one, and after a move one in the style of the old
+link."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Dates as people write them; the present is a Wednesday."""
+"""Dates as people write them; today is a Wednesday."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""Regular expressions of queries, and the letters that every match of one has."""
+"""Regular expressions in queries, and the letters required by every match."""
 
 import itertools
 import time
@@ -81,7 +81,7 @@ PIECES = st.sampled_from(
 def test_what_matches_has_the_letters(pattern: str, text: str) -> None:
     literal = expression.literal_of(pattern)
     if literal is None or pattern_error(pattern) is not None:
-        return  # most patterns; to assume otherwise is a failed health check at times
+        return  # most patterns; assuming otherwise sometimes fails a health check
     if expression.find(pattern, text) is not None:
         assert str(literal).casefold() in text.casefold()
 

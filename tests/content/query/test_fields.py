@@ -1,4 +1,4 @@
-"""Filters as fields of a request: the same filters as the operators make."""
+"""Filters as fields of a request: they equal the filters of the operators."""
 
 from datetime import UTC, datetime
 

@@ -41,7 +41,7 @@ NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
 @dataclass
 class Facts:
-    """A note in one expression; blank lines part its blocks, lines with ``#`` its sections."""
+    """A note in one expression; blank lines separate blocks, lines with ``#`` sections."""
 
     path: str = "note.md"
     text: str = ""

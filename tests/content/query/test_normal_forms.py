@@ -1,4 +1,4 @@
-"""Normal forms: one spelling of each day and identifier."""
+"""Normal forms: one spelling for each day and identifier."""
 
 import pytest
 from hypothesis import given

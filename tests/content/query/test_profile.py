@@ -1,4 +1,4 @@
-"""Kinds of questions and how far each lane is trusted with them."""
+"""Kinds of questions, and the weight of each lane for them."""
 
 import pytest
 from hypothesis import given

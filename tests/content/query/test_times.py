@@ -1,4 +1,4 @@
-"""Times in the words of a question."""
+"""Times named in a question."""
 
 from datetime import date
 

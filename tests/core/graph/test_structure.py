@@ -1,4 +1,4 @@
-"""Clusters, ranks, bridges and components of link graphs, beside the algorithms of NetworkX."""
+"""Clusters, ranks, bridges and components of link graphs, compared with NetworkX's algorithms."""
 
 import networkx
 import numpy as np

@@ -1,4 +1,4 @@
-"""Suggestions of links for the notes changed last, in parts on a busy machine."""
+"""Link suggestions for the most recently changed notes, computed in parts on a busy machine."""
 
 import asyncio
 

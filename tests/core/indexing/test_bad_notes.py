@@ -1,4 +1,4 @@
-"""One note that cannot be read or stored costs itself, and no other."""
+"""A note that cannot be read or stored affects no other note."""
 
 import os
 from typing import Any
@@ -19,7 +19,7 @@ BAD = NOTES | {"bad.md": "A basalt that breaks things."}
 
 
 def found(here: World, query: str) -> set[str]:
-    """Return the paths of the notes that the keyword index has for a query."""
+    """Return the paths of the notes that the keyword index finds for a query."""
     hits = hits_of(here.vault.keyword_index.search(query, 100))
     return {row.path for row in here.ledger.notes.by_id([hit.note for hit in hits]).values()}
 
@@ -76,7 +76,7 @@ def test_a_note_that_breaks_the_parser_is_found_by_its_name(world, monkeypatch):
 
 
 def break_ledger(monkeypatch: pytest.MonkeyPatch, *, names: bool) -> None:
-    """Have the ledger refuse the note ``bad.md``; with ``names``, even when it has no content."""
+    """Make the ledger refuse the note ``bad.md``; with ``names``, even without content."""
     put_all = NoteTable.put_all
 
     def fail(self: NoteTable, notes: Any, revision: int) -> None:
@@ -88,7 +88,7 @@ def break_ledger(monkeypatch: pytest.MonkeyPatch, *, names: bool) -> None:
 
 
 def links(ledger: Ledger) -> set[str | None]:
-    """Return what the links of all notes lead to."""
+    """Return the targets of all notes' links."""
     return {row[0] for row in ledger.select("SELECT resolved FROM links")}
 
 

@@ -1,4 +1,4 @@
-"""Texts that a cluster embeds beside the worker: the index is the same, whatever the cluster does."""
+"""Texts that a cluster embeds beside the worker: the index is the same whatever the cluster does."""
 
 import asyncio
 
@@ -73,7 +73,7 @@ def test_the_index_of_a_cluster_is_that_of_the_worker(world, tmp_path, limit):
             keys += texts
             assert await cluster.embedding.keep(cluster.vectors(texts)) <= len(texts)
         assert len(set(keys)) == computed(index) > 5
-        index.worker.embed = None  # nothing is left for it
+        index.worker.embed = None  # nothing is left for it to do
         await finish(index)
 
     asyncio.run(history())

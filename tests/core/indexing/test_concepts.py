@@ -1,4 +1,4 @@
-"""The concepts of a vault: which terms they are, that they follow the notes, and what they do to a query."""
+"""The concepts of a vault: which terms they are, how they follow the notes, and their effect on a query."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ WISHED = {"expansion.enabled": True, "expansion.floor": 0.3}
 
 
 class CountingWorker(WorkerHere):
-    """Remembers which texts it embedded, and may be down."""
+    """A worker that records the texts it embedded, and may be down."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class CountingWorker(WorkerHere):
 
 
 class Open:
-    """A vault that was taken in, its worker, and where its index lies."""
+    """An indexed vault, its worker, and the folder of its index."""
 
     def __init__(self, root: Path, cache: Path, model: str) -> None:
         self.worker = CountingWorker()
@@ -80,7 +80,7 @@ OpenVault = Callable[..., Any]
 
 @pytest.fixture
 def opened(vault: Callable[[Mapping[str, str]], Path], tmp_path: Path) -> OpenVault:
-    """``async with opened() as world``: the notes, indexed; again and again with the same index."""
+    """``async with opened() as world`` indexes the notes; later calls open the same index."""
 
     @asynccontextmanager
     async def opening(files: Mapping[str, str] = NOTES, model: str = "hashing") -> AsyncIterator[Open]:
@@ -337,7 +337,7 @@ def concepts_of(world: Open, model: str = "hashing") -> Concepts:
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pauses of the background, short."""
+    """The background's pauses, shortened."""
     monkeypatch.setattr("vaultseek.core.indexing.concepts.CONCEPT_QUIET_SECONDS", 0.0)
     monkeypatch.setattr("vaultseek.core.indexing.concepts.RETRY_SECONDS", 0.01)
     monkeypatch.setattr("vaultseek.core.indexing.concepts.EMBED_RETRY_SECONDS", 0.01)

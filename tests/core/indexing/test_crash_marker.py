@@ -1,17 +1,17 @@
-"""The note that was being parsed when the process crashed is known to the next process."""
+"""The note that was being parsed during a crash is known to the next process."""
 
 from vaultseek.core.indexing.crash_marker import CrashMarker
 
 
 def crash(file, path="a.md", digest=b"1"):
-    """Stop in the middle of parsing: the context is never left."""
+    """Stop in the middle of parsing; the context is never exited."""
     parsing = CrashMarker(file).parsing(path, digest)
     parsing.__enter__()
     STARTED.append(parsing)
 
 
 STARTED = []
-"""References to contexts, because a collected one is left."""
+"""References to contexts, because a garbage-collected context is exited."""
 
 
 def test_a_note_is_blocked_after_the_second_crash_and_not_the_first(tmp_path):

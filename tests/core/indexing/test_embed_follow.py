@@ -1,4 +1,4 @@
-"""The task that embeds ends when it is cancelled, whatever happens at that moment."""
+"""The embedding task ends when it is cancelled, whatever happens at that moment."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from vaultseek.errors import WorkerUnavailable
 
 
 class WithoutWorker:
-    """An embedding whose worker is down."""
+    """An embedding without a running worker."""
 
     def __init__(self) -> None:
         self.wake, self.retry = asyncio.Event(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""The order in which a vault's texts get their vectors: what a search misses most comes first."""
+"""The order in which a vault's texts are embedded: the ones most useful to search come first."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ NEW = "# Bicycle\n\nTyres need air.\n\n## Chain\n\nOil it in spring.\n"
 
 
 class Recording(WorkerHere):
-    """A worker that keeps in ``stored`` what was stored: the collection, and the note of each vector."""
+    """A worker that records what was stored in ``stored``: the collection, and the note of each vector."""
 
     def __init__(self) -> None:
         super().__init__()

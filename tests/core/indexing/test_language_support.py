@@ -1,4 +1,4 @@
-"""Which texts a model of English reads, by their script, stop words and pieces per word."""
+"""The texts that an English model can read, by their script, stop words and pieces per word."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each note is analysed in its own language, and the vault's language is that of the notes it has now."""
+"""Each note is analysed in its own language; the vault's language is that of its present notes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ UNCLEAR = "- Brot\n- Bibliotheksausweis"
 
 @pytest.fixture
 def vault_of(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], World]]:
-    """Makes vaults of these notes, each in folders of its own."""
+    """Creates vaults of these notes, each in separate folders."""
     with ExitStack() as stack:
         number = iter(range(9))
 

@@ -1,4 +1,4 @@
-"""An open vault through its public door: opened, indexed, asked, closed."""
+"""An open vault through its public interface: opened, indexed, queried, closed."""
 
 import asyncio
 import contextlib
@@ -61,7 +61,7 @@ async def index(vault: OpenVault) -> None:
 
 
 def paths(vault: OpenVault, query: str) -> list[str]:
-    """Return the notes that the keyword index has for a query."""
+    """Return the notes that the keyword index finds for a query."""
     hits = hits_of(vault.keyword_index.search(query, 10))
     return [vault.ledger.notes.by_id([hit.note])[hit.note].path for hit in hits]
 

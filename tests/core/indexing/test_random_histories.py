@@ -1,4 +1,4 @@
-"""Whatever happens to the files and to the indexes, the answers are those of a vault indexed from nothing."""
+"""Whatever happens to the files and to the indexes, the answers equal those of a fresh index."""
 
 import asyncio
 import shutil
@@ -28,11 +28,11 @@ NAMES = ["one", "two", "three"]
 PATHS = st.sampled_from([f"{folder}{name}.md" for folder in FOLDERS for name in NAMES])
 LINKS = st.sampled_from([*NAMES, "a/one"])
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Thousands of small commits are tried here; where there is one, on a disk that need not turn."""
+"""A folder in memory for thousands of small commits, if the machine has one."""
 
 
 class StoreInMemory:
-    """Stands in for the semantic worker: counts what it embeds, holds what it is given."""
+    """A stand-in for the semantic worker that counts what it embeds and keeps what it receives."""
 
     def __init__(self) -> None:
         self.counts_quickly = True
@@ -91,7 +91,7 @@ class Indexed:
         return audit(self.ledger, self.embedding.unembedded, seconds=60)
 
     def dump(self) -> list[str]:
-        """Everything that a search can see, by path."""
+        """All data that a search can see, by path."""
         ids = {number: row.path for number, row in self.ledger.notes.by_id(self.ledger.notes.ids()).items()}
         lines = [f"note {row.path} {row.title}" for row in self.ledger.notes.by_id(list(ids)).values()]
         for number, chunks in self.ledger.chunks.by_note(list(ids)).items():
@@ -108,7 +108,7 @@ class Indexed:
 
 
 class Life(RuleBasedStateMachine):
-    """Files come, change, move and go; daemons end; indexes are lost."""
+    """Files come, change, move and go; daemons stop; indexes are lost."""
 
     @initialize()
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""Many notes are read by other processes, with the same result; a note that ends one costs only itself."""
+"""Many notes are read by other processes with the same result; a note that kills one affects only itself."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ def _few_notes_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[Index]:
-    """``index(root)`` is the vault, opened and indexed; ``serial`` reads every note in this process."""
+    """``index(root)`` opens and indexes the vault; with ``serial``, this process reads every note."""
     with contextlib.ExitStack() as closing:
 
         def make(root: Path, name: str = "index", *, serial: bool = False) -> OpenVault:
@@ -85,7 +85,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 def content(vault: OpenVault) -> dict[str, Any]:
-    """Return all that is stored, but for ids and revisions."""
+    """Return all stored data except ids and revisions."""
     ledger, graph = vault.ledger, vault.graph
     rows = ledger.notes.by_id(ledger.notes.ids())
     paths = {number: row.path for number, row in rows.items()}
@@ -106,9 +106,9 @@ def content(vault: OpenVault) -> dict[str, Any]:
 
 
 def tables(vault: OpenVault) -> dict[str, list[Any]]:
-    """Return every table of the ledger, but for revisions, and whether a file was young when it was read.
+    """Return every table of the ledger, except revisions and whether a file was recent when it was read.
 
-    Batches are cut by size and time, so that passages may have other numbers.
+    Batches are cut by size and time, so passages may have different numbers.
     """
     ledger = vault.ledger
     contents = {}
@@ -121,7 +121,7 @@ def tables(vault: OpenVault) -> dict[str, list[Any]]:
 
 
 def words(vault: OpenVault, query: str) -> list[str]:
-    """Return the notes that the keyword index has for a query."""
+    """Return the notes that the keyword index finds for a query."""
     hits = hits_of(vault.keyword_index.search(query, 10))
     return [vault.ledger.notes.by_id([hit.note])[hit.note].path for hit in hits]
 

@@ -1,6 +1,6 @@
-"""A text without a vector is tried again: after a start, a few times, and whenever its note changes.
+"""A text without a vector is retried: after a start, a few times later, and whenever its note changes.
 
-A server refused it, or the worker ended at it, which another program may have done.
+Either a server refused it, or the worker crashed on it, which another program may have caused.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ NOTES = {"bad.md": "# Bad\n\nA poisonous passage.\n\n## More\n\nAnother one.", "
 
 
 class Refusing(WorkerHere):
-    """A worker whose server refuses texts with one word; ``asked`` are the texts that it was given."""
+    """A worker whose server refuses texts that contain one word; ``asked`` records the texts it received."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,8 @@ class Refusing(WorkerHere):
 def start(
     vault: Callable[..., Path], tmp_path: Path, request: Any
 ) -> tuple[Refusing, Path, Callable[[], Any]]:
-    """A server, the folder of notes, and a start of the daemon, which returns problems and stored vectors."""
+    """A server, the folder of notes, and a function that starts the daemon and returns problems and stored
+    vectors."""
     root, worker = vault(NOTES), Refusing()
     model = find_model("hashing")
     spec = EmbeddingSpec(request.param, model.counter(), model.window)

@@ -1,4 +1,4 @@
-"""Removed notes leave the indexes, also after the ledger has forgotten that it had them."""
+"""Removed notes leave the indexes, even after the ledger has forgotten them."""
 
 import shutil
 

@@ -1,4 +1,5 @@
-"""Meaning follows the name of a note whose title is its file name, and its passages keep their vectors."""
+"""After a rename, a note whose title is its file name is embedded again, and its passages keep their
+vectors."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The second vector space: filled after the first, and asked for what that does not read."""
+"""The second vector space: filled after the first, and used for texts that the first model cannot read."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ RUSSIAN = "что твёрже гранита"
 
 
 class World:
-    """A vault with two spaces, each computed by a stand-in of its own."""
+    """A vault with two spaces, each computed by a separate stand-in."""
 
     def __init__(self, root: Path, directory: Path, models: VaultModels) -> None:
         self.root = root

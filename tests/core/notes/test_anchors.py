@@ -1,4 +1,4 @@
-"""The lines of a block that a link names by its id."""
+"""The lines of a block that a link refers to by its id."""
 
 from collections.abc import Sequence
 
@@ -73,7 +73,7 @@ HEADINGS = st.lists(st.builds(Heading, st.integers(1, 4), NAMES, st.just(1)), ma
 
 
 def first_chain(names: Sequence[str], headings: Sequence[Heading]) -> list[int] | None:
-    """Return the first nested headings with these names, by trying all."""
+    """Return the first nested headings with these names, found by brute force."""
 
     def below(names: Sequence[str], start: int, end: int) -> list[int] | None:
         if not names:

@@ -1,4 +1,4 @@
-"""Completion as one types: what comes first, what is forgiven, and that it follows the vault."""
+"""Completion while typing: the order, tolerated mistakes, and changes of the vault."""
 
 import json
 from typing import Any
@@ -67,7 +67,7 @@ NAMES = st.text("abc -_é\u4e2d", max_size=6)
 
 
 def grade_of(name: str, typed: str) -> int | None:
-    """Return the grade by its definition: 0 prefix, 1 prefix of a word, 2 substring; 3 letters in order."""
+    """Return the grade by definition: 0 prefix, 1 prefix of a word, 2 substring, 3 letters in order."""
     folded, part = fold(name), fold(typed)
     places = [at for at in range(len(folded) + 1) if folded.startswith(part, at)]
     if 0 in places:

@@ -1,4 +1,4 @@
-"""The evidence of several notes for a question, within a budget of tokens."""
+"""Evidence from several notes for a question, within a token budget."""
 
 import asyncio
 import contextlib
@@ -119,7 +119,7 @@ BLOCKS: Mapping[str, tuple[str, Sequence[str]]] = {
         ["Details", "It leaks.", "Call us."],
     ),
 }
-"""Blocks that come whole or not at all, each with what a reader sees of it from beginning to end."""
+"""Blocks that are included entirely or not at all, each with its visible text from beginning to end."""
 
 
 def test_blocks_come_whole_or_not_at_all(packed: Open):
@@ -153,7 +153,7 @@ LONG_BLOCKS: Mapping[str, tuple[str, str, str]] = {
     "quote": ("cog 100", "", "> The cog {0} is the cog of step {0}. So.\n>\n"),
     "code": ("cog 100", "```sh\n", "turn cog {0} # of step {0}. then\n\n"),
 }
-"""Blocks that are longer than a passage: a text that opens each, their beginning, and a row."""
+"""Blocks longer than a passage: a text that opens each, their beginning, and a row."""
 
 
 @pytest.mark.parametrize("kind", LONG_BLOCKS)

@@ -1,4 +1,4 @@
-"""Notes that are nearly the same: the text that they share, and the order."""
+"""Near-duplicate notes: their common text, and their order."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Asking about notes, straight from a ledger."""
+"""Questions about notes, answered from a ledger."""
 
 import contextlib
 import json

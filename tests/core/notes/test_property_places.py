@@ -1,4 +1,4 @@
-"""A property that a search shows is shown at its line in the file, however it is written."""
+"""A property in a result links to its line in the file, however it is written."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Related notes, and the floor below which a note is none."""
+"""Related notes, and the minimum score of one."""
 
 import pytest
 

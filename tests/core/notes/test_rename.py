@@ -44,7 +44,7 @@ def vault_of(world) -> Vault:
 
 
 def applied(files: Mapping[str, str], edits: list[Edit]) -> dict[str, str]:
-    """Apply edits as an editor does: the last of a line first."""
+    """Apply edits as an editor does: the last edit of a line first."""
     texts = {path: text.split("\n") for path, text in files.items()}
     for edit in sorted(edits, key=lambda edit: (edit.path, edit.place), reverse=True):
         number, start, end = edit.place

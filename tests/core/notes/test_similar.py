@@ -1,4 +1,4 @@
-"""Names suggested for a name that no note has."""
+"""Names suggested in place of a name that no note has."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The list of notes that no longer hold and were forgotten."""
+"""The list of notes that are outdated or were forgotten."""
 
 from contextlib import closing
 

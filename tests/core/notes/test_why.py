@@ -1,4 +1,4 @@
-"""The explanation of a note's place, read from the trace of one search."""
+"""The explanation of a note's rank, read from the trace of one search."""
 
 import asyncio
 from collections.abc import Callable, Iterator

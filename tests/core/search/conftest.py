@@ -1,4 +1,4 @@
-"""A vault of the notes of a module."""
+"""A vault with the notes of a test module."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,3 +17,19 @@ def opened(
     index = index_here(vault(request.module.NOTES), tmp_path / "index")
     yield index
     index.close()
+
+
+@pytest.fixture
+def index_of(
+    vault: Callable[[Mapping[str, str]], Path], tmp_path: Path
+) -> Iterator[Callable[[Mapping[str, str]], OpenVault]]:
+    """``index_of(notes)`` is an index of these notes by word, link and meaning."""
+    opened: list[OpenVault] = []
+
+    def index(notes: Mapping[str, str]) -> OpenVault:
+        opened.append(index_here(vault(notes), tmp_path / "index"))
+        return opened[-1]
+
+    yield index
+    for each in opened:
+        each.close()

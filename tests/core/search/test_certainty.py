@@ -1,4 +1,4 @@
-"""Order and certainty are one picture: no bar rises down a list, and it says how likely a note is right."""
+"""Order and certainty agree: no bar rises down a list, and its length is the probability of being right."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ def test_what_stands_out_is_more_certain_and_so_is_what_is_near():
     crowd, alone = [0.9] * 9, [0.2] * 9
     assert first(0.1, *crowd) < first(0.1, *alone) < first(0.9, *alone)
     assert first(0.9) > 0.95
-    # A right note found by meaning alone has little confidence, and looks right.
+    # A relevant note found by meaning alone has little confidence, and looks relevant.
     assert first(0.1, *[0.3] * 9) > 0.9
 
 

@@ -1,4 +1,4 @@
-"""The currency of results: successors come first, and what no longer holds says so."""
+"""The currency of results: successors come first, and outdated notes are marked."""
 
 import asyncio
 from typing import Any
@@ -31,7 +31,7 @@ NOTES = {
 
 
 def search(index: Any, query: str, **options: Any) -> list[tuple[str, str | None]]:
-    """Return the results' paths, each with the remark on its currency."""
+    """Return the results' paths, each with the remark about its currency."""
     answer = asyncio.run(Searcher(index).search(request(query, **options)))
     return [
         (each["path"], each["currency"] and each["currency"]["text"])

@@ -1,4 +1,4 @@
-"""A note of that very name comes first, the file of that name before what only bears it as a heading."""
+"""A note with exactly the queried name comes first, before notes with a heading of that name."""
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_a_name_of_the_same_words_comes_first_whatever_their_form(vault, tmp_pat
 
 
 DAYS = {f"Day {day}.md": f"Weather, work and trip of day {day}.\n" for day in range(20)}
-"""Notes beside which words are rare."""
+"""Notes that make words rare."""
 
 
 @pytest.mark.parametrize(

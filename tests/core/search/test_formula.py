@@ -109,7 +109,7 @@ def test_hubs_damp_a_link_on_either_side():
 
 
 def confidence(cosine: float | None, coverage: float | None) -> float:
-    """Return the confidence of one note; None where a lane does not know it."""
+    """Return the confidence of one note; None where a lane has no score for it."""
     evidence = (np.array([np.nan if value is None else value]) for value in (cosine, coverage))
     return float(formula.confidence(*evidence)[0])
 

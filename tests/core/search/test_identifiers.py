@@ -1,4 +1,4 @@
-"""A query of identifiers finds the notes that have them, and nothing to fill the list."""
+"""A query of identifiers finds only the notes that contain them."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ OTHERS = {
 
 @pytest.fixture
 def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    """Notes with identifiers written otherwise than they are asked for."""
+    """Notes with identifiers in a different spelling from the query's."""
     index = index_here(vault(OTHERS), tmp_path / "index")
     yield index
     index.close()
@@ -282,7 +282,7 @@ BESIDE_WORDS = {
 
 @pytest.fixture
 def beside(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    """Notes with identifiers that are asked for in a sentence."""
+    """Notes with identifiers that appear in a sentence-like query."""
     index = index_here(vault(BESIDE_WORDS), tmp_path / "index")
     yield index
     index.close()

@@ -45,7 +45,7 @@ TAGS = ["work", "work/pumps", "garden", "kitchen"]
 
 @dataclass
 class World:
-    """A vault that was made up from a seed, and what stands in its notes."""
+    """A vault generated from a seed, and the contents of its notes."""
 
     loop: asyncio.AbstractEventLoop
     vault: OpenVault
@@ -100,7 +100,7 @@ def made_up(request) -> Iterator[World]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Nothing here looks outside its temporary folder; the fixture of this name works a test at a time."""
+    """Override the fixture of this name, which works per test: nothing here leaves its temporary folder."""
 
 
 queries = st.lists(
@@ -210,7 +210,7 @@ def test_another_filter_never_adds_a_result(made_up, query, filters):
 @few
 @given(query=queries, chosen=wishes, few_notes=st.sampled_from([1, 3, 10]))
 def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, chosen, few_notes):
-    """A shorter answer is the longer one, cut. Whether it counts as no match is another question."""
+    """A shorter answer is the longer one, cut. Whether it counts as a match may differ."""
     fixed = {"rrf_ranks": "score", "fusion": "rrf", "nothing_below": 0.0, "rerank_enabled": False}
     chosen = with_overrides(chosen, fixed)
     few_, many = (made_up.ask(query, settings=chosen, limit=limit)["results"] for limit in (few_notes, 100))
@@ -220,7 +220,7 @@ def test_the_order_does_not_depend_on_how_many_are_asked_for(made_up, query, cho
 
 
 def recomputed(result: dict[str, Any], explain: dict[str, Any]) -> float:
-    """The score of a result, from what its explanation says."""
+    """The score of a result, recomputed from its explanation."""
     steps = result["arithmetic"]
     total = 0.0
     for name, part in result["lanes"].items():

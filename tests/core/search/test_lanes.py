@@ -183,7 +183,7 @@ def test_words_that_chance_could_explain_count_less_if_meaning_was_asked():
 
 
 def test_the_few_notes_with_all_words_are_certain_however_long_they_are():
-    """*Who likes desks?*: two of 46 lists of what people like have the word, once among forty others."""
+    """*Who likes desks?*: two of 46 lists of what people like contain the word, once among forty others."""
     long_lists = by_word(hit(1, 0.4), hit(2, 0.4), hit(3, 0.1, coverage=0.2), idf=2.9)
     words = word_evidence(long_lists, 46)
     assert words.certainty == words.rarity == words.of_few > 1.0

@@ -1,4 +1,4 @@
-"""The limit only cuts: as far as both go, a short list is the beginning of a long one."""
+"""The limit only cuts: a shorter list is the beginning of a longer one."""
 
 import asyncio
 import re
@@ -50,7 +50,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Nothing here looks outside its temporary folder; the fixture of this name works a test at a time."""
+    """Override the fixture of this name, which works per test: nothing here leaves its temporary folder."""
 
 
 @settings(max_examples=80, deadline=None)

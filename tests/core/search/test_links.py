@@ -24,7 +24,7 @@ NOTES = {
 
 
 class Found(NamedTuple):
-    """The evidence for neighbours, and the notes that lead to them, by path."""
+    """The evidence for neighbours, and the notes that link to them, by path."""
 
     evidence: dict[str, float]
     via: dict[str, str]

@@ -1,4 +1,4 @@
-"""A query of operators alone is a list: every note that matches, the last modified first."""
+"""A query of operators alone is a list: every matching note, the last modified first."""
 
 import asyncio
 from typing import Any

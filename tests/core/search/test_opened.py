@@ -1,4 +1,4 @@
-"""Opened notes rise for the same question, within a bound, and nothing is lost by it."""
+"""Opened notes rise for the same question, by a limited amount, and no result is lost."""
 
 import asyncio
 import contextlib

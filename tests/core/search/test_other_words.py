@@ -1,4 +1,4 @@
-"""A note named by another word with the same stem stays below the notes with the word itself."""
+"""A note named by another word with the same stem stays below notes with the word itself."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which passage of a note a result shows."""
+"""The passage of a note that a result shows."""
 
 import asyncio
 import contextlib

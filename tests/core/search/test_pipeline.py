@@ -1,4 +1,4 @@
-"""The ladder of a search: each step returns a value, changes none, and the trace keeps them all."""
+"""The steps of a search: each returns a new value, modifies no other, and the trace keeps them all."""
 
 import asyncio
 import copy

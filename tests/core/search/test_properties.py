@@ -1,4 +1,5 @@
-"""Property text is text: words, phrases and meaning know it, and a result says that a property matched."""
+"""Property text is text: searches by word, phrase and meaning find it, and results show that a property
+matched."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""The order of notes out of what the lanes give and the signals say."""
+"""The order of notes from the lanes' scores and the signals."""
 
 import math
 import time
@@ -25,7 +25,7 @@ from vaultseek.store.ledger import NoteRow
 
 @dataclass(frozen=True)
 class Given:
-    """Scores by note of one lane, and of further notes that it knows but does not propose."""
+    """One lane's scores by note, and those of further notes that it knows but does not propose."""
 
     name: str
     scores: Mapping[str, float]
@@ -47,11 +47,11 @@ class Given:
 
 @dataclass(frozen=True)
 class Signals:
-    """What is known of the notes beside the lanes."""
+    """Facts about the notes apart from the lanes."""
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, int] = field(default_factory=dict)
-    """Of four anchors, how many a note has."""
+    """The number of four anchors that a note has."""
     exactly_named: Collection[str] = ()
     prefix_named: Sequence[str] = ()
     misnamed: Collection[str] = ()
@@ -136,7 +136,7 @@ def part(result: Candidate, lane: str, column: str) -> Any:
 
 
 def raw(results: list[Candidate]) -> dict[str, float]:
-    """What the lanes give each note together."""
+    """The sum of the lanes' scores per note."""
     return {
         result.note: sum(float(each.contribution[result.row]) for each in result.ranking.notes.parts.values())
         for result in results
@@ -464,7 +464,7 @@ tidy_scores = st.dictionaries(NAMES, st.floats(0, 100), min_size=1, max_size=8)
 
 @given(tidy_scores, tidy_scores, fusions, st.sets(NAMES))
 def test_a_note_gains_the_same_whether_a_lane_proposes_or_only_knows_it(keyword, semantic, fusion, known):
-    """Where the lanes are cut makes no difference to notes that links lead to."""
+    """The cutoff of the lanes makes no difference to linked notes."""
     fusion = replace(fusion, ranks="score")
     whole = [
         lane(name, scores, scale=scale_of([*scores.values()]))
@@ -498,7 +498,7 @@ def test_a_higher_score_never_lowers_a_note(keyword, semantic, gain, fusion, dat
     scale = Scale(10.0, 0.0)
     before = fuse([lane("keyword", keyword, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
     after = fuse([lane("keyword", raised, 1.0, scale), lane("semantic", semantic)], fusion=fusion)
-    # Rounding may part what was equal, so only what was clearly behind must stay behind.
+    # Rounding may separate equal scores, so only notes that were clearly lower must stay lower.
     scores_before = {result.note: result.score for result in before}
     scores_after = {result.note: result.score for result in after}
     for other, score in scores_before.items():

@@ -1,4 +1,4 @@
-"""A note with none of the words does not stand before one with rare ones, whatever they seem to mean."""
+"""A note without any of the words does not rank above one with rare words, whatever its semantic score."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ BIRDS = {"Birds.md": "Many birds live in the valley, most of them small. " * 300
 
 @pytest.fixture
 def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path, monkeypatch: Any) -> Iterator[OpenVault]:
-    """Soups and roundups, by a model that takes every question for one about soup."""
+    """Soups and roundups, with a model that treats every question as one about soup."""
     query = WorkerHere.query
 
     async def about_soup(self: WorkerHere, store: Path, text: Any, k: int, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""When a note is from: its properties, its name, the file."""
+"""The date of a note: from its properties, its name or the file."""
 
 from datetime import UTC, datetime
 from functools import partial

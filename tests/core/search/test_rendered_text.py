@@ -1,4 +1,4 @@
-"""Notes are found by what a reader sees; ``line:`` and expressions also find what is written."""
+"""Notes are found by their rendered text; ``line:`` and expressions also find the source."""
 
 import asyncio
 import contextlib

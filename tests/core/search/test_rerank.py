@@ -1,4 +1,4 @@
-"""The first results read again by a cross-encoder."""
+"""Reranking of the first results by a cross-encoder."""
 
 import asyncio
 from collections.abc import Callable, Iterator

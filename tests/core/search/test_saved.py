@@ -1,4 +1,4 @@
-"""Saved searches written out."""
+"""Expansion of saved searches."""
 
 import pytest
 from hypothesis import given

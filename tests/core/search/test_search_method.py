@@ -1,4 +1,4 @@
-"""The word for the lanes that found something."""
+"""The name for the lanes that found something."""
 
 import itertools
 

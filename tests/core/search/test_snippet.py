@@ -1,4 +1,4 @@
-"""Previews: what is shown and what of it is marked."""
+"""Previews: their text and their marks."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Highlight = Callable[..., str]
 
 
 def passage_of(text: str) -> Chunk:
-    """The whole of a note as one passage."""
+    """A whole note as one passage."""
     empty = Chunk("", (), 1, 1, "")
     return next(iter(chunk(parse(text, "a.md"), lambda _: 1, window=10**9)), empty)
 
@@ -35,7 +35,7 @@ def preview_of(
     names: tuple[str, ...] = (),
     shared: frozenset[str] = frozenset(),
 ) -> Preview:
-    """The preview of a note in Markdown."""
+    """The Markdown preview of a note."""
     lines = {heading.line for heading in parse(text, "a.md").headings}
     return preview(passage_of(text), width, matcher, names=names, heading_lines=lines, shared=shared)
 
@@ -50,7 +50,7 @@ def with_marks(preview: Preview) -> str:
 
 
 def unsearched(text: str, query: str, width: int = 60) -> str:
-    """The preview for a query that the keyword index was not asked for."""
+    """The preview for a query that was not run on the keyword index."""
     return with_marks(preview_of(text, width, Matcher.of(query, ENGLISH)))
 
 
@@ -200,7 +200,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str):
-    """Quadratic patterns would take minutes here and meet the test's time limit."""
+    """Quadratic patterns would take minutes here and exceed the test's time limit."""
     assert len(preview_of(piece * 40_000 + "x", 80, Matcher.of("rope a b x", ENGLISH)).text) <= 80
 
 
@@ -270,7 +270,7 @@ def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
 
 
 def shown_line(text: str, query: str, width: int = 60, names: tuple[str, ...] = ()) -> tuple[str, str]:
-    """The line of the source that the preview names, from its column on, and the preview."""
+    """The source line of the preview from its column on, and the preview."""
     shown = preview_of(text, width, Matcher.of(query, ENGLISH), names=names)
     lines = text.split("\n")[passage_of(text).start_line - 1 :]
     return lines[shown.line][passage_of(text).column(shown.offset) :], shown.text

@@ -1,4 +1,4 @@
-"""Searches while the query is typed: the last word goes on, names come first, and nothing flickers."""
+"""Searches during typing: the last word is a prefix, names come first, and nothing flickers."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ Search = Callable[..., list[str]]
 
 
 class Typist:
-    """Sends the daemon's method `search` what a picker would send, without the daemon."""
+    """A client that sends the method `search` what a picker would send, without the daemon."""
 
     def __init__(self, index: OpenVault) -> None:
         self.index = index
@@ -44,11 +44,11 @@ class Typist:
         return True
 
     def __call__(self, query: str, **options: Any) -> list[str]:
-        """Return the paths of the results for a query that is being typed."""
+        """Return the paths of the results for an unfinished query."""
         return paths(self.answer(query, **{"typing": True, **options}))
 
     def answer(self, query: str, **options: Any) -> dict[str, Any]:
-        """Return the answer to a query that is finished."""
+        """Return the answer to a finished query."""
         params = {"query": query, "limit": 10, **options}
         return asyncio.run(self._methods.search(read(SearchParams, params), RequestContext()))
 
@@ -117,7 +117,7 @@ def test_the_word_itself_counts_more_than_a_longer_one(typing):
 
 def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
     type_ = typing(NOTES)
-    assert type_("tomat", mode="keyword", typing=False) == ["Soup.md"]  # no note has the word itself
+    assert type_("tomat", mode="keyword", typing=False) == ["Soup.md"]  # no note contains the word itself
     assert "Slip-box.md" not in type_("zettel ", mode="keyword")
     assert "Slip-box.md" not in type_("zettel lists", mode="keyword")
     assert "Slip-box.md" not in type_("zettel", mode="keyword", typing=False)

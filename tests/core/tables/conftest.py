@@ -1,4 +1,4 @@
-"""A vault with books, people and files of other kinds, indexed once for all tests of tables."""
+"""A vault with books, people and other kinds of files, indexed once for all tests of tables."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -47,7 +47,7 @@ def vault(world: World) -> VaultFiles:
 
 @pytest.fixture(scope="session")
 def value(vault: VaultFiles) -> Callable[..., Any]:
-    """``value("rating + 1")`` evaluates an expression for Dune; ``path`` names another file."""
+    """``value("rating + 1")`` evaluates an expression for Dune; ``path`` selects another file."""
 
     def evaluate(text: str, path: str = "Books/Dune.md", this: str = "People/Frank Herbert.md") -> Any:
         file = vault.at(path)

@@ -1,4 +1,5 @@
-"""Bases: what filters, views, groups and summaries show, and what is named as wrong or not supported."""
+"""Bases: the output of filters, views, groups and summaries, and the errors and unsupported parts
+reported."""
 
 import json
 import tracemalloc

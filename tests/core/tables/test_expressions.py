@@ -1,4 +1,4 @@
-"""The language of filters and formulas: what each operator, field and function makes of which value."""
+"""The language of filters and formulas: the result of each operator, field and function for each value."""
 
 import tracemalloc
 from contextlib import suppress

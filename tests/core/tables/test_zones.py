@@ -1,4 +1,4 @@
-"""Dates of formulas in several zones."""
+"""Dates in formulas in several time zones."""
 
 import os
 from contextlib import closing

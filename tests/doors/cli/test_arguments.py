@@ -1,4 +1,4 @@
-"""The reader of common arguments reads them as click does, and leaves to click what it does not know."""
+"""The reader of common arguments agrees with click, and leaves arguments that it does not know to click."""
 
 from typing import Any
 

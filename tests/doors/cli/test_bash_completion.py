@@ -1,4 +1,4 @@
-"""Completion in bash: the words that fit, quoted as the line is."""
+"""Completion in bash: the matching words, quoted like the line."""
 
 import pytest
 

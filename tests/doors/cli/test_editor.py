@@ -1,4 +1,5 @@
-"""Which program opens a note: the user's editor, Obsidian, or whatever a desktop or a terminal has."""
+"""The program that opens a note: the user's editor, Obsidian, or whatever the desktop or terminal
+provides."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The vault that is assumed for a note on disk."""
+"""The vault to which a note on disk is assigned."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The program in a process of its own: exit codes and messages without a daemon."""
+"""The program in a separate process: exit codes and messages without a daemon."""
 
 import json
 import os
@@ -44,7 +44,7 @@ FIRST = [
 
 
 def helps(command=vaultseek, context=None, name="vaultseek"):
-    """Yield the help of every command as 80 columns show it, with the command's full name."""
+    """Yield the help of every command in 80 columns, with the command's full name."""
     context = click.Context(command, parent=context, info_name=name, terminal_width=80)
     yield context.command_path.removeprefix("vaultseek").strip(), command.get_help(context)
     for each in command.list_commands(context) if isinstance(command, click.Group) else ():

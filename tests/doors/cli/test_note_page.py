@@ -1,4 +1,4 @@
-"""The page of `vaultseek inspect`."""
+"""The output of `vaultseek inspect`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Output that is longer than the screen, on a real terminal."""
+"""Output longer than the screen, on a real terminal."""
 
 import os
 import pty
@@ -17,7 +17,7 @@ DEADLINE = 30.0
 
 @pytest.fixture
 def shown(tmp_path: Path, vault: Callable[..., Path]) -> Shown:
-    """``shown(40, "--no-pager")`` is what a terminal gets of `inspect` for a note of 40 headings."""
+    """``shown(40, "--no-pager")`` returns the terminal's output of `inspect` for a note of 40 headings."""
 
     def on_a_terminal(headings: int, *arguments: str, **more: str) -> str:
         root = vault({"a.md": "".join(f"# Heading {n}\n" for n in range(headings))})
@@ -44,7 +44,7 @@ def read(terminal: int) -> str:
     while select.select([terminal], [], [], deadline - time.monotonic())[0]:
         try:
             text += os.read(terminal, 4096)
-        except OSError:  # how a terminal says that everybody has left
+        except OSError:  # how a terminal reports that no other process has it open
             return text.decode()
     raise AssertionError(text)
 

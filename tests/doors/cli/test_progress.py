@@ -1,4 +1,4 @@
-"""The line that shows the progress of indexing, and when it is shown."""
+"""The line with the progress of indexing, and when it appears."""
 
 from typing import Any
 

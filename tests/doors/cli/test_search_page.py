@@ -1,4 +1,4 @@
-"""The page of `vaultseek search`."""
+"""The output of `vaultseek search`."""
 
 import re
 from typing import Any
@@ -177,7 +177,7 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}
     assert page(answer(query="", interpreted=alone), Terminal(screen=False), now=NOW) == (
-        "No note (of 1,003) matches: tag is house, path has x; `vaultseek tags` lists what there is."
+        "No note (of 1,003) matches: tag is house, path has x; see `vaultseek tags`."
     )
     filling = {"notes": 9, "chunks": 9, "embedded": 0, "pending": 9, "revision": 1}
     assert "use --wait to wait for it" in page(answer(index=filling), Terminal(screen=False), now=NOW)

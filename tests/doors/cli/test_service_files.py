@@ -1,4 +1,4 @@
-"""The unit for systemd and the agent for launchd."""
+"""The unit file for systemd and the agent file for launchd."""
 
 import os
 import plistlib

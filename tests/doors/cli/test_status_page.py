@@ -1,4 +1,4 @@
-"""The page of `vaultseek status`."""
+"""The output of `vaultseek status`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Tables as text: what fits a screen, what is said of the rest, and what a cell shows."""
+"""Tables as text: how they fit a screen, how omitted parts are reported, and the content of a cell."""
 
 import pytest
 

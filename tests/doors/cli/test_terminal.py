@@ -1,4 +1,4 @@
-"""Text for a terminal: width, wrapping, plain words for numbers, and nothing that a note could do to it."""
+"""Text for a terminal: width, wrapping, numbers in plain words, and no control sequences from notes."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The server for agents on a port: who gets an answer, and where the token is kept."""
+"""The server for agents on a port: which clients get an answer, and where the token is stored."""
 
 import asyncio
 from contextlib import asynccontextmanager

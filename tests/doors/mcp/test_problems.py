@@ -1,4 +1,4 @@
-"""Messages as an agent reads them: one line, and no commands of a shell."""
+"""Error messages for agents: one line, without shell commands."""
 
 import pytest
 

@@ -18,7 +18,7 @@ from vaultseek.protocol.messages.remarks import with_remarks
 LINES = st.lists(st.text(max_size=60).map(lambda text: "".join(text.splitlines())), min_size=1, max_size=60)
 FORMS = st.builds(Form, st.integers(AGENT_TOKENS_LEAST, AGENT_TOKENS), st.booleans())
 ROOMY_FORMS = st.builds(Form, st.integers(300, AGENT_TOKENS), st.booleans())
-"""Forms with room for the longest of LINES: of a longer one an answer has only the beginning."""
+"""Forms with room for the longest of LINES; they cut anything longer."""
 LARGE = Form(20_000)
 MODIFIED = "2026-11-21T03:12:16+00:00"
 

@@ -1,4 +1,5 @@
-"""The server for agents, with a daemon that is a function: what it asks, and what it says when that fails."""
+"""The server for agents, with a function in place of the daemon: its requests, and its messages when they
+fail."""
 
 import re
 from contextlib import asynccontextmanager
@@ -51,7 +52,7 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
 async def client(
     ask, vault: str | None = None, *, structured: bool = False, compact: bool = False, reports=None
 ):
-    """Yield an agent; ``reports`` gets what the daemon is told that it was given."""
+    """Yield an agent; ``reports`` receives the daemon's records of what the agent was given."""
 
     async def answer(method, params):
         if method != "agents/given":
@@ -139,7 +140,7 @@ NEEDED = {
     "list_links": {"note": "x"},
     "table": {"source": "tag:x"},
 }
-"""What each tool cannot do without."""
+"""Required parameters of each tool."""
 
 
 @pytest.mark.fault("L8")

@@ -1,4 +1,4 @@
-"""Which requests the page's server answers, and to whom it opens."""
+"""The requests that the page's server answers, and the browsers that it lets in."""
 
 import httpx2
 import pytest
@@ -15,7 +15,7 @@ CALL = {"method": "search", "params": {"vault": "/notes", "query": "x"}}
 
 
 class Page:
-    """The server with a daemon that knows one vault, and a client that is a browser's page."""
+    """The server with a daemon that has one vault, and a client that acts as a browser's page."""
 
     def __init__(self, session=None):
         self.asked = []

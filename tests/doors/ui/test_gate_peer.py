@@ -1,4 +1,4 @@
-"""The user who opened a connection: the session is for the one who runs the page."""
+"""The user who opened a connection: a session is only for the user who runs the page."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""The colours of the page: text can be read on every ground, light and dark."""
+"""The colours of the page: text is legible on every background, light and dark."""
 
 import re
 from itertools import product
@@ -18,7 +18,7 @@ TEXTS = sorted(
     | {*re.findall(r"--kind: var\(--(\w+)\)", STYLE)}
 )
 TINT = 0.08
-"""Share of a callout's colour in its ground."""
+"""Share of a callout's colour in its background."""
 
 
 def _parts(colour):

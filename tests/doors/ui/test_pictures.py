@@ -1,4 +1,4 @@
-"""Pictures of a vault, and files that are none."""
+"""Pictures in a vault, and files that are not pictures."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_nothing_outside_the_vault_or_hidden_is_read(tmp_path, path):
     ["", "\ufeff", "\n", '<?xml version="1.0"?>\n<!-- made by hand -->\n<!DOCTYPE svg PUBLIC "a" "b">\n'],
 )
 def test_a_drawing_is_a_picture(tmp_path, head):
-    # Nothing in it runs: the page shows it in an img element, from an address that has no origin.
+    # No script in it can run: the page shows it in an img element, from an address without an origin.
     text = f'{head}<svg xmlns="http://www.w3.org/2000/svg"/>'
     (tmp_path / "drawing.svg").write_text(text)
     assert read_picture(tmp_path, "drawing.svg") == (text.encode(), "image/svg+xml")

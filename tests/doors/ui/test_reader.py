@@ -1,4 +1,4 @@
-"""A note for the page, and the part of it that is shown."""
+"""A note for the page, and the part that is shown."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Notes as HTML: Obsidian's notation, and nothing that acts."""
+"""Notes as HTML: Obsidian's notation, and no active content."""
 
 import re
 from html.parser import HTMLParser
@@ -18,7 +18,7 @@ TARGETS = {
 
 
 class Elements(HTMLParser):
-    """The elements of a text of HTML, with their attributes."""
+    """The elements in a piece of HTML, with their attributes."""
 
     def __init__(self, html):
         super().__init__()
@@ -264,5 +264,5 @@ def test_lines_end_where_the_program_of_the_vault_shows_it():
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "![" * 50_000, "[" * 50_000 + "]" * 50_000, "[[" * 50_000])
 def test_brackets_without_end_are_text(text):
-    # Pairing them takes quadratic time: without the limit this runs for minutes.
+    # Pairing them takes quadratic time: without the limit, this would run for minutes.
     assert f">{text}<" in as_html(text, {})

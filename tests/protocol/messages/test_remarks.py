@@ -1,4 +1,4 @@
-"""Remarks on an answer, in one wording for every door."""
+"""Remarks on an answer, worded the same for every door."""
 
 import pytest
 

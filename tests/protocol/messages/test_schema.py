@@ -1,4 +1,4 @@
-"""The protocol as types: the schema, and requests and answers checked by it."""
+"""The protocol as types: the schema, and the requests and answers checked against it."""
 
 import json
 import subprocess

@@ -390,7 +390,7 @@ ACTIVATED = """
 
 
 def activate(path: Path, whose: str, handed: Path) -> str:
-    """Run ACTIVATED as a service manager would: the socket, bound to ``handed``, as descriptor 3."""
+    """Run ACTIVATED as a service manager would: the socket, bound to ``handed``, is descriptor 3."""
     starter = f"""
         import os, subprocess, socket, sys
         from vaultseek.protocol.wire import reach

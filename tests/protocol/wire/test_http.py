@@ -1,4 +1,4 @@
-"""The bounds of the HTTP servers: headers, halves, silence, and clients that do not read."""
+"""The limits of the HTTP servers: headers, incomplete requests, silence, and clients that do not read."""
 
 import asyncio
 import contextlib
@@ -40,12 +40,12 @@ class Door:
         return reader, writer
 
     def served(self) -> int:
-        """Return the number of connections that the server holds."""
+        """Return the number of open connections of the server."""
         own = psutil.Process().net_connections("tcp")
         return sum(each.status == psutil.CONN_ESTABLISHED and each.laddr.port == self.port for each in own)
 
     async def ask(self, path: str = "/", more: bytes = b"") -> bytes:
-        """Return the answer to a request over a connection of its own."""
+        """Return the answer to a request on a new connection."""
         reader, writer = await self.connect()
         with contextlib.suppress(ConnectionError):
             writer.write(b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" % path.encode())
@@ -56,7 +56,7 @@ class Door:
 
 
 async def _rest(reader: asyncio.StreamReader) -> bytes:
-    """Return what comes until the server ends the connection."""
+    """Return the remaining data until the server closes the connection."""
     received = b""
     with contextlib.suppress(ConnectionError):
         while data := await reader.read(1 << 20):

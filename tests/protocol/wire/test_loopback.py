@@ -39,7 +39,7 @@ class Port:
         self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.authenticator.accept))
 
     async def exchange(self, data: bytes, *, hold: bool = False) -> bytes:
-        """Send ``data`` and return everything that the daemon sends until it disconnects."""
+        """Send ``data`` and return everything the daemon sends until it disconnects."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port.number)
         try:
             writer.write(data)

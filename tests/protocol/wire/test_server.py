@@ -33,7 +33,7 @@ async def explodes(params, context):
 
 
 class Gate:
-    """A handler that waits for a gate, and counts its calls."""
+    """A handler that waits for a gate and counts its calls."""
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
@@ -461,7 +461,7 @@ async def test_the_deadline_reaches_the_handler_and_cancels_one_that_ignores_it(
 
 
 class OneThread:
-    """A handler whose work waits for a thread that all requests share, until ``release``."""
+    """A handler whose work waits for a thread shared by all requests, until ``release``."""
 
     def __init__(self) -> None:
         self.computed: list[object] = []

@@ -1,4 +1,4 @@
-"""BERT models are computed by us as sentence-transformers computes them; damaged ones are refused."""
+"""BERT models give the same vectors as in sentence-transformers; damaged ones are refused."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ def test_half_the_digits_lose_nothing_that_matters(tiny_embedding: Path) -> None
 
 @pytest.fixture
 def copy(tiny_embedding: Path, tmp_path: Path) -> Path:
-    """A copy of the tiny model, to be changed."""
+    """A copy of the tiny model that tests may change."""
     return Path(shutil.copytree(tiny_embedding, tmp_path / "copy"))
 
 
@@ -63,7 +63,7 @@ def test_vectors_are_those_of_sentence_transformers(tiny_embedding: Path) -> Non
 
 @pytest.fixture
 def eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the processor report products of eight bits; onnxruntime computes them on any."""
+    """Make the processor report eight-bit products; onnxruntime computes them on any processor."""
     monkeypatch.setattr("vaultseek.semantic.inference.bert.multiplies_eight_bits", lambda: True)
 
 

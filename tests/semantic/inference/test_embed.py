@@ -1,4 +1,4 @@
-"""Vectors are checked; a text that fails takes no other with it; the fast way equals the general one."""
+"""Vectors are checked; a failing text affects no other; the fast way equals the general one."""
 
 import shutil
 import warnings
@@ -27,7 +27,7 @@ QUESTIONS = [
 
 
 class Faulty(HashingEncoder):
-    """Does something to the vectors of a batch that holds the text "bad"."""
+    """An encoder that corrupts the vectors of a batch with the text "bad"."""
 
     def __init__(self, fault: Callable[[np.ndarray], np.ndarray]) -> None:
         super().__init__(8)
@@ -50,7 +50,7 @@ def out_of_memory(vectors: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        (lambda vectors: vectors * np.nan, "not finite"),
+        (lambda vectors: vectors * np.nan, "non-finite"),
         (lambda vectors: vectors[:, :3], "shape"),
         (lambda vectors: vectors[:-1], "shape"),
         (lambda vectors: vectors[0], "shape"),
@@ -148,7 +148,7 @@ def test_other_models_of_sentence_transformers_go_the_general_way(tmp_path: Path
 
 
 def tiny_model(directory: Path) -> Path:
-    """A small untrained model that is not BERT, made and saved by sentence-transformers itself."""
+    """A small untrained model other than BERT, created and saved by sentence-transformers itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from sentence_transformers import SentenceTransformer, models

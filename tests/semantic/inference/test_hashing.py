@@ -1,4 +1,4 @@
-"""The stand-in model is deterministic, of unit length, and likes texts that share words."""
+"""The stand-in model is deterministic, gives unit vectors, and prefers texts that share words."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A tiny cross-encoder, made and saved here, goes through the real loading code and the real worker."""
+"""A tiny cross-encoder, created and saved here, in the real loading code and the real worker."""
 
 import json
 import shutil
@@ -78,7 +78,7 @@ def test_other_models_are_left_to_the_library(folder: Path, tmp_path: Path) -> N
 
 
 class Steady:
-    """A cross-encoder that takes so many seconds a pair, on a clock of its own."""
+    """A cross-encoder that takes this many seconds per pair, on its own clock."""
 
     threads = 1
     all_at_once = False
@@ -135,7 +135,7 @@ async def test_a_model_of_which_no_pair_fits_is_asked_for_none(
     model.score("q", ["text"], until=0.7)
     steady.now = began = 10.0
     assert np.isnan(model.score("q", ["text"] * 10, until=began + 0.7)).all()
-    # It is measured again after the answer, so it is asked again when the machine is less busy.
+    # It is measured again after the answer, and used again when the machine is less busy.
     steady.seconds = 0.01
     await until(lambda: steady.pairs == 2)
     await until(lambda: np.isfinite(model.score("q", ["text"] * 10, until=steady.now + 0.7)).all())

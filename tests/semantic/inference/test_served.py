@@ -1,4 +1,4 @@
-"""An embedding server of the user's own: what it is told, what it may do wrong, and what stays secret."""
+"""The user's own embedding server: what it is sent, what it may do wrong, and what stays secret."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def encoder(
 
 
 def pause() -> None:
-    """Stand for the pause between batches of background work."""
+    """Stand in for the pause between batches of background work."""
 
 
 def test_texts_go_in_batches_and_come_back_as_unit_vectors(server, encoder):

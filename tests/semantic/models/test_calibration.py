@@ -1,4 +1,4 @@
-"""Share of a text that a model reads, by the pieces that its tokenizer makes of the words."""
+"""The share of a text that a model reads, estimated from its tokenizer's pieces per word."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def count():
 
 
 def letters(text):
-    """Count every letter as a piece, as for a script that a vocabulary hardly knows."""
+    """Count every letter as a piece, as for a script that the vocabulary hardly contains."""
     return sum(map(str.isalnum, text))
 
 

@@ -1,4 +1,4 @@
-"""The folders of the bundled, of fetched and of other models."""
+"""The folders of bundled, fetched and other models."""
 
 import subprocess
 import sys

@@ -165,7 +165,7 @@ def test_names_that_are_none_and_two_at_once(hub, tmp_path):
 
 @pytest.fixture
 def run(hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """``run("models", "list")`` in a process of its own, in an empty home, with the hub on the loopback."""
+    """``run("models", "list")`` in a separate process, in an empty home, with the hub on the loopback."""
     return partial(run_alone, tmp_path)
 
 
@@ -210,7 +210,7 @@ def test_a_reranker_is_written_as_one_and_switched_on(run, hub, tiny_reranker):
     listed = {entry["name"]: entry for entry in json.loads(run("models", "list", "--json").stdout)["models"]}
     assert {name: entry["in_use"] for name, entry in listed.items()} == {
         "bundled": True,
-        "multilingual-e5-small": True,  # for questions in other languages than the notes
+        "multilingual-e5-small": True,  # for questions in a language other than the notes'
         "cross-encoder/tiny": True,
     }
     assert listed["multilingual-e5-small"]["use"] == "in use for other languages"

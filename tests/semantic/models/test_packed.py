@@ -1,4 +1,4 @@
-"""A packed model is read as data from an installed package, checked before use, and embeds as it should."""
+"""A packed model is read as data from an installed package, checked before use, and embeds correctly."""
 
 from collections.abc import Iterator
 from dataclasses import replace

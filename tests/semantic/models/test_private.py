@@ -1,4 +1,4 @@
-"""Libraries that models need leave no trace of their own."""
+"""Libraries that models need leave no traces of their own."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Questions without their language: what is left of a vector, and what it finds."""
+"""Questions with the component of their language removed: the remaining vector, and what it finds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which model folders are trusted."""
+"""Trusted and untrusted model folders."""
 
 import json
 import shutil

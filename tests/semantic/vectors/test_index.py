@@ -1,4 +1,4 @@
-"""The vector index gives the answers that exact arithmetic gives, filters included."""
+"""The vector index gives the answers of exact arithmetic, with and without filters."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def rows(hits: VectorHits) -> list[tuple[int, int, float]]:
 def brute_force(
     stored: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] | None = None
 ) -> list[int]:
-    """The ``k`` best notes by the best of their vectors."""
+    """The ``k`` best notes, each by its best vector."""
     scores = stored.vectors @ vector
     notes: dict[int, float] = {}
     for note, score in zip(stored.notes.tolist(), scores.tolist(), strict=True):
@@ -64,14 +64,14 @@ def notes_of(hits: VectorHits) -> list[int]:
 
 @pytest.fixture
 def opener(tmp_path: Path) -> Opener:
-    """Opens the same index again and again."""
+    """A function that opens the same index repeatedly."""
     return lambda: VectorIndex(tmp_path / "store", "chunks")
 
 
 @pytest.fixture(params=["scanned", "coarse", "unproposed", "proposed", "chosen"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Opener]:
-    """Opens indexes that answer in full precision, by codes first, beyond the budget without and with what
-    Chroma proposes, or by Chroma below the budget, as the user may choose."""
+    """A function that opens indexes in one of the user's modes: in full precision, with codes first, beyond
+    the budget without or with Chroma's proposals, or with Chroma below the budget."""
     opened: list[VectorIndex] = []
     chosen = bool if request.param == "chosen" else (lambda size: False)
 
@@ -90,7 +90,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def opened_with(open_index: Opener, stored: VectorBatch) -> VectorIndex:
-    """Return an index with these vectors, which proposes if it ever does."""
+    """Return an index of these vectors, which proposes if it ever does."""
     index = open_index()
     index.apply(stored)
     propose(index)
@@ -98,7 +98,7 @@ def opened_with(open_index: Opener, stored: VectorBatch) -> VectorIndex:
 
 
 def propose(index: VectorIndex) -> None:
-    """Return when the approximate index of an index, if it has one, is open and full."""
+    """Wait until the approximate index of an index, if it has one, is open and full."""
     if index._current.proposals is not None:
         eventually(lambda: index.has_proposals)
 
@@ -266,7 +266,7 @@ def test_another_models_vectors_are_damage(opener: Opener) -> None:
 
 
 class Counted(ChromaProcess):
-    """Counts the rows that were written to it."""
+    """A store that counts the rows written to it."""
 
     written = 0
 
@@ -368,7 +368,7 @@ def cut_to_half(file: Path) -> None:
 def overwrite(file: Path) -> None:
     with file.open("r+b") as rows:
         rows.write(bytes(range(64)))
-    os.utime(file, ns=(0, 0))  # a clock ticks too seldom to tell it from the write before
+    os.utime(file, ns=(0, 0))  # the clock is too coarse to distinguish it from the write before
 
 
 @pytest.mark.fault("B4")
@@ -389,7 +389,7 @@ def test_rows_that_another_program_changes_are_damage(damage: Callable[[Path], N
 
 
 def displace_rows(folder: Path) -> None:
-    """Move a fifth of what Chroma has far away, so that it answers as before without an error."""
+    """Move a fifth of Chroma's rows far away, so that it gives wrong answers without an error."""
     process = ChromaProcess(folder)
     for row in range(0, 500, 5):
         process.add(row, -unit(500)[row : row + 1])
@@ -397,7 +397,7 @@ def displace_rows(folder: Path) -> None:
 
 
 def with_other_vectors(folder: Path) -> None:
-    """Put the vectors of another model in place of Chroma's."""
+    """Replace Chroma's vectors by those of another model."""
     process = ChromaProcess(folder)
     process.add(0, unit(500, seed=9))
     process.end()

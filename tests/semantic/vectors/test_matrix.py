@@ -1,4 +1,4 @@
-"""A scan by codes of eight bits gives what full precision gives, and files bring the same matrix back."""
+"""A scan by eight-bit codes gives the results of full precision, and files restore the same matrix."""
 
 import errno
 import gc
@@ -38,7 +38,7 @@ def rows(hits: VectorHits) -> list[tuple[int, int, float]]:
 
 
 def expected(stored: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] | None) -> list[Any]:
-    """The passages of the ``k`` best notes, by arithmetic in full precision, one by one."""
+    """The passages of the ``k`` best notes, computed one by one in full precision."""
     scored = sorted(
         (-float(np.float32(row @ vector)), number, note)
         for number, note, row in zip(
@@ -81,7 +81,7 @@ def test_a_scan_by_codes_is_exact(data: st.DataObject) -> None:
 
 
 def _are_ties(hits: list[Any], found: list[Any]) -> bool:
-    """True if another order of additions decided between notes whose best scores are as good as equal."""
+    """True if only the order of additions decided between notes whose best scores are practically equal."""
     scores, wanted = (_best_of_notes(each) for each in (hits, found))
     extra = scores[len(wanted) :]
     return scores[: len(wanted)] == wanted and extra == [wanted[-1]] * len(extra)

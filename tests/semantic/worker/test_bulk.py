@@ -20,7 +20,7 @@ BATCH = [f"text number {i} " * 40 for i in range(32)]
 
 
 class Elsewhere(BulkProcess):
-    """A process that is not one: it embeds here, after ``fault``, and counts."""
+    """A stand-in for the process that embeds here, after ``fault``, and counts."""
 
     def __init__(self, fault: Callable[[], None] = lambda: None, usable: bool = True) -> None:
         self.texts = 0
@@ -42,7 +42,7 @@ class Elsewhere(BulkProcess):
 
 
 class Slow(HashingEncoder):
-    """Embeds a text in a millisecond."""
+    """An encoder that takes a millisecond per text."""
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None

@@ -1,4 +1,4 @@
-"""Workers by model: kept ones run, others end when they are idle, and none is ended while it is used."""
+"""Workers by model: kept ones run on, idle ones are stopped, and none is stopped while it is used."""
 
 import asyncio
 from pathlib import Path
@@ -15,7 +15,7 @@ FIRST, OTHER = find_model("hashing"), find_model("hashing-32")
 
 
 class Worker:
-    """A worker that takes a moment to stop, and knows whether it runs."""
+    """A worker that takes a moment to stop, and reports whether it is running."""
 
     def __init__(self, model: Any) -> None:
         self.model, self.runs, self.stops, self.starts = model, False, 0, 0

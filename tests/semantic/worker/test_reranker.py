@@ -1,4 +1,4 @@
-"""The cross-encoder is loaded when it is switched on, not by the first search that needs it."""
+"""The cross-encoder is loaded when it is enabled, not by the first search that needs it."""
 
 import os
 import signal

@@ -136,7 +136,7 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     versions: list[int] = []
 
     async def write() -> None:
-        for end in itertools.count(100, 100):  # it goes on until the kill, however fast it is
+        for end in itertools.count(100, 100):  # it continues until the kill, however fast it is
             first = (end - 100) % 3000
             rows = slice(first, first + 100)
             await worker.apply(

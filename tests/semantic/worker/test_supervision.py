@@ -442,7 +442,7 @@ async def test_two_kills_by_another_program_cost_no_text(workers: Any, tmp_path:
         """
     )
     texts = ["a", "b", "c"]
-    for _ in range(3):  # at the batch, and twice at the first text alone
+    for _ in range(3):  # with the batch, and twice with only the first text
         with pytest.raises(WorkerUnavailable, match="signal 9"):
             await worker.embed(texts)
     assert np.isfinite(await worker.embed(texts)).all()
@@ -522,7 +522,7 @@ async def test_output_of_the_child_goes_to_a_capped_log(
     worker = workers.fake(noise + SERVE, log=log)
     await worker.ready()
 
-    def written() -> str:  # the first output may come after the child is ready, and be cut anywhere
+    def written() -> str:  # the first output may come after the child is ready, and be split anywhere
         return "".join(file.read_text() for file in (log.with_name("worker.log.1"), log) if file.exists())
 
     await until(lambda: "noise 1999" in written())

@@ -1,4 +1,4 @@
-"""Which vectors Chroma is asked for: by the setting, their size and the memory of the machine."""
+"""When Chroma is used for vectors: by the setting, their size and the machine's memory."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ PLAIN = Analyzer(None)
 
 
 def seen(text: str, analysis: Analyzer = PLAIN) -> str:
-    """Compact form: a position, then the terms that stand there."""
+    """Compact form: each position and its terms."""
     places: dict[int, list[str]] = {}
     for position, term in analysis.terms(text):
         places.setdefault(position, []).append(term.text)

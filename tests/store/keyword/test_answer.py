@@ -1,4 +1,4 @@
-"""Answers: the columns of all notes say the same as the details of each."""
+"""Answers: the columns of all notes agree with the details of each."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, Keyword
 
 @pytest.fixture
 def index(tmp_path: Path) -> KeywordIndex:
-    """An index of two segments with a note replaced."""
+    """An index of two segments with a replaced note."""
     index = KeywordIndex.create(tmp_path / "index")
     texts = [("red kettle", "green tea"), ("a kettle", "kettle and red tea"), ("blue sky",), ("red red",)]
     index.apply([note(number, *passages) for number, passages in enumerate(texts)], (), "one")

@@ -1,4 +1,4 @@
-"""BM25F in bulk against the formula in plain dictionaries, over random vaults."""
+"""BM25F in bulk, compared with the formula in plain dictionaries, on random vaults."""
 
 import math
 import tempfile
@@ -54,7 +54,7 @@ def means(lengths: list[dict[str, int]]) -> dict[str, float]:
 
 
 def formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[int, float]:
-    """Score by note, straight from the paper."""
+    """Scores by note, directly from the paper."""
     words = {note: tokens(doc) for note, doc in vault.items()}
     if not words:
         return {}
@@ -83,7 +83,7 @@ def formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[int, fl
 
 
 def chunk_formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[str, float]:
-    """Score by chunk id: two fields, the idf of the notes."""
+    """Scores by chunk id: two fields, with the idf of the notes."""
     parts = {c.id: (c.prose.split(), c.code.split()) for doc in vault.values() for c in doc.chunks}
     if not parts:
         return {}
@@ -137,7 +137,7 @@ def test_scores_are_those_of_the_formula(
 def indexed(
     directory: Path, rounds: list[tuple[dict[int, Content], set[int]]]
 ) -> tuple[KeywordIndex, dict[int, KeywordDocument]]:
-    """Apply each round of changes; return the index and the documents that are left."""
+    """Apply each round of changes; return the index and the remaining documents."""
     index = KeywordIndex.create(directory, LanguageRules(None, for_all=True))
     vault: dict[int, KeywordDocument] = {}
     for number, (changed, deleted) in enumerate(rounds):

@@ -156,7 +156,7 @@ def test_nothing_is_left_over(directory: Path) -> None:
 def test_a_full_disk_leaves_the_index_as_it_was(
     directory: Path, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
-    """The n-th call that touches the disk fails, for every n; then there is room again."""
+    """The n-th operation on the disk fails, for every n; then there is space again."""
     index = KeywordIndex.open(directory)
     before = dump(index)
     calls = 0

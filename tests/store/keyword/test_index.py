@@ -25,7 +25,7 @@ Make = Callable[..., KeywordIndex]
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Make:
-    """``vault("first note", "second note")``: an index of notes 0, 1, ... with these texts."""
+    """``vault("first note", "second note")`` is an index of notes 0, 1, ... with these texts."""
 
     def make(*bodies: str, language: str | None = "en") -> KeywordIndex:
         index = KeywordIndex.create(tmp_path / "index", LanguageRules(language, for_all=True))
@@ -106,7 +106,7 @@ def test_applying_the_same_again_changes_nothing(vault: Make) -> None:
 
 
 def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
-    """The dump of an index made afresh of these documents."""
+    """The dump of a fresh index of these documents."""
     directory = index._commits.directory.with_name(
         f"fresh-{len(list(index._commits.directory.parent.iterdir()))}"
     )
@@ -464,7 +464,7 @@ bodies = st.lists(
 
 
 class AgainstAFreshIndex(RuleBasedStateMachine):
-    """Any changes, merges and re-openings give the same index as making it afresh."""
+    """Any changes, merges and reopenings give the same index as building it from scratch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -526,7 +526,7 @@ def test_no_deleted_file_stays_open_until_the_next_garbage_collection(vault: Mak
 
 
 def open_files() -> list[str]:
-    """Return what the open descriptors of this process lead to."""
+    """Return the files that the open descriptors of this process refer to."""
     links = []
     for descriptor in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Stored positions: a phrase stands in a note exactly where the positions of its terms follow each other."""
+"""Stored positions: a note contains a phrase exactly where the positions of its terms are consecutive."""
 
 import tempfile
 from collections import defaultdict
@@ -17,7 +17,7 @@ notes = st.lists(st.tuples(words, st.lists(words, max_size=3), st.lists(words, m
 
 
 def notes_with_phrase(index: KeywordIndex, phrase: str, language: str | None) -> set[int]:
-    """The notes in one field of which all terms of the phrase stand at their distances."""
+    """The notes with one field that contains all terms of the phrase at their distances."""
     stored: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for line in dump(index).splitlines():
         term, _, rows = line.rpartition(": ")

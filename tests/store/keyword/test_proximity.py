@@ -1,4 +1,4 @@
-"""Words near each other against the formula in plain dictionaries, over random vaults."""
+"""Words near each other, compared with the formula in plain dictionaries, on random vaults."""
 
 import math
 import tempfile

@@ -1,4 +1,4 @@
-"""Where terms stand in a text."""
+"""Positions of terms in a text."""
 
 from collections import Counter
 
@@ -19,7 +19,7 @@ PLAIN = finder_of(None)
 
 
 def spans(text: str, finder: SpanFinder = PLAIN) -> str:
-    """Compact form: each term with the characters that it stands for."""
+    """Compact form: each term with the characters it stands for."""
     return " ".join(f"{term}={text[low:high]}" for low, high, term in all_spans(text, finder))
 
 

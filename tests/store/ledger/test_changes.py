@@ -15,7 +15,7 @@ from vaultseek.store.ledger.changes import (
 
 
 class FakeNotes:
-    """Notes with their revisions, and the removed ones."""
+    """Notes with their revisions, and the removed notes."""
 
     def __init__(self, notes: dict[int, int], removed: dict[int, int], pruned: int = 0) -> None:
         self.notes = notes

@@ -1,4 +1,4 @@
-"""Filters decided from a ledger: the same notes as reading every one of them gives."""
+"""Filters evaluated in a ledger match the same notes as reading each one."""
 
 import sqlite3
 import tempfile

@@ -1,4 +1,4 @@
-"""The ledger: one transaction is the commit point, and nothing is forgotten or kept too long."""
+"""The ledger: a transaction is the commit point, and nothing is forgotten or kept too long."""
 
 import contextlib
 import os
@@ -43,7 +43,7 @@ def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
 
 
 def numbers(ledger: Ledger) -> list[int]:
-    """The numbers of the chunks that wait for the vector store."""
+    """The numbers of the chunks that are not yet in the vector store."""
     return ledger.space.chunk_numbers(100)
 
 

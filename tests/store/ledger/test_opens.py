@@ -1,4 +1,4 @@
-"""Opens are bounded, follow a rename, outlive a ledger of another version, and can be forgotten."""
+"""Opens are bounded, follow a rename, survive a ledger of another version, and can be forgotten."""
 
 import contextlib
 import sqlite3

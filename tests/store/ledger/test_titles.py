@@ -1,4 +1,4 @@
-"""Titles that many notes share."""
+"""Titles shared by many notes."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""The numbers of an engine in words."""
+"""An engine's figures in words."""
 
 from vaultseek.tools.doctor.engine import in_words
 

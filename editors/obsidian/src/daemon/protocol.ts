@@ -38,7 +38,7 @@ export interface Result {
 	file_name?: string | null;
 	score: number;
 	modified: string;
-	/** Likelihood that the note is right: it falls as the order does. Further passages of a note have none. */
+	/** Likelihood that the note is relevant, never rising down the list. Further passages of a note have none. */
 	certainty?: number;
 	heading_path?: string[];
 	start_line?: number;
@@ -52,9 +52,9 @@ export interface Result {
 	lanes?: Record<string, LanePart | null>;
 	via?: Via | null;
 	currency?: { state: string; text: string } | null;
-	/** Other passages that match, best first, if several were asked for. */
+	/** Other passages that match, best first, if several were requested. */
 	passages?: Partial<Result>[];
-	/** The part of a file that is no note, as a link writes it behind the path and a `#`: `page=3`. */
+	/** The part of a file other than a note, as in a link after the path and a `#`: `page=3`. */
 	place?: string | null;
 }
 

@@ -154,7 +154,7 @@ export class RelatedPane extends ItemView {
 			});
 		} catch (error) {
 			if (error instanceof DaemonError && error.code === "not_found") {
-				// A note just made is shown as soon as the daemon tells of it; pictures and sound have no text.
+				// A new note is shown as soon as the daemon reports it; pictures and sound have no text.
 				this.contentEl.empty();
 				this.contentEl.createDiv({ cls: "vaultseek-nothing", text: "vaultseek has not indexed any text of this file." });
 			} else {

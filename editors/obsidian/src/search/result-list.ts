@@ -149,7 +149,7 @@ export function makeDraggable(el: HTMLElement, link: () => string | null, drag?:
 			return;
 		}
 		event.dataTransfer?.setData("text/plain", text);
-		// The browser takes the picture of what is dragged after this; only then may the window disappear.
+		// The browser captures the drag image only after this handler; the window must not disappear before that.
 		window.setTimeout(() => drag?.(true), 0);
 	});
 	el.addEventListener("dragend", () => drag?.(false));

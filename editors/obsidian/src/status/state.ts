@@ -108,7 +108,7 @@ export class VaultState {
 			this.vault = ofName(status, this.name);
 			this.tell();
 		} catch {
-			// the connection broke, which `linked` tells
+			// the connection broke, which `linked` reports
 		}
 	}
 

@@ -35,7 +35,7 @@ export class StatusPage extends Modal {
 		this.contentEl.empty();
 	}
 
-	/** Ask and show. */
+	/** Request the state and show it. */
 	async update(): Promise<void> {
 		const { context } = this;
 		try {

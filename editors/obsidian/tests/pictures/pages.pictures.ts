@@ -17,7 +17,7 @@ const FOLDER = process.env.VAULTSEEK_PICTURES ?? ".";
 const PLUGIN = resolve(import.meta.dirname, "../..");
 const NOTE = "Projects/Sump/Sump Pump Replacement.md";
 const PERSON = "People/Wendelin Aschauer.md";
-/** Milliseconds that a search takes where nothing else runs, generously. */
+/** A generous limit in milliseconds for a search while nothing else is running. */
 const AT_REST_MS = 40;
 
 let world: World;
@@ -117,7 +117,7 @@ async function pane(command: string, viewType: string): Promise<HTMLElement> {
 	return (view as unknown as { contentEl: HTMLElement }).contentEl;
 }
 
-/** Search until the machine did nothing else for once: the picture should show the time that a reader finds. */
+/** Search until the machine is otherwise idle, so that the picture shows the time a reader will see. */
 async function searchAtRest(query: string, title: string, root: ParentNode = document): Promise<void> {
 	const milliseconds = (): number => Number(/(\d+) ms/.exec(texts(".vaultseek-summary", root)[0] ?? "")?.[1] ?? Infinity);
 	for (let attempt = 0; attempt < 40 && milliseconds() > AT_REST_MS; attempt++) {

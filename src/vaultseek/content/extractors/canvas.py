@@ -184,7 +184,7 @@ class Written(NamedTuple):
         return str(json.loads(f'"{self.raw}"'))
 
     def escaped(self, text: str) -> str:
-        """Return another text as it would be written here: in ASCII if this value is."""
+        """Return another text escaped like this value, which is in ASCII if this value is."""
         in_ascii = self.raw.isascii() and "\\u" in self.raw
         return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
 

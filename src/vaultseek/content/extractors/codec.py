@@ -30,7 +30,8 @@ _PARTS: Mapping[str, Any] = {
     "places": Part,
 }
 _WRITTEN = 7
-"""Number of link fields that describe the text, not the place: such a file has no editable columns."""
+"""Number of a link's fields to store: those about its text, because such a file has no columns that can be
+edited."""
 _LISTS = ("lines", "tags", "aliases")
 
 

@@ -44,7 +44,7 @@ class FileReader:
         """Extract the text of a file, so that ``read`` returns at once.
 
         False if its process ended, perhaps for another reason than the file: the caller retries once, later.
-        Raises as ``read``.
+        Raises the errors of ``read``.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
             return True

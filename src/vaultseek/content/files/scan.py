@@ -49,8 +49,8 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
     """Yield every file of the vault, or of the folder ``below``.
 
     A folder that cannot be listed yields one entry with a problem and does not stop the walk. Rules of the
-    vault that are not applied are problems of the file that has them. Raises OSError if too many files are
-    open.
+    vault that cannot be applied are reported as problems of the file that contains them. Raises OSError if
+    too many files are open.
     """
     waiting = [below]
     while waiting:

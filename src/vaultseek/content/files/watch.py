@@ -97,7 +97,7 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the limit on watches is reached, so that newer folders are not watched."""
+        """Check whether the limit on watches is reached, in which case newer folders are not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
@@ -245,7 +245,7 @@ def _watch_limit_reason(root: Path) -> str | None:
     finally:
         os.close(probe)
     return (
-        "the limit on watched folders is reached, so some changes are seen late; "
+        "the limit on watched folders is reached, so some changes are noticed late; "
         "raise it with `sudo sysctl fs.inotify.max_user_watches=1048576`"
     )
 

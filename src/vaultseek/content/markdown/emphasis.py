@@ -23,8 +23,8 @@ class Emphasis:
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Delimiters that can close emphasis: single ones, and runs of odd length, which end the search for
-        one."""
+        """Delimiters that can close emphasis: single ones, and runs of odd length, where the search for a
+        closing delimiter stops."""
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []

@@ -22,7 +22,7 @@ FLAGS = "im"
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the expressions of one request, none of it after the monotonic time ``end``.
+    """Time for the expressions of one request, which ends at the monotonic time ``end`` at the latest.
 
     ``matching`` and ``total``, which includes reading notes, are seconds of processor time: so whether a
     query is refused does not depend on how busy the machine is.

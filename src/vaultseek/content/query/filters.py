@@ -196,8 +196,8 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with ``text`` in their path, file name with extension, an alias or a heading; in a folder at any
-    depth; with an extension that begins with it; or of that kind of file.
+    """Notes with a matching name. ``text`` is a part of the path, of the file name with its extension, of an
+    alias or of a heading; a folder at any depth; the beginning of the extension; or a kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
     """

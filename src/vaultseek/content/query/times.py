@@ -61,7 +61,7 @@ def find_time(text: str, today: date) -> SpokenTime | None:
 
 
 def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield the ranges of a text. Without a year, the start is the last one before the end."""
+    """Yield the ranges of a text. If the start has no year, it is the last such date before the end."""
     for match in _RANGE.finditer(text):
         middle = match.end("second")
         until = _at_start(text[middle:], today)
@@ -329,7 +329,7 @@ def _nearest(
 
 
 def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
-    """Return the latest days that began before today; days called *last* are over."""
+    """Return the latest days that began before today; if they are called *last*, they must also be over."""
     for year in range(today.year, today.year - 9, -1):  # leap days may be eight years apart
         found = nearest(year)
         if found is not None and (found.last if is_last else found.first) <= today:

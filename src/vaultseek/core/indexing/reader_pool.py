@@ -210,7 +210,7 @@ class ReaderProcess:
 def merge_step(engine: Engine, *, purge: bool = False) -> bool:
     """Merge keyword segments once, large ones in a separate process; return False if no merge is due.
 
-    Raises as ``KeywordIndex.merge_step``.
+    Raises the errors of ``KeywordIndex.merge_step``.
     """
     if engine.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
         return engine.merge_step(purge=purge)

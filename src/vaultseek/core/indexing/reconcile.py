@@ -42,9 +42,9 @@ def compare_vault(
 def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
     """True if so many notes disappeared at once that the vault is probably unmounted, not emptied.
 
-    Notes still in the folder ``root`` were excluded on purpose. New notes count: another branch has different
-    ones, an empty mount point has none. A Git repository is never an empty mount point, and its branches may
-    have few notes.
+    Notes still in the folder ``root`` were excluded on purpose. New notes show that it is mounted: another
+    branch has other notes, while an empty mount point has none. A Git repository never counts as unmounted,
+    because a branch may have few notes.
     """
     if os.path.lexists(root / ".git"):
         return False

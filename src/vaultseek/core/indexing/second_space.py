@@ -81,7 +81,7 @@ class SecondSpace(Embedding):
 
     @property
     def has_some(self) -> bool:
-        """True if the space has vectors of some passages, or of all passages."""
+        """True if the space has the vector of at least one passage, or lacks nothing."""
         pending = self._space.pending_counts()
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 

@@ -31,7 +31,7 @@ def naming_moved(
     notes: Callable[[str], Iterable[tuple[Note, object]]],
     lines: Callable[[str], Sequence[str] | None],
 ) -> Iterator[str]:
-    """Yield the files with a base or query that names what is missing after the moves of files.
+    """Yield the files with a base or query that names a file or folder which the moves take away.
 
     ``paths`` are all files before. Such a condition may be computed, so no edit is proposed for it.
     """

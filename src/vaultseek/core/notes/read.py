@@ -60,7 +60,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
 
 
 def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
-    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises as ``note``."""
+    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises the errors of ``note``."""
     if not is_markdown(row.path):
         return []
     lines = _lines(row, ledger, root)
@@ -88,7 +88,7 @@ def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:
 
 
 def lines_of(path: str, root: Path) -> Sequence[str]:
-    """Return the lines of the note at a path. Raises as ``note``."""
+    """Return the lines of the note at a path. Raises the errors of ``note``."""
     file = read_note(root, path)
     if file is None:
         raise NotFound(f"{printable(path)} no longer exists; search again")
@@ -140,7 +140,7 @@ def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
         return None
     rows = [start, *takewhile(lambda row: row not in keys, range(start + 1, end))]
     words = [result["preview"][low:high] for low, high in result["highlights"]]
-    # A match in the name is possible, but one in the value says more.
+    # A match in the value is preferred to one in the name.
     for word in sorted(words, key=lambda word: fold(word) == name):
         for row in rows:
             if (

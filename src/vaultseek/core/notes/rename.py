@@ -64,8 +64,8 @@ class Edit:
 class Vault:
     """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
 
-    ``left`` contains files with links that should follow but whose exact place is unknown, and files with
-    conditions that name a path.
+    ``left`` contains files with links that cannot be updated because their exact place is unknown, and files
+    with conditions that name a path.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Vault:
         self._root = root
 
     def leave(self, path: str) -> None:
-        """Record that a link or tag of this file does not follow."""
+        """Record that a link or tag of this file cannot be updated."""
         if path not in self.left:
             self.left.append(path)
 
@@ -201,7 +201,7 @@ def _edits(links: Iterable[LinkRow], vault: Vault, targets: Moves) -> Iterator[E
 
 
 def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) -> Iterable[Edit | None]:
-    """Return the edits of a file with these links; None stands for a link that does not follow."""
+    """Return the edits of a file with these links; None stands for a link that cannot be updated."""
     lines: Sequence[str] | None = None
     if kind_of(path) == "canvas" or any(link.kind == "embed" for link in links):
         lines = vault.lines(path) or ()  # only the text has the full paths of cards, and of Markdown images
@@ -214,14 +214,15 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
         edits = [_quick_edit(path, link, target, lines) for link, target in moved]
         if None not in edits:
             return edits
-    # The note has changed since, or a link is written elsewhere.
+    # The note has changed since it was read, or a link is written elsewhere.
     return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
 
 
 def _read_edits(
     path: str, lines: Sequence[str], wanted: Collection[str], vault: Vault, targets: Moves
 ) -> Iterator[Edit | None]:
-    """Yield the edits of a file whose links are read now; links to the targets ``wanted`` should follow."""
+    """Yield the edits of a file whose links are read now; links to the targets ``wanted`` should be
+    updated."""
     found = set()
     for note, put in vault.notes(path):
         found |= {link.target for link in note.links}
@@ -269,7 +270,7 @@ def _in_card(field: Written, edit: Edit) -> Edit:
 
 
 def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
-    """Yield the edits of a note whose links were just read; None for a link that does not follow."""
+    """Yield the edits of a note whose links were just read; None for a link that cannot be updated."""
     seen = set()
     for link in note.links:
         target = targets.of(as_written(link, note.lines), note.path)

@@ -13,7 +13,8 @@ ORDER = ("circle", "missing", "past_date", "link")
 
 
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
-    """Return notes past their date, without their successor, in a circle, or with links to superseded notes.
+    """Return notes past their date, notes whose successor is missing, circles of successors, and notes that
+    link to superseded ones.
 
     ``total`` counts all of them; only the first are listed.
     """

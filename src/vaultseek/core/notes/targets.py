@@ -100,9 +100,9 @@ def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str])
         name = quote(posixpath.basename(link.target) or link.target)
         return f"no note or file is called {name}; create it, or link to another"
     if problem == "missing_heading":
-        return f"the note has no heading {quote(link.heading or '')}; choose one that it has"
+        return f"the note has no heading {quote(link.heading or '')}; choose an existing one"
     if problem == "missing_block":
-        return f"the note has no block {quote('^' + (link.block or ''))}; choose one that it has"
+        return f"the note has no block {quote('^' + (link.block or ''))}; choose an existing one"
     more = f" and {len(candidates) - 1} more" if len(candidates) > 1 else ""
     return f"{quote(candidates[0])}{more} could also be meant; write more of the path"
 

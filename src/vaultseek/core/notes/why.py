@@ -33,8 +33,8 @@ async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSO
     """Return the fate of the note at ``row`` in this search, with the result of each stage.
 
     ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
-    ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises as a
-    search.
+    ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises the
+    errors of a search.
     """
     trace = await Searcher(vault).run(request)
     answer: JSON = {"query": request.query, **head(trace), "explain": explanation(trace)}

@@ -73,6 +73,8 @@ added."""
 RANKED_NOTES = 60
 """Minimum number of best notes of all lanes together that are ranked, so that the order does not depend on
 the limit."""
+TIME_NOTES = 2000
+"""Notes that each lane retrieves for a question with a time, since hundreds may match its other words."""
 GRAPH_GAIN = 0.8
 """Maximum gain by links of a note found directly, as a share of the best score."""
 GRAPH_CEILING = 0.45

@@ -1,4 +1,4 @@
-"""Score notes by the answer of each lane, weigh the lanes, and arrange their contributions in one table.
+"""Score notes by the answer of each lane, weigh the lanes, and collect their contributions in one table.
 
 Scores of different lanes cannot be compared, nor can scores of one lane for two queries. What can be compared
 is the number of standard deviations between a score and the other good scores. A lane that has the answer

@@ -81,7 +81,7 @@ def add_links(notes: Table, found: Neighbours, weight: float) -> None:
 
 
 class Ceiling(Signal):
-    """The limit that keeps notes found only by links below the leaders of the lanes, in their own order."""
+    """The limit that keeps notes found only by links below every lane's first note and in the same order."""
 
     figure = "bound"
 

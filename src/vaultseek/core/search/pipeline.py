@@ -57,7 +57,8 @@ _expression_threads = Threads(EXPRESSION_THREADS, thread_name_prefix="expression
 
 
 async def parse(request: SearchRequest) -> ParsedRequest:
-    """Parse a request, in a thread if it may have regular expressions. Raises as `parse_request`."""
+    """Parse a request, in a thread if it may have regular expressions. Raises the errors of
+    `parse_request`."""
     if request.plain or not may_have_expressions(request.query):
         return parse_request(request)
     return await asyncio.get_running_loop().run_in_executor(_expression_threads, parse_request, request)

@@ -51,7 +51,7 @@ LATEST_OPENS = 100
 def rank(query: Evidence) -> Ranking:
     """Rank the best notes of the lanes, every note with that exact name, and their neighbours by link."""
     called = notes_called(query)
-    leading = query.fusion.first(LEADING_NOTES)  # candidates whatever the limit is
+    leading = query.fusion.first(LEADING_NOTES)  # candidates, regardless of the limit
     best = query.fusion.best(query.parsed.ranked)
     of_time = those_within(notes_of(query.parsed.time, query.vault.ledger), query.allowed)
     notes = query.table(np.array([*best, *leading, *called.named, *called.begun, *of_time], np.int64))

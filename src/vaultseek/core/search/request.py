@@ -108,8 +108,8 @@ class ParsedRequest:
 
     @property
     def depth(self) -> int:
-        """Number of notes that each lane retrieves and proposes."""
-        return max(formula.SCALE_NOTES, 2 * self.limit)
+        """Number of notes that each lane retrieves and proposes; many if those of a time are looked for."""
+        return max(formula.SCALE_NOTES, 2 * self.limit, formula.TIME_NOTES if self.time else 0)
 
     @property
     def ranked(self) -> int:
@@ -131,7 +131,7 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
         request.query, request.fields, plain=request.plain, words=words, rules=request.settings.currency.rules
     )
     if not (request.typing or any(map(str.isalnum, query.rank_text))):
-        # Neither lane knows signs, so notes are read for them, which is too much for each key.
+        # Signs are in neither lane's index, so notes are read for them, which is too slow at every keystroke.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
     time = _time_of(query) if request.settings.times else None
@@ -186,7 +186,7 @@ def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
     parts = [*saved, *([rest] if (rest := query[position:].strip()) else [])]
     if not saved:
         return query
-    # Without parentheses an OR would take in the words beside it.
+    # Without parentheses an OR would also apply to the adjacent words.
     return parts[0] if len(parts) == 1 else " ".join([*(f"({text})" for text in saved), *parts[len(saved) :]])
 
 
@@ -197,7 +197,7 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if (match := _NAME.match(text)) and match[1].casefold() in names:
             yield name, "a saved search inside another one is treated as a word; write it out"
         try:
-            # In brackets, an operator at the end is not taken for one that is being typed.
+            # In parentheses, an operator at the end is not mistaken for one that is still being typed.
             notes = parse_with_fields(text, {}).notes or parse_with_fields(f"({text} )", {}).notes
             yield from ((name, note) for note in notes)
         except BadQuery as error:

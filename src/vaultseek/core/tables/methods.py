@@ -88,7 +88,7 @@ _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
-"""Kinds whose text has the methods of texts."""
+"""Kinds that also have the methods of texts."""
 
 
 # -- texts

@@ -200,8 +200,8 @@ def table_of_notes(
 
 
 def _each(lists: Iterable[str], vault: VaultFiles) -> Iterator[str]:
-    """Yield the columns in lists; a property name may contain commas and other characters no
-    expression has."""
+    """Yield the columns in comma-separated lists; a property name may contain commas and
+    characters that are invalid in expressions."""
     for columns in map(str.strip, lists):
         if vault.has_property(columns.removeprefix("-")):
             yield columns

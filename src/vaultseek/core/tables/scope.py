@@ -49,7 +49,7 @@ class Budget:
 def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
     """Return True if any note has a property with this name; slow in a large vault.
 
-    Raises as ``spend``.
+    Raises the errors of ``spend``.
     """
     budget.spend(PROPERTY_STEPS)
     return vault.has_property(name)

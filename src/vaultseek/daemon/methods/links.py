@@ -37,7 +37,7 @@ async def _mentioned(follower: SeenFollower, call: params.MentionedParams) -> JS
 async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     follower = whole(follower)
     folder_of(follower.vault, "renaming")
-    await follower.rescan(extent=Extent.LINKING)  # a link saved a moment ago must also follow
+    await follower.rescan(extent=Extent.LINKING)  # a link saved a moment ago must also be updated
     row = None if call.note is None else await find_note(call.note, follower)
     return await asyncio.to_thread(_proposed, call, follower.vault, row)
 

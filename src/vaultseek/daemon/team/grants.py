@@ -64,7 +64,7 @@ class TeamVerifier:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `TokenVerifier.admit`. With the proof, a client of the address file recognizes the server."""
+        """See `TokenVerifier.admit`. A client with the address file recognizes the server by the proof."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None

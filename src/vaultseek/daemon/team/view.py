@@ -91,7 +91,7 @@ class Views:
         self._views: dict[tuple[Path, Folders, Hidden], ScopedFollower] = {}
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
-        """Return the vault that a request means. Raises as `VaultRegistry.find`, and Forbidden."""
+        """Return the vault that a request means. Raises the errors of `VaultRegistry.find`, and Forbidden."""
         grant = CURRENT_GRANT.get()
         if grant is None:
             return await self._seen(await self._registry.find(vault, folder), grant)
@@ -99,7 +99,7 @@ class Views:
         return await self._seen(await self._registry.find(name, None), grant)
 
     async def find_all(self) -> Mapping[str, SeenFollower | Exception]:
-        """Return every visible vault. Raises as `VaultRegistry.find_all`."""
+        """Return every visible vault. Raises the errors of `VaultRegistry.find_all`."""
         vaults = await self._registry.find_all()
         grant = CURRENT_GRANT.get()
         names = [*vaults] if grant is None else self.names(grant)
@@ -114,7 +114,7 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the named vaults, or why one cannot be opened. Otherwise raises as ``find``."""
+        """Return the named vaults, or why one cannot be opened. Otherwise raises the errors of ``find``."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]
         opened = await asyncio.gather(
@@ -130,7 +130,7 @@ class Views:
         return found
 
     async def counts(self, vault: str) -> Counts:
-        """Return the counts of the visible notes of a vault. Raises as ``find``."""
+        """Return the counts of the visible notes of a vault. Raises the errors of ``find``."""
         follower = await self.find(vault, None)
         return await asyncio.to_thread(follower.vault.ledger.counts)
 

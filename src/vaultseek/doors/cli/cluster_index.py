@@ -27,7 +27,7 @@ def index_on_cluster(
 ) -> JSON:
     """Let the cluster at ``address`` help with embedding; return the vault's state when all is indexed.
 
-    Without the cluster, the daemon continues alone, and a message explains why. Raises as
+    Without the cluster, the daemon continues alone, and a message explains why. Raises the errors of
     ``checked_address``.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on

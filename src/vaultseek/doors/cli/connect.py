@@ -143,7 +143,7 @@ def connect(invocation: Invocation) -> Caller:
 
 
 def ensure_running(invocation: Invocation) -> None:
-    """Start the daemon unless one runs. Raises as ``connect``."""
+    """Start the daemon unless one runs. Raises the errors of ``connect``."""
     connect(invocation).close()
 
 

@@ -24,7 +24,7 @@ _STEPS = (
     ("anchors", "x", "anchors", 1.0),
     ("bound", "x", "bound", 1.0),
     ("joined", "x", "joined", 1.0),
-    ("time", "x", "time", 1.0),
+    ("time", "+", "time", 0.0),
     ("name", "+", "name", 0.0),
     ("opened or pinned", "+", "opened", 0.0),
     ("successor", "+", "succession", 0.0),
@@ -191,8 +191,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
 def _listing_advice(answer: JSON) -> str:
     words = {word for condition in answer["interpreted"]["filters"] for word in condition.split()[:2]}
     commands = [f"`vaultseek {many}`" for one, many in _LISTED if one in words]
-    verb = "list" if len(commands) > 1 else "lists"
-    return f"; {' and '.join(commands)} {verb} what there is" if commands else ""
+    return f"; see {' and '.join(commands)}" if commands else ""
 
 
 _LISTED = (("tag", "tags"), ("property", "properties"))

@@ -19,7 +19,7 @@ FileOperation = types.CreateFile | types.RenameFile
 async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
     """Return the edits in an answer to ``vault/rename``, except for the paths ``without``.
 
-    The user is warned of files whose links do not follow.
+    The user is warned of files whose links cannot be updated.
     """
     answer = await session.ask("vault/rename", spot.root, **asked)
     warn_of_left(session, [path for path in answer["left"] if path not in without])
@@ -36,7 +36,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 
 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
-    """Warn the user of files that do not follow."""
+    """Warn the user of files whose links cannot be updated."""
     if paths:
         session.warn(f"change these by hand; they mention or link to the old name: {', '.join(paths)}")
 

@@ -200,7 +200,7 @@ def suggestions(answer: JSON, form: Form) -> Reply:
 
 
 def stale(answer: JSON, form: Form) -> Reply:
-    """Format the notes that no longer hold and were forgotten."""
+    """Format the outdated notes that were forgotten."""
     items = [
         {
             "kind": "stale",

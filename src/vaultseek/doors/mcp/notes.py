@@ -108,7 +108,7 @@ class Notes:
             return await self._ask(method, {**params, **self._which(vault)})
         except VaultMissing as error:
             if self._place.vault:
-                # The names of other vaults are none of this agent's business.
+                # Do not reveal the names of other vaults to this agent.
                 raise VaultMissing(
                     f"{str(error).partition(';')[0]}; ask the user to check the folder"
                 ) from None

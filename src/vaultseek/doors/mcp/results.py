@@ -129,7 +129,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         if result.get(name) is not None and (scored or name not in ("line", "column")):
             item[name] = result[name]
     if scored:
-        # The best note has score 1, however little it has to do with the question.
+        # The best note has score 1 even if it has little to do with the question.
         name = "certainty" if "certainty" in result else "score"
         item[name] = round(float(result[name]), 2)
     if name := result.get("property"):

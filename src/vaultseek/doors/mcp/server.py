@@ -285,7 +285,7 @@ def _as_tool(
 def _is_blank(value: object) -> bool:
     """True for an empty value, which some hosts send for each omitted parameter.
 
-    Numbers count from 1.
+    0 is also blank, because all numbers begin at 1.
     """
     if isinstance(value, list):
         return all(map(_is_blank, value))
@@ -302,7 +302,7 @@ def _short(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     return {
-        # The names of properties are no keywords of the schema: one may be "title".
+        # Names of properties are not keywords of the schema: one may be "title".
         key: {name: _short(each) for name, each in value.items()}
         if key in ("properties", "$defs")
         else _short(value)

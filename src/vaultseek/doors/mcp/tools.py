@@ -301,7 +301,7 @@ class Tools:
                 await self._notes.ask("graph/overview", {"without_bridges": True}, vault), form
             )
         if note is None:
-            raise UsageError("a path needs both ends; add note")
+            raise UsageError("a path needs two notes; add note")
         if other is None:
             return lists.suggestions(await self._notes.ask("graph/suggest", {"note": note}, vault), form)
         params = {"note": note, "other": other, "limit": 1}

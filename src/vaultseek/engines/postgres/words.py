@@ -141,7 +141,7 @@ class ShardTerms(TermIndex):
         if len(found) > 1:
             notes, places = np.unique(notes, return_inverse=True)
             tf = np.bincount(places, tf, len(notes))
-        # Notes written since may have higher ids.
+        # Notes written in the meantime may have higher ids.
         seen = self._shard.alive.take(notes, mode="clip") & (notes < self._shard.size)
         notes, tf = notes[seen], tf[seen]
         rarity = idf(self._shard.count, len(notes))

@@ -123,7 +123,7 @@ class Arithmetic(Answer):
     joined: float
     """Factor for a note linked to a better one, if the two together have much of the query."""
     time: float
-    """Factor for a note from the time named in the query."""
+    """Gain of a note from the time named in the query."""
     name: float
     """Gain of a note whose name is the query."""
     opened: float

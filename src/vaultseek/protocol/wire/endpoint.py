@@ -76,8 +76,9 @@ class Endpoint:
     def restore(self) -> socket.socket | None:
         """Recreate missing parts of folder, lock and socket file; return a new ``socket``.
 
-        The old socket stays open for its server; None if its file is still in place. Raises AlreadyRunning if
-        another daemon now has the lock, and Unavailable if another file is in the socket's place.
+        Returns None if the socket file is still in place. The old socket stays open for its server. Raises
+        AlreadyRunning if another daemon now has the lock, and Unavailable if another file is in the socket's
+        place.
         """
         self._locks.take()
         if self._is_bound():

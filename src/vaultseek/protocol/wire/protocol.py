@@ -145,7 +145,7 @@ def duplicate_id(id: Id) -> VaultseekError:
 
 def internal(incident: str) -> VaultseekError:
     """Return the error for a bug of the daemon; ``incident`` identifies the traceback in the log."""
-    return _coded(VaultseekError(f"internal error {incident}; the log says more"), "internal", INTERNAL_ERROR)
+    return _coded(VaultseekError(f"internal error {incident}; see the log"), "internal", INTERNAL_ERROR)
 
 
 def negotiate(params: JSON) -> int:

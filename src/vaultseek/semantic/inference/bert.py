@@ -57,7 +57,7 @@ class NetworkOnDemand:
         self._lock = threading.Lock()
 
     def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
-        """Return the pooled vectors, like every network. Raises as ``make``."""
+        """Return the pooled vectors, like every network. Raises the errors of ``make``."""
         with self._lock:
             self._calls += 1
             network = self._network

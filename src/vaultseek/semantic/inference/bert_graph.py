@@ -46,7 +46,7 @@ class Weights:
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
         """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
 
-        It is a copy if the file stores it in another type than float32. Raises as `get`.
+        It is a copy if the file stores it in another type than float32. Raises the errors of `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -66,7 +66,7 @@ class Weights:
             begin, end = (int(offset) for offset in place["data_offsets"])
             kind = np.dtype(_TYPES[place["dtype"]])
         except (KeyError, TypeError, ValueError):
-            raise ValueError(f"the tensor {name} is described in an unknown way") from None
+            raise ValueError(f"the tensor {name} has an invalid description") from None
         if tuple(lengths) != shape:
             raise ValueError(f"the tensor {name} has the shape {lengths}, not {list(shape)}")
         if not 0 <= begin <= end <= len(self._data) - self._start or end - begin != kind.itemsize * math.prod(
@@ -86,7 +86,7 @@ class Weights:
         try:
             return int(self._places[name]["shape"][0])
         except (TypeError, IndexError, ValueError, AttributeError):
-            raise ValueError(f"the tensor {name} is described in an unknown way") from None
+            raise ValueError(f"the tensor {name} has an invalid description") from None
 
 
 _EIGHT_BITS = 4
@@ -135,7 +135,7 @@ class EightBitTensors:
         """Return the weights ``name``, unchanged if they have fewer bits; None if they do not fill whole
         blocks.
 
-        Raises as `get`.
+        Raises the errors of `get`.
         """
         matrix = self._quantized(name, rows, width)
         if matrix is not None or width % EightBitMatrix.block:

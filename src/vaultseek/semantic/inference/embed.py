@@ -97,9 +97,9 @@ def embed(
 
 def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
     if vectors.shape != shape:
-        raise ValueError(f"the model gave vectors of shape {vectors.shape}")
+        raise ValueError(f"the model returned vectors of shape {vectors.shape}")
     if not np.isfinite(vectors).all():
-        raise ValueError("the model gave numbers that are not finite")
+        raise ValueError("the model returned non-finite numbers")
     return vectors
 
 
@@ -179,7 +179,7 @@ def _line(error: BaseException) -> str:
 
 
 def read_parts(model: PackedModel) -> BertParts:
-    """Return the parts of the model. Raises ConfigError as `read_packed`."""
+    """Return the parts of the model. Raises ConfigError like `read_packed`."""
     file = read_packed(model)
     tokenizer = UnigramTokenizer(file.vocabulary)
     positions = position_embeddings(file.shape, file)

@@ -89,7 +89,7 @@ class TimedReranker:
             for batch, values in zip(batches, threads.map(lambda batch: batch.score(), batches), strict=True):
                 scores[batch.texts] = values
         if not np.isfinite(scores).all():
-            raise ValueError("the reranker gave scores that are not finite")
+            raise ValueError("the reranker returned non-finite scores")
         self._pair_seconds = (time.monotonic() - began) / len(texts)
         return scores
 
@@ -112,7 +112,7 @@ class SentenceReranker:
             model_kwargs={"use_safetensors": True},
         )
         if self._model.num_labels != 1:
-            raise ValueError(f"it gives {self._model.num_labels} scores per pair, not one")
+            raise ValueError(f"it returns {self._model.num_labels} scores per pair, not one")
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
         """Return small batches in the order of the texts."""

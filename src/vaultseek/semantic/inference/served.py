@@ -202,7 +202,7 @@ class ServedEncoder:
         with np.errstate(all="ignore"):
             unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         if not unit.size or not np.isfinite(unit).all():
-            text = "it gave zeros, or numbers that are not finite, instead of a vector; check its model"
+            text = "it returned zeros or non-finite numbers instead of a vector; check its model"
             raise CallFailed(text, HTTPStatus.UNPROCESSABLE_ENTITY)  # as if it had refused the text
         return unit
 

@@ -70,7 +70,7 @@ PACKED = {MULTILINGUAL.name: MULTILINGUAL}
 
 
 def verify_packed(model: PackedModel) -> Path:
-    """Return the model's file after checking its digest. Raises `ConfigError` as `read_packed`."""
+    """Return the model's file after checking its digest. Raises `ConfigError` like `read_packed`."""
     return _read(model, 0)[0]
 
 

@@ -17,7 +17,7 @@ SERVED = "served-"
 """Prefix of the fingerprints of all models behind a server."""
 SERVER = "server"
 """The value of ``search.rerank_model`` that means the server of ``[reranker]``."""
-_ADDRESS = 'expected the address before /embeddings or /rerank, as "http://localhost:11434/v1"'
+_ADDRESS = 'expected the address before /embeddings or /rerank, such as "http://localhost:11434/v1"'
 
 
 @dataclass(frozen=True, slots=True)

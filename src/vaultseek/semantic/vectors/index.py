@@ -76,7 +76,7 @@ class VectorIndex:
         snapshot = self._intact().snapshot
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
             raise IndexDamaged("the vectors are from another model; the vector index has to be rebuilt")
-        # With the rows an approximate index is made again, which takes minutes.
+        # Compacting the file also rebuilds any approximate index, which takes minutes.
         spare = len(self) // (SPARE if self._current.proposals is None else 1)
         if self._matrix.gone > spare + LEAST_SPARE or self._file.is_outdated:
             self._file.replace(self._pages(), self.version)

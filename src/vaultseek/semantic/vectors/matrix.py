@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""The note of a deleted row: the last index of any array by note."""
+"""Note number of a deleted row; as an index, it is the last element of any array by note."""
 
 
 class VectorHits(NamedTuple):
@@ -99,7 +99,7 @@ class Snapshot:
     codes: Codes | None
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes and of those as near as the last of them.
+        """Return the best hits of the ``k`` best notes, and of notes tied with the last of them.
 
         They are sorted, best first, a few per note; ties by number.
 
@@ -282,7 +282,7 @@ def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _cut(hits: VectorHits, k: int) -> VectorHits:
-    """Return the first hits of the first ``k`` notes and of those as near as the last of them, in order."""
+    """Return the first hits of the first ``k`` notes, and of notes tied with the last of them, in order."""
     hits = hits.at(np.lexsort((hits.numbers, -hits.scores)))
     by_note = np.argsort(hits.notes, kind="stable")
     begins, lengths = _runs(hits.notes[by_note])

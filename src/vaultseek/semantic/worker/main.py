@@ -52,7 +52,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may recover
         encoder.encode(["warm up"], query=True)
-    return_free_memory()  # left from reading the model: half as much again as the model needs
+    return_free_memory()  # left over from reading the model: half as much again as the model needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service(**settings["reranker"]) if settings.get("reranker") else None
     handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker, settings["vector_index"])

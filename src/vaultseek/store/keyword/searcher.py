@@ -44,7 +44,7 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each wanted one if the user may not see all notes."""
+"""Number of terms examined for each requested term if the user may not see all notes."""
 HALF_CHARS = 3
 """Minimum length of each half if a missing word is searched as two words."""
 PAIR_DISTANCE = 3

@@ -152,7 +152,7 @@ CREATE TRIGGER IF NOT EXISTS given_deleted AFTER DELETE ON given BEGIN
 CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN old.path != new.path BEGIN
   UPDATE given_notes SET path = new.path WHERE path = old.path; END;
 """
-"""Also created in an existing ledger of the same version, so that no index is rebuilt for it."""
+"""Tables that are also created in an existing ledger of this version, so that it need not be rebuilt."""
 
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 """Suffixes of the ledger's file names."""

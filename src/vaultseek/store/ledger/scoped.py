@@ -1,8 +1,8 @@
 """A part of the ledger: the notes in some folders without hidden ones, and nothing about other notes.
 
 SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
-that every statement in the program sees only rows of these notes. Tables unknown here appear empty. A link to
-or a succession by a note outside resolves as if the notes outside did not exist.
+that every statement in the program sees only rows of these notes. Tables unknown here appear empty. Links to
+notes outside, and successions by them, resolve as if those notes did not exist.
 """
 
 import sqlite3

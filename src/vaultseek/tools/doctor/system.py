@@ -120,7 +120,7 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
         yield Finding(
             "inotify",
             WARNING,
-            f"{message}: some changes are seen late",
+            f"{message}: some changes are noticed late",
             f"run `sudo sysctl {' '.join(lines)}`, and to make it permanent `printf '%s\\n' "
             f"{' '.join(lines)} | sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
         )

@@ -30,7 +30,7 @@ AUDIT_SECONDS = 20.0
 """Seconds for the comparison of one vault; a small one is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
-_OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
+_OUTDATED = "please report it; run `vaultseek stop`, delete `semantic` in its index, run `vaultseek start`"
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
@@ -42,7 +42,7 @@ _REMEDIES = {
 }
 """Remedies for problems of files; the others are about their names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
-_REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
+_REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
 
 
 @dataclass(frozen=True, slots=True)

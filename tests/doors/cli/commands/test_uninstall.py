@@ -1,4 +1,4 @@
-"""What `vaultseek uninstall` removes, by platform, and what it leaves."""
+"""The files that `vaultseek uninstall` removes on each platform, and those that it leaves."""
 
 import os
 import sys
@@ -34,7 +34,7 @@ SKILL = ".claude/skills/vaultseek/SKILL.md"
 
 @pytest.fixture(params=["linux", "darwin"])
 def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home folder on a platform, with all that vaultseek keeps there, a vault and files of others."""
+    """A home folder on one platform, with everything vaultseek stores there, a vault and unrelated files."""
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):

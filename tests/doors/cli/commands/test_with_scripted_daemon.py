@@ -45,7 +45,7 @@ STATUS = {"daemon": {"pid": 7, "version": "0.1.0", "socket": "/run/s"}, "vaults"
 
 
 class FakeDaemon:
-    """Answers by method; an exception as an answer is raised, a function is asked."""
+    """Answers by method: an exception is raised, a function is called."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = {
@@ -94,7 +94,8 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """``run(daemon, "search", "x")`` is exit code, output and error output; None is no running daemon."""
+    """``run(daemon, "search", "x")`` returns exit code, output and error output; None means that no daemon
+    runs."""
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("VAULTSEEK_")]:
         monkeypatch.delenv(name)
@@ -590,7 +591,7 @@ def test_suggestions_are_printed_as_they_are_found(run: Run, capsys: pytest.Capt
 
     class Connected(FakeDaemon):
         def close(self) -> None:
-            """Stay for the next call."""
+            """Stay open for the next call."""
 
     code, out, err = run(Connected(**{"graph/suggest": answer}), "graph", "suggest", "-n", "2")
     assert not err

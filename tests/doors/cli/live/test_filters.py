@@ -1,4 +1,4 @@
-"""Offers of Tab: the rest of a filter that was begun, else filters that narrow the results."""
+"""Suggestions for Tab: the rest of an unfinished filter, or filters that narrow the results."""
 
 import pytest
 
@@ -20,7 +20,7 @@ NAMES = {
 
 
 async def offered(before: str) -> list[str]:
-    """Return the texts before the cursor that the offers lead to."""
+    """Return the texts before the cursor after each suggestion."""
 
     async def complete(kind, params):
         asked.append((kind, params))

@@ -1,4 +1,4 @@
-"""Requests of the live search to the daemon, and the list that it shows meanwhile."""
+"""Requests of the live search to the daemon, and the list shown while they run."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ def answer(*paths: str) -> dict[str, Any]:
 
 
 class Daemon:
-    """Answers searches by query; an event as an answer is waited for, an exception is raised."""
+    """Answers searches by query: an event is waited for, an exception is raised."""
 
     def __init__(self, **answers: Any) -> None:
         self.answers = answers

@@ -186,8 +186,8 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
 def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
     """Show notes that are similar to a note.
 
-    Similar in meaning, in words, or by links: direct ones, or to the same notes. NOTE is a path or the end of
-    one, a title, an alias or a file name.
+    Finds notes that are similar in meaning or words, are linked with the note, or share links with it. NOTE
+    is a path or the end of one, a title, an alias or a file name.
 
     \b
     vaultseek related "Float Switch Wiring"

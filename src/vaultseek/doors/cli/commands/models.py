@@ -139,7 +139,7 @@ def use(invocation: Invocation, model: str) -> None:
     section, key = _KEYS[kind]
     settings = _settings(invocation)
     if kind == "embedding" and settings.model.url:
-        raise ConfigError("a server embeds, by model.url; remove that from config.toml first")
+        raise ConfigError("model.url names a server that embeds; remove it from config.toml first")
     before = getattr(getattr(settings, section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)

@@ -66,8 +66,8 @@ def skill_files(home: Path) -> list[Path]:
     folders = [folder for signs, folder in AGENTS if any((home / sign).is_dir() for sign in signs)]
     if not folders:
         raise UsageError(
-            "no agent was found in your home folder; put the output of `vaultseek skill` into a file SKILL.md"
-            " where yours looks for skills"
+            "no agent was found in your home folder; save the output of `vaultseek skill` as SKILL.md in"
+            " the folder where your agent looks for skills"
         )
     return [home / folder / "vaultseek" / "SKILL.md" for folder in folders]
 

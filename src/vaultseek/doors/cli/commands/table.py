@@ -264,7 +264,7 @@ def _written(row: JSON, id: str) -> str:
     "--this",
     metavar="NOTE",
     shell_complete=completed_by(complete_note),
-    help="The note that `this` means in the formulas of a base.",
+    help="The note that `this` refers to in the formulas of a base.",
 )
 @click.option(
     "--columns",

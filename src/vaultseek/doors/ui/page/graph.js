@@ -134,10 +134,10 @@ function ofVault(map, { route, trouble }, page, width, height) {
   lay(nodes, links, width, height, MAP_LINK);
   for (let at = 1; at < route.length; at++)
     links.push({ source: places.get(route[at - 1].path), target: places.get(route[at].path), kind: route[at].by === "meaning" ? "step meaning" : "step" });
-  const drawnNotes = map.total > map.nodes.length ? `The ${counted(map.nodes.length, "note")} of ${number(map.total)} that links lead to most` : counted(map.total, "note");
+  const drawnNotes = map.total > map.nodes.length ? `The ${number(map.nodes.length)} most linked of ${counted(map.total, "note")}` : counted(map.total, "note");
   return {
     nodes, links,
-    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: links lead there more often. A cluster has the name of the note with the most links in it.`,
+    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: linked more often. A cluster is named after the note with the most links in it.`,
     legend: map.clusters.map((each, place) => el("li", { class: `cluster-${place}` },
       el("button", { type: "button", title: `Search ${each.words}`, onclick: () => page.search(each.words) }, each.name, " ", el("small", {}, number(each.notes))))),
     above: trouble && el("p", { class: "trouble", role: "status" }, trouble),

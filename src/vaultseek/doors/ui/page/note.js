@@ -18,7 +18,7 @@ let reading = 0;
 let shownNote = "";
 
 /** Show a note. ``page`` has the targets of links, the passage of the result, and the words to mark.
- * ``again``, only one that has changed is drawn anew, and what is in view stays there. */
+ * ``again``, it is redrawn only if it has changed, and what is in view stays there. */
 export async function showNote(place, page, { again = false } = {}) {
   const turn = ++reading;
   const pane = byId("note");
