@@ -5,8 +5,10 @@ take seconds run, which scripts/test also runs; with it, also those that take mi
 """
 
 import argparse
+import functools
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
@@ -21,6 +23,10 @@ PROJECT = Path(__file__).parents[1]
 LIST = PROJECT / "tests" / "faults" / "list.toml"
 PAGE = PROJECT / "docs" / "faults.md"
 BEGIN, END = "<!-- the list, written by scripts/fault --write -->", "<!-- the end of the list -->"
+YEAR_BEGIN, YEAR_END = (
+    "<!-- written by scripts/fault --year EDITS --write -->",
+    "<!-- the end of the year -->",
+)
 WORDS = ("survived", "in part", "failed", "skipped", "not tested")
 
 
@@ -79,6 +85,8 @@ def main() -> int:
         from fuzzing import fuzz
 
         return fuzz(arguments.fuzz * 60, arguments.kind)
+    if arguments.year is not None:
+        return _year(arguments.year, arguments.before, write=arguments.write)
     chapters, reasons = read_list()
     known = {number for faults in chapters.values() for number in faults}
     if arguments.list:
@@ -120,7 +128,42 @@ def _arguments() -> argparse.Namespace:
         "tested from then on",
     )
     parser.add_argument("--kind", metavar="KIND", help="with --fuzz, only notes, bases, … or daemon")
+    parser.add_argument(
+        "--year",
+        type=int,
+        metavar="EDITS",
+        help="instead, change a vault this often, with kills, sleeps and full disks, and compare its index "
+        "with a fresh one ten times; 100000 edits take an hour",
+    )
+    parser.add_argument("--before", metavar="COMMIT", help="with --year, let an older version take part")
     return parser.parse_args()
+
+
+def _year(edits: int, before: str | None, *, write: bool) -> int:
+    """Live a year of this many edits, and write its figure into the page if asked to."""
+    sys.path.insert(0, str(PROJECT / "tests"))
+    from year import draw, live
+
+    with tempfile.TemporaryDirectory() as folder:
+        if before:
+            archive = subprocess.run(
+                ["git", "-C", str(PROJECT), "archive", before, "src"], check=True, capture_output=True
+            )
+            subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        report = functools.partial(print, flush=True)
+        rows, events = live(edits, report, before=Path(folder) / "src" if before else None)
+    print(events)
+    if write:
+        (PROJECT / "docs" / "year.svg").write_text(draw(rows), encoding="utf-8")
+        text = f"On {date.today():%d %B %Y}, vaultseek {_code()}: {events}.\n"
+        _replace(YEAR_BEGIN, YEAR_END, text)
+    return 1 if any(row.differences for row in rows) else 0
+
+
+def _replace(begin: str, end: str, text: str) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(begin)
+    PAGE.write_text(f"{before}{begin}\n{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
 
 
 def _number(given: str) -> str:
@@ -183,10 +226,7 @@ def _write_page(
     tried = f"Tested on Linux on {date.today():%d %B %Y}, by `scripts/fault --all`, with vaultseek {_code()}."
     numbers = [number for faults in chapters.values() for number in faults]
     exceptions = _exceptions(numbers, reasons, results) or "none"
-    lines = [BEGIN, f"{tried} Of {len(numbers)} faults, not survived in full: {exceptions}.", ""]
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    PAGE.write_text(before + "\n".join(lines) + END + rest.partition(END)[2], encoding="utf-8")
+    _replace(BEGIN, END, f"{tried} Of {len(numbers)} faults, not survived in full: {exceptions}.\n")
 
 
 def _exceptions(numbers: Iterable[str], reasons: dict[str, str], results: dict[str, Result]) -> str:

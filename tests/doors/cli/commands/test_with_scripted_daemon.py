@@ -220,9 +220,14 @@ def test_open_starts_the_editor_at_the_line(
     editor.chmod(0o700)
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", str(editor))
+    recorded: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        connect, "call_daemon", lambda _, method, params: recorded.append((method, params["note"]))
+    )
     answer = {**ANSWER, "results": [{**RESULT, "path": "a b.md", "start_line": 12}], "vault_path": "/n"}
     assert run(FakeDaemon(search=answer), "search", "x", "--open")[0] == 0
     assert (tmp_path / "opened").read_text() == "+12 /n/a b.md\n"
+    assert recorded == [("search/opened", "a b.md")]
 
 
 def test_an_editor_with_an_open_quotation_mark_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
