@@ -77,16 +77,16 @@ class BoundedPattern:
 
         Raises TimeoutError if that takes more than ``seconds`` of processor time.
         """
-        found = 0
-        if self._compiled is not None and len(self._source) * len(text) <= STEP_COMPARISONS:
-            names = self._compiled.groupindex
+        found, here, began = 0, self._compiled, time.thread_time()
+        if here is not None and len(self._source) * len(text) <= STEP_COMPARISONS:
             try:
-                for spans in spans_in(text, self._compiled, min(seconds, HERE_SECONDS), at_most):
-                    yield Match(text, spans, names)
+                for spans in spans_in(text, here, min(seconds, HERE_SECONDS), at_most):
+                    yield Match(text, spans, here.groupindex)
                     found += 1
                 return
             except TimeoutError:
-                pass
+                if time.thread_time() - began > HERE_SECONDS / 2:  # not only because of other threads
+                    self._compiled = None  # the next text would take as long
         yield from islice(self._matched_elsewhere(text, seconds, at_most), found, None)
 
     def _matched_elsewhere(self, text: str, seconds: float, at_most: int | None) -> Iterator[Match]:

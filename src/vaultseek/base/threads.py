@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -29,6 +31,8 @@ class Waiting:
 
 waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
 """State of the current request's wait in a queue."""
+requester: ContextVar[object | None] = ContextVar("requester", default=None)
+"""The connection of the current request; None within a program that uses the library."""
 
 
 class Turns:
@@ -66,5 +70,43 @@ class Threads(ThreadPoolExecutor):
             request.since = None
             return context.run(function, *arguments, **more)
 
-        request.since = time.monotonic()
+        request.since = request.since or time.monotonic()
         return super().submit(run)
+
+
+class FairThreads(Threads):
+    """A thread pool of which each connection occupies at most one thread, however much work it queues."""
+
+    def __init__(self, most: int, *, thread_name_prefix: str) -> None:
+        super().__init__(most, thread_name_prefix=thread_name_prefix)
+        self._lock = threading.Lock()
+        self._ends: WeakKeyDictionary[object, Future[None]] = WeakKeyDictionary()
+        """When the latest work of each connection ends."""
+
+    def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
+        """Queue work behind the other work of its connection."""
+        client, request, context = requester.get(), waiting.get(), copy_context()
+        if client is None:
+            return super().submit(function, *arguments, **more)
+        result: Future[T] = Future()
+        end: Future[None] = Future()
+
+        def work() -> None:
+            try:
+                if result.set_running_or_notify_cancel():
+                    result.set_result(function(*arguments, **more))
+            except BaseException as error:  # the caller's business, whatever it is
+                result.set_exception(error)
+            finally:
+                end.set_result(None)
+
+        with self._lock:
+            former = self._ends.get(client)
+            self._ends[client] = end
+        if former is None:
+            super().submit(work)
+        else:
+            if request is not None and not request.had_turn:
+                request.since = time.monotonic()
+            former.add_done_callback(lambda _: context.run(Threads.submit, self, work))
+        return result

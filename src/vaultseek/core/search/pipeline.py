@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from vaultseek.base.model import JSON
-from vaultseek.base.threads import Threads
+from vaultseek.base.threads import FairThreads, Threads
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.content.query.syntax import may_have_expressions
@@ -44,16 +44,16 @@ from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
 FILTER_THREADS = 3
-"""Maximum simultaneous searches with a filter. Some filters read the text of every note and must not delay
-other searches."""
-EXPRESSION_THREADS = 2
-"""Maximum simultaneous searches with a regular expression, which take longest; other searches do not wait."""
+"""Maximum simultaneous searches with a filter, of as many clients. Some filters read the text of every note
+and must not delay other searches."""
+EXPRESSION_THREADS = 8
+"""Maximum simultaneous searches with a regular expression, which take longest, of as many clients."""
 
 _thread = Threads(1, thread_name_prefix="search")
 """The thread of searches without a filter, which take a few milliseconds each. Python runs one thread at a
 time; with several threads, throughput is a third lower."""
-_filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
-_expression_threads = Threads(EXPRESSION_THREADS, thread_name_prefix="expression")
+_filter_threads = FairThreads(FILTER_THREADS, thread_name_prefix="filter")
+_expression_threads = FairThreads(EXPRESSION_THREADS, thread_name_prefix="expression")
 
 
 async def parse(request: SearchRequest) -> ParsedRequest:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
-from vaultseek.base.threads import Threads
+from vaultseek.base.threads import FairThreads
 from vaultseek.core.search.pipeline import Searcher, in_search_thread, parse
 from vaultseek.core.search.request import SearchRequest, unknown_searches, with_saved_searches
 from vaultseek.core.search.response import head
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_thread = Threads(1, thread_name_prefix="table")
-"""The thread of all tables, which may read every note of a vault and must not delay searches."""
+_threads = FairThreads(3, thread_name_prefix="table")
+"""The threads of tables, which may read every note of a vault and must not delay searches."""
 
 
 class TableMethods:
@@ -152,4 +152,4 @@ async def _path(name: str, follower: SeenFollower) -> str:
 
 
 async def _in_thread(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
-    return await asyncio.get_running_loop().run_in_executor(_thread, partial(function, *arguments, **more))
+    return await asyncio.get_running_loop().run_in_executor(_threads, partial(function, *arguments, **more))

@@ -17,6 +17,7 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.paths import shortage
 from vaultseek.base.text import quote
+from vaultseek.base.threads import requester
 from vaultseek.base.zone import client_zone, machine_zone
 from vaultseek.errors import (
     Cancelled,
@@ -270,6 +271,7 @@ class Session(Connection):
             self.client, request.id, work.deadline, self, lambda: work.reason is not None
         )
         client_zone.set(self.client.zone or machine_zone())
+        requester.set(self)
         result = await self._handlers[request.method](request.params, context)
         if request.id is None:
             return b""
