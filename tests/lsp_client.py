@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -106,7 +106,7 @@ async def editor(
     root: Path,
     *arguments: str,
     encoding: str = "utf-16",
-    folders: list[Path] | None = None,
+    folders: Sequence[Path | str] = (),
     options: Any = None,
     name: str = "tests",
     **capabilities: Any,
@@ -154,7 +154,10 @@ async def editor(
             capabilities=known,
             process_id=None,
             client_info=types.ClientInfo(name),
-            workspace_folders=[types.WorkspaceFolder(each.as_uri(), each.name) for each in folders or [root]],
+            workspace_folders=[
+                types.WorkspaceFolder(each if isinstance(each, str) else each.as_uri(), str(each))
+                for each in folders or [root]
+            ],
             initialization_options=options,
         )
     )

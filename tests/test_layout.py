@@ -35,7 +35,6 @@ ENGINES = {
     "nh3": {"content/extractors/page.py", "doors/ui/rendering.py"},
     "pygls": {
         "doors/lsp/documents.py",
-        "doors/lsp/renaming.py",
         "doors/lsp/server.py",
         "doors/lsp/session.py",
     },

@@ -542,7 +542,7 @@ async def test_renames_are_proposed_with_every_link(served):
         assert moved is None, "links by name still lead there"
         (move,) = (
             await here.client.workspace_will_rename_files_async(
-                types.RenameFilesParams([types.FileRename(here.uri("a"), here.uri("b/a"))])
+                types.RenameFilesParams([types.FileRename(here.uri("a") + "/", here.uri("b/a") + "/")])
             )
         ).document_changes
         assert here.path(move.text_document.uri) == "sub/Pear.md"
@@ -595,12 +595,12 @@ async def test_each_note_belongs_to_the_vault_that_the_daemon_sees(served, tmp_p
 
 
 @pytest.mark.fault("L10")
-@pytest.mark.parametrize("folder", ["", "sub", ".."])
+@pytest.mark.parametrize("folder", ["", "sub", "..", "/"])
 async def test_l10_every_address_is_the_one_that_the_editor_knows(served, tmp_path, folder):
     (tmp_path / "above").mkdir()
     shown = tmp_path / "above" / "notes"
     shown.symlink_to(served.root)
-    workspace = {"": shown, "sub": shown / "sub", "..": tmp_path / "above"}[folder]
+    workspace = {"": shown, "sub": shown / "sub", "..": tmp_path / "above", "/": f"{shown.as_uri()}/"}[folder]
     async with editor(
         served.daemon.environment, shown, folders=[workspace], options={"codeLens": True}
     ) as here:
@@ -628,6 +628,7 @@ async def test_l10_every_address_is_the_one_that_the_editor_knows(served, tmp_pa
         addresses = re.findall(r"file://[^'\"#]*", str(answer))
         assert addresses, name
         assert {each for each in addresses if not each.startswith(shown.as_uri())} == set(), name
+        assert "//" not in str(answer).replace("file://", ""), name
 
 
 async def test_without_a_daemon_that_may_be_started_the_editor_is_told_and_works(tmp_path, daemon):

@@ -5,13 +5,14 @@ Each edit is tried on the blocks around it, and the parsed results before and af
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from vaultseek.base.model import Link, Note, Place
+from vaultseek.base.model import Link, Note, Place, Span, apply_edits
 from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.rendering import render_text
 from vaultseek.core.notes.name_mentions import NO_PROSE
 from vaultseek.doors.lsp.documents import Text
 
@@ -36,6 +37,8 @@ class _Trial(NamedTuple):
     before: Note
     after: Note
     starts: Sequence[tuple[int, int]]
+    inserted: Mapping[int, str]
+    """The texts that were inserted without replacing any, by line."""
 
 
 class Guard:
@@ -51,6 +54,9 @@ class Guard:
         text = self._text
         places = [*(link.place for link in text.note.links), *(tag.place for tag in text.note.placed_tags)]
         if any(place and place.line == line and place.start < column < place.end for place in places):
+            return False
+        # The reader pairs the halves of a split delimiter, other programs do not.
+        if column and text.line(line)[column - 1 : column + 1] in ("**", "__", "~~", "=="):
             return False
         lines = prose_lines(text)
         if text.line(line) and not lines[line - 1]:
@@ -116,6 +122,8 @@ class Guard:
             and _keys(kept) == _keys(before.links)
             and _ids(before) == _ids(after)
             and _is_same(before, after)
+            and _other_spans(before) == _other_spans(after)
+            and _shows_also(before, after, trial.inserted)
         )
 
     def _groups(self, changes: Sequence[Change]) -> Iterator[list[Change]]:
@@ -145,7 +153,9 @@ class Guard:
             shifts[row] += len(new) - (end - start)
             starts.append((row + 1 + len(head), start))
         before, after = ("\n".join([*head, *each]) for each in (lines, changed))
-        return _Trial(parse(before, ""), parse(after, ""), starts)
+        shift = 1 + len(head) - first
+        inserted = {line + shift: new for (line, start, end), new in changes if start == end}
+        return _Trial(parse(before, ""), parse(after, ""), starts, inserted)
 
     def _around(self, low: int, high: int) -> tuple[int, int]:
         """Return the first and last line of the blocks around some lines, including adjacent blocks."""
@@ -208,6 +218,30 @@ def _is_written_at(start: tuple[int, int], link: Link) -> bool:
 
 def _ids(note: Note) -> list[str]:
     return [block.id for block in note.blocks]
+
+
+def _other_spans(note: Note) -> list[Span]:
+    """Return the blocks that a link never makes longer, with their lines."""
+    return [span for span in note.spans if span.kind != "paragraph"]
+
+
+def _shows_also(before: Note, after: Note, inserted: Mapping[int, str]) -> bool:
+    """True if each line shows the same as before, and the inserted links."""
+    for number in range(1, len(after.lines) + 1):
+        old, new = _shown(before, number), _shown(after, number)
+        if number in inserted:
+            label = render_text(inserted[number])
+            starts = (piece.start() for piece in re.finditer(re.escape(label), new))
+            if not any((new[:at] + new[at + len(label) :]).strip() == old.strip() for at in starts):
+                return False
+        elif old != new:
+            return False
+    return True
+
+
+def _shown(note: Note, number: int) -> str:
+    line = note.lines[number - 1] if number <= len(note.lines) else ""
+    return apply_edits(line, note.edits.get(number, ()))
 
 
 def _is_same(before: Note, after: Note) -> bool:

@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from lsprotocol import types
-from pygls.uris import to_fs_path
 
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.content.markdown.title import file_stem
@@ -23,7 +22,7 @@ from vaultseek.core.notes.rename import (
 from vaultseek.doors.lsp.cursor import heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import can_do, proposed_edits, warn_of_left, workspace_edit
-from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.session import Session, Spot, path_of
 from vaultseek.doors.lsp.targets import targets
 from vaultseek.errors import NotFound, UsageError
 
@@ -66,7 +65,7 @@ async def will_rename(session: Session, params: types.RenameFilesParams) -> type
     moves: dict[str, list[JSON]] = {}
     spots: dict[str, Spot] = {}
     for file in params.files:
-        old, new = await session.spot(file.old_uri), to_fs_path(file.new_uri)
+        old, new = await session.spot(file.old_uri), path_of(file.new_uri)
         if old is None or new is None or not new.startswith(f"{old.shown}/"):
             continue
         spots[old.root] = old

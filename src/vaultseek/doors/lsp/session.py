@@ -108,7 +108,7 @@ class Session:
 
     async def spot(self, uri: str) -> Spot | None:
         """Return the place of a document in its vault; None if it is outside all vaults."""
-        file = to_fs_path(uri) if uri.startswith("file:") else None
+        file = path_of(uri) if uri.startswith("file:") else None
         if file is None:
             return None
         folder, _, name = file.rpartition("/")
@@ -150,8 +150,9 @@ class Session:
 
     def folders(self) -> list[str]:
         """Return the workspace folders."""
-        folders = [folder for uri in self.workspace.folders if (folder := to_fs_path(uri))]
-        return folders or ([self.workspace.root_path] if self.workspace.root_path else [])
+        folders = [folder for uri in self.workspace.folders if (folder := path_of(uri))]
+        root = path_of(self.workspace.root_uri or "")
+        return folders or ([root] if root else [])
 
     def has_vault(self, root: str) -> bool:
         """True for the vault of a workspace folder or of a document that was opened."""
@@ -249,6 +250,12 @@ class Session:
     def _open(self, uri: str) -> Any:
         # Clients encode different characters of an address than the server.
         return self.workspace.text_documents.get(unquote(uri))
+
+
+def path_of(uri: str) -> str | None:
+    """Return the path of an address without the slash that may end a folder's."""
+    path = to_fs_path(uri)
+    return path and (path.rstrip("/") or "/")
 
 
 def _is_on_disk(root: str, path: str) -> bool:
