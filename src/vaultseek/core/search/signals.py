@@ -166,7 +166,8 @@ class InTime(Signal):
                 own = MODIFIED if row.created.seconds == row.modified else 1.0
                 shares[place] = max(shares[place], own)
         lead = TIME_GAIN * notes.gain.max(initial=0.0) * _other_words(time, query, notes) ** 2
-        return shares * (notes.gain + lead)
+        gains: Floats = shares * (notes.gain + lead)
+        return gains
 
 
 def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
