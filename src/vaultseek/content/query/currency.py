@@ -167,6 +167,8 @@ class _Reader:
                 self.sentence(before + text, **place)
             before = _continued(text)
         for heading in note.headings:
+            if len(heading.text) > STATUS_CHARS:
+                continue
             name = fold(heading.shown).strip(" :")
             section = (_plain(span, note.lines) for span in _section(heading, blocks, note))
             if name == "status":
@@ -223,6 +225,8 @@ def _last_day(text: str) -> tuple[date, bool]:
 
 def _continued(text: str) -> str:
     """Return the beginning of a sentence that a block leaves to the next one, or ""."""
+    if len(text) > STATUS_CHARS:
+        return ""
     if _BY_HEADING.fullmatch(text.rstrip(" :")):
         return "Superseded by "
     return _DEAD_BEFORE if _ONLY_DEAD.fullmatch(text) else ""
@@ -345,7 +349,8 @@ def _plain(span: Span, lines: Sequence[str]) -> str:
     text = "\n".join(lines[span.start_line - 1 : min(span.end_line, span.start_line + BLOCK_LINES)])[
         :BLOCK_CHARS
     ]
-    text = "".join(outside_comments(text))
+    if "%%" in text or "<!--" in text:
+        text = "".join(outside_comments(text))
     return _MARKS.sub("", _EMPHASIS.sub("", text)).strip()
 
 
