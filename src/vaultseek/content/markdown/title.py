@@ -74,13 +74,14 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s\-.,:;!?'\"()/]")
 
 def shows_nothing(kind: BlockKind, text: str) -> bool:
     """True for a block that is not displayed: link definitions, and text consisting of comments."""
-    return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(_outside_comments(text)).strip())
+    return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(outside_comments(text)).strip())
 
 
 _MAY_BE_COMMENT = ("html", "comment", "paragraph")
 
 
-def _outside_comments(text: str) -> Iterator[str]:
+def outside_comments(text: str) -> Iterator[str]:
+    """Yield the parts of a text between comments."""
     end = 0
     for match in _COMMENT_START.finditer(text):
         start = match.start()

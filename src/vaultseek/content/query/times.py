@@ -52,7 +52,7 @@ class SpokenTime:
 
 def find_time(text: str, today: date) -> SpokenTime | None:
     """Return the first time that a text expresses in words; None if there is none."""
-    if (match := _UNSPACED.search(text)) is not None:
+    if not text.isascii() and (match := _UNSPACED.search(text)) is not None:
         spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
         return SpokenTime(spoken, *match.span(), text=match[0])
     lower = text.lower() if len(text.lower()) == len(text) else text
@@ -112,12 +112,15 @@ _RELATIONS: Mapping[str, str] = {
         "in|during|throughout|around|over|on|at|im|am|an|zu|um|während|en|au|à|em|no|na|nos|nas|durante|pendant"
         "|nel|nella|a|al|op|tijdens|rond"
     ),
+    "until": "until|bis zum|bis|jusqu['’](?:à|au|en)|hasta|até|fino a|tot",
+    "by": "by|till",
     "of": "of|from|for|vom|von|de|d['’]|du|del|do|da|di|van",
 }
 _RELATION = _any(_RELATIONS.values())
-_ARTICLE = r"the|der|die|das|den|dem|la|le|l['’]|el|o|il|het|de"
+_ARTICLE = "the|der|die|das|den|dem|la|le|el|o|il|het|de"
+_AN_ARTICLE = rf"(?:(?:{_ARTICLE})\s+|[ldu]['’]|dell['’])?"
 _LAST = (
-    "last|past|previous|letzte[rnms]?|vorige[rnms]?|vergangene[rnms]?|dernière?|passée?|pasad[oa]|passad[oa]"
+    "last|past|previous|letzte[rnms]?|vorige[rnms]?|vergangene[rnms]?|derni(?:er|ère)s?|passée?|pasad[oa]|passad[oa]"
     "|scors[oa]|vorige|afgelopen"
 )
 _THIS = "this|diese[rnms]?|cette|cet|ce|este|esta|est[ae]|questo|questa|quest['’]|deze|dit"
@@ -165,6 +168,7 @@ _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
     "whitsun|pentecost|pfingsten|pentecôte|pentecostés|pentecoste|pinksteren": (
         lambda year: _around_easter(year, 48, 50)
     ),
+    "may day": lambda year: Days(date(year, 5, 1), date(year, 5, 1)),
     "halloween": lambda year: Days(date(year, 10, 31), date(year, 10, 31)),
     "thanksgiving": lambda year: Days(_thanksgiving(year), _thanksgiving(year)),
 }
@@ -191,7 +195,7 @@ _NUMBERS = {
 _NUMBER = rf"[0-9]{{1,3}}|{_any(_NUMBERS.values())}"
 _RELATIVE_WORDS: Mapping[str, str] = {
     "today": "today|this morning|this afternoon|heute|aujourd['’]hui|hoy|oggi|hoje|vandaag",
-    "yesterday": "yesterday|last night|gestern|hier soir|ayer|ieri|ontem|gisteren",
+    "yesterday": "yesterday|last night|gestern|hier soir|hier|ayer|ieri|ontem|gisteren",
     "before yesterday": (
         "the day before yesterday|vorgestern|avant-hier|anteayer|antier|l['’]altro ieri|anteontem|eergisteren"
     ),
@@ -207,7 +211,7 @@ _RELATIVE_WORDS: Mapping[str, str] = {
     ),
     "this year": "this year|dieses jahr|cette année|este año|este ano|quest['’]anno|dit jaar|heuer",
     "last year": (
-        "last year|(?:letzte|vorige|vergangene)[sn] jahr|l['’]année dernière|l['’]an dernier"
+        "last year|(?:letzte|vorige|vergangene)[snm] jahr|l['’]année dernière|l['’]an dernier"
         "|(?:el )?año pasado|(?:o )?ano passado|l['’]anno scorso|(?:vorig|afgelopen) jaar"
     ),
     "week before last": (
@@ -221,6 +225,11 @@ _RELATIVE_WORDS: Mapping[str, str] = {
     "last weekend": (
         "last weekend|(?:letztes|voriges|am) wochenende|(?:le )?week-end dernier|(?:el )?fin de semana pasado"
         "|(?:o )?fim de semana passado|vorig weekend"
+    ),
+    "last quarter": (
+        "last quarter|the past quarter|(?:letzte|vorige|vergangene)[snm] quartal|(?:le )?trimestre dernier"
+        "|(?:le )?dernier trimestre|(?:el |o )?trimestre (?:pasado|passado)|(?:il )?trimestre scorso"
+        "|(?:vorig|afgelopen) kwartaal"
     ),
     "recently": "recently|lately|the other day|neulich|kürzlich|récemment|recientemente|recentemente|onlangs",
 }
@@ -240,10 +249,10 @@ _UNSPACED_WORDS: Mapping[str, str] = (
 )
 _UNSPACED = re.compile(_any(_UNSPACED_WORDS))
 _YEAR = r"(?:19|20)[0-9]{2}"
-_OF = r"(?:of |de |del |do |di |von )?"
+_OF = r"(?:of |de |del |do |di |von |van )?"
 _MONTH = _any(_MONTHS)
 _DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
-_ONLY_DAY = re.compile(rf"(?:(?:{_ARTICLE})\s+)?{_DAY.format('day')}")
+_ONLY_DAY = re.compile(rf"{_AN_ARTICLE}{_DAY.format('day')}")
 _WITHIN = rf"\s(?:(?:of|von|vom|de|du|do|di|van)\s|(?:before|in|im|en|em)\s(?:[0-9]|(?:{_MONTH})\b))"
 """Words after *the last week* that make it a part of another time: *the last week of August*."""
 _AGO = (
@@ -251,16 +260,28 @@ _AGO = (
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
     rf"|(?:(?:in |over |during )?the )?(?:last|past) (?P<number3>{_NUMBER}) (?P<unit3>{_UNIT})"
     rf"|(?:in )?den (?:letzten|vergangenen) (?P<number4>{_NUMBER}) (?P<unit4>{_UNIT})"
+    rf"|(?:since|seit|depuis|desde hace|desde há|sinds) (?P<number5>{_NUMBER}) (?P<unit5>{_UNIT})(?: ago)?"
 )
+_BESIDE = _any(_RELATIONS[each] for each in ("since", "before", "after"))
 _TIME = re.compile(
-    rf"(?<![\w-])(?:(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})|(?P<ago>{_AGO}))(?!{_WITHIN})"
-    rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?(?:(?:{_ARTICLE})\s+)?(?:(?P<part>{_PART})\s+)?"
-    rf"(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?"
-    rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"
-    rf"|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})|(?P<weekday>{_any(_WEEKDAYS)})"
-    rf"|(?P<quarter>q[1-4])|(?P<holiday>{_any(_HOLIDAYS)}))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
+    rf"(?<![\w-])(?:(?:(?P<ago>{_AGO})|(?:(?P<relation2>{_BESIDE})\s+{_AN_ARTICLE})?"
+    rf"(?P<relative>{_any(_RELATIVE_WORDS.values())}))(?!{_WITHIN})"
+    rf"|(?P<iso_week>{_YEAR}-w[0-9]{{2}})"
+    rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?+{_AN_ARTICLE}+"
+    rf"(?:(?P<part>{_PART})[\s-]+)?+(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?+"
+    rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})"
+    rf"|(?P<month2>{_MONTH})\.?\s{_DAY.format('day2')}(?![0-9])"
+    rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})"
+    rf"|(?P<weekday>{_any(_WEEKDAYS)})|(?P<quarter>q[1-4]))(?:\.?,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
     rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
 )
+_HIER = re.compile(
+    r"(?=\w+\shier\W*$|.*\b(?:(?:[cdjlmnst]|qu)['’]|(?:le|la|les|des|du|une?|et|avec|pour|sur|mes|mon|ma)\b))"
+    r"(?!.*\b(?:der|die|das|dem|den|ist|und|nicht|was|wie|wo|wer|ich|nur|neu|alles|het|een|is|wat|hoe|waar)\b)"
+)
+"""Questions in which *hier* is French; in German and Dutch it means *here*."""
+_FROM_SEASON = re.compile(r"from (?:spring|summer|autumn|winter)\W*$")
+"""A season that a question ends with, as in *notes from spring*, unlike *water from the spring*."""
 _BETWEEN = rf"between|zwischen|entre|tra|fra|tussen|{_RELATIONS['in']}"
 _AND = "and|or|und|oder|et|ou|y|o|e|en"
 _FROM = rf"from|von|vom|de|desde|dal|van|{_RELATIONS['in']}"
@@ -279,21 +300,32 @@ _RANGE = re.compile(
 
 def _days(match: re.Match[str], today: date) -> Days | None:
     """Return the days of a match; None if it is a name or a number rather than a time."""
-    if relative := match["relative"]:
-        return _RELATIVE[_key(relative, _RELATIVE_WORDS)](today)
     if match["ago"]:
         return _ago(match, today)
-    relation = _key(match["relation"], _RELATIONS) if match["relation"] else None
+    relation = _key(written, _RELATIONS) if (written := match["relation"] or match["relation2"]) else None
+    if relative := match["relative"]:
+        if relative == "hier" and not _HIER.match(match.string):
+            return None
+        return _related(_RELATIVE[_key(relative, _RELATIVE_WORDS)](today), relation, today)
+    if match["iso_week"]:
+        monday = date.fromisocalendar(int(match["iso_week"][:4]), int(match["iso_week"][-2:]), 1)
+        return Days(monday, monday + timedelta(days=6))
     is_last = bool(match["last"] or match["after"])
     year = match["year"]
     if match["year2"]:
-        if not (relation or match["part"]) or is_last or match["this"]:  # a number, or a part of a name
+        is_number = not (relation or match["part"]) or relation in ("until", "by")
+        if is_number or is_last or match["this"]:  # or a part of a name
             return None
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
         return _related(_part(days, match["part"]), relation, today, is_long=True)
     day = match["day"] or match["day2"]
     is_named = match["season"] is not None or not _NAMES.isdisjoint((match["month3"], match["holiday"]))
-    if relation == "of" and is_named and not (year or is_last or match["this"]):
+    is_clear = year or is_last or match["this"] or match["part"]
+    if (
+        relation in ("of", "by")
+        and is_named
+        and not (is_clear or _FROM_SEASON.match(match.string, match.start()))
+    ):
         return None
     if day is None and relation is None and not (is_last or match["this"] or match["part"] or year):
         return None  # a name
@@ -344,6 +376,8 @@ def _related(days: Days, relation: str | None, today: date, *, is_long: bool = F
         return Days(
             EARLIEST if is_long else days.first - timedelta(weeks=EVE_WEEKS), days.first - timedelta(days=1)
         )
+    if relation in ("until", "by"):
+        return Days(days.first - timedelta(weeks=EVE_WEEKS), days.last)
     if relation == "after":
         last = today if is_long else days.last + timedelta(weeks=EVE_WEEKS)
         return Days(days.last + timedelta(days=1), max(last, days.last + timedelta(days=1)))
@@ -362,7 +396,7 @@ def _part(days: Days, part: str | None) -> Days:
 
 
 def _ago(match: re.Match[str], today: date) -> Days | None:
-    suffix = next(each for each in ("", "2", "3", "4") if match[f"number{each}"])
+    suffix = next(each for each in ("", "2", "3", "4", "5") if match[f"number{each}"])
     written, unit = match[f"number{suffix}"], _key(match[f"unit{suffix}"], _UNITS)
     number = (
         int(written)
@@ -370,7 +404,7 @@ def _ago(match: re.Match[str], today: date) -> Days | None:
         else next(value for value, words in _NUMBERS.items() if re.fullmatch(words, written))
     )
     then = today - relativedelta(**{f"{unit}s": number})
-    if suffix in ("3", "4"):
+    if suffix in ("3", "4", "5"):
         return Days(then, today)
     if unit == "day":
         return Days(then, then)
@@ -395,6 +429,10 @@ def _one_day(year: int, month: int, day: int) -> Days | None:
     except ValueError:
         return None
     return Days(found, found)
+
+
+def _quarter(day: date) -> Days:
+    return _three_months(day.year, (day.month - 1) // 3 * 3 + 1)
 
 
 def _three_months(year: int, month: int) -> Days:
@@ -431,6 +469,7 @@ _RELATIVE: Mapping[str, Callable[[date], Days]] = {
     "last weekend": lambda today: Days(
         _monday(today) - timedelta(days=2), _monday(today) - timedelta(days=1)
     ),
+    "last quarter": lambda today: _quarter(today - relativedelta(months=3)),
     "recently": lambda today: Days(today - timedelta(days=30), today),
 }
 

@@ -14,10 +14,10 @@ from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
 from vaultseek.content.languages.detect import NO_LANGUAGE
-from vaultseek.content.markdown.currency import read_currency
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
+from vaultseek.content.query.currency import read_currency
 from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
 

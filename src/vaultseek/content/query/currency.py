@@ -1,0 +1,397 @@
+"""Reader of a note's statements about its currency: status, expiry date, and which notes replace which.
+
+Statements are properties, fields ``name: value`` at the head of a note, a section *Status* or *Superseded
+by*, the title, or a sentence at the head such as *moved to [[New]]*.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from itertools import islice
+from typing import Any, NamedTuple
+
+from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+from vaultseek.base.currency import NOTHING_STATED, STATUSES, Stated
+from vaultseek.base.model import Heading, Link, Note, Span
+from vaultseek.base.text import fold
+from vaultseek.base.when import iso_date, read_when
+from vaultseek.content.kinds import kind_of
+from vaultseek.content.markdown.links import markdown_link, wikilink
+from vaultseek.content.markdown.title import outside_comments
+from vaultseek.content.query.dates import dates_of
+
+HEAD_BLOCKS = 6
+"""Number of blocks at the beginning of a note, without headings, that may describe it."""
+BLOCK_LINES, BLOCK_CHARS = 4, 600
+"""Maximum number of lines and characters that are read of a block."""
+STUB_LINES = 4
+"""Maximum number of non-blank lines in a note that only refers to its new place."""
+NAME_CHARS = 200
+"""Maximum length of a note name in a property without a link."""
+STATUS_CHARS = 60
+"""Maximum length of a status."""
+SUCCESSORS = 20
+"""Maximum number of notes that one note names as its successors or predecessors."""
+
+
+class Succession(NamedTuple):
+    """The target of a link to another note; ``is_successor`` if the other note replaces this one."""
+
+    target: str
+    is_successor: bool
+
+
+def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
+    """Return the statements of a note about its currency, with its successors and predecessors."""
+    if (kind_of(note.path) or "note") != "note":
+        return NOTHING_STATED, ()
+    reader = _Reader()
+    for key, value in note.frontmatter.items():
+        reader.field(key, value)
+    reader.head(note)
+    struck, is_struck = _struck(note)
+    stated = Stated(tuple(dict.fromkeys(reader.statuses)), reader.until, struck, is_struck)
+    return stated, tuple(islice(dict.fromkeys(reader.successions), SUCCESSORS))
+
+
+_FIELDS = {
+    "status": "status",
+    "supersededby": "by",
+    "replacedby": "by",
+    "obsoletedby": "by",
+    "supersedes": "of",
+    "replaces": "of",
+    "obsoletes": "of",
+    "staleafter": "stale",
+    "validuntil": "valid",
+}
+"""The recognized fields, ignoring case and punctuation between words."""
+_NO_VALUE = frozenset(
+    {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
+)
+_NOT_LETTERS = re.compile(r"[\W_]+")
+_LINK = re.compile(
+    r"\[\[([^\[\]\n]+)\]\]|\[([^\[\]\n]*)\]\((<[^<>\n]+>|[^()\s]+(?:\([^()\s]*\)[^()\s]*)*)[^()\n]*\)"
+)
+_NOT_STATUS = re.compile(r"^[\W_]+|[\W_]+$")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
+"""A status with a successor: *superseded by ADR-7*."""
+_REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
+"""A status with a remark: *deprecated (use [[New]])*."""
+_PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
+"""Remarks by which a status does not hold yet, or only for a part."""
+_PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
+
+
+class _Reader:
+    """Collects the statements in the properties and the head of one note."""
+
+    def __init__(self) -> None:
+        self.statuses: list[str] = []
+        self.until = ""
+        self.successions: list[Succession] = []
+
+    def field(self, key: str, value: Any) -> None:
+        kind = _FIELDS.get(_NOT_LETTERS.sub("", key).casefold())
+        if kind is None:
+            return
+        for text in _texts(value):
+            if kind == "status":
+                self.status(text)
+            elif kind in ("by", "of"):
+                self.related(text, is_successor=kind == "by")
+            else:
+                self.date(text, holds_that_day=kind == "valid")
+
+    def status(self, text: str) -> None:
+        match = _BY.match(text)
+        if match and _REPLACED.fullmatch(match[1]):
+            self.related(match[2], is_successor=True)
+            text = match[1]
+        elif (remark := _REMARK.match(text)) and not _PENDING.search(remark[2]):
+            text = remark[1]
+            if fold(text) in STATUSES and (pointer := _POINTER.match(remark[2])):
+                self.succeeded(pointer["links"])
+        for link in _links(text):
+            text = link.target
+        plain = _NOT_STATUS.sub("", fold(text))
+        if plain and not text.endswith("?") and len(plain) <= STATUS_CHARS:
+            self.statuses.append(plain)
+
+    def related(self, text: str, *, is_successor: bool) -> None:
+        """Add the notes named in a text, by links or by the whole text."""
+        links = _links(text)
+        for link in links:
+            # A note that replaces a section of another leaves the rest of it current.
+            if link.target and (is_successor or not (link.heading or link.block)):
+                self.successions.append(Succession(link.target, is_successor))
+        plain = text.partition("|")[0].partition("#")[0].strip().strip("*_`\"'").rstrip(".")
+        if links or fold(plain) in _NO_VALUE or plain.isdecimal() or len(plain) > NAME_CHARS:
+            return
+        if not (_ADDRESS.match(plain) or _LINK.search(text)):
+            self.successions.append(Succession(plain, is_successor))
+        elif is_successor:  # on another site
+            self.statuses.append("superseded")
+
+    def date(self, text: str, *, holds_that_day: bool) -> None:
+        try:
+            last, is_period = _last_day(iso_date(text))
+            self.until = (last + timedelta(days=holds_that_day or is_period)).isoformat()
+        except (ValueError, OverflowError):
+            return
+
+    def head(self, note: Note) -> None:
+        """Read the title and first blocks of a note, and its sections *Status* and *Superseded by*."""
+        blocks = [span for span in note.spans if span.kind in ("paragraph", "quote", "list_item")]
+        written = sum(1 for line in note.lines[note.body_line - 1 :] if line.strip())
+        first = next((span.start_line for span in note.spans if span.kind != "heading"), 0)
+        opening = next((each for each in note.headings if each.line < first), None)
+        title = opening.text if opening is not None else ""
+        for part in _TITLE_REMARK.finditer(title):
+            self.sentence(title[part.end() :], top=True)
+        sections = [each.line for each in note.headings if each is not opening]
+        is_dead = bool(_DEAD_TITLE.fullmatch(title)) or not _SUCCEEDED.isdisjoint(self.statuses)
+        before = _DEAD_BEFORE if is_dead else ""
+        for number, span in enumerate(blocks[:HEAD_BLOCKS]):
+            text = _plain(span, note.lines)
+            for written_line in text.split("\n"):
+                if field := _FIELD.match(written_line):
+                    self.field(field[1], field[2])
+            is_top = span.kind != "list_item" and not any(line < span.start_line for line in sections)
+            place = {"bare": written <= STUB_LINES, "top": is_top, "first": is_top and not number}
+            if not self.sentence(text, **place) and before:
+                self.sentence(before + text, **place)
+            before = _continued(text)
+        for heading in note.headings:
+            if len(heading.text) > STATUS_CHARS:
+                continue
+            name = fold(heading.shown).strip(" :")
+            section = (_plain(span, note.lines) for span in _section(heading, blocks, note))
+            if name == "status":
+                self.status_section(list(islice(section, 2)))
+            elif _BY_HEADING.fullmatch(name) and all(
+                each is note.headings[0] for each in note.headings if each.level < heading.level
+            ):
+                for match in filter(None, map(_ONLY_LINKS.fullmatch, section)):
+                    self.succeeded(match["links"])
+
+    def status_section(self, texts: Sequence[str]) -> None:
+        """Read the blocks of a section *Status*: the status, and where to go instead."""
+        if texts:
+            self.status(texts[0].split("\n", 1)[0])
+            self.sentence("\n".join(texts), top=True)
+
+    def sentence(self, text: str, **place: bool) -> bool:
+        """Read a sentence about the whole note: that it is obsolete, what replaces it, or what it replaces.
+
+        ``place`` contains the groups that count there. Return true if the sentence names a note.
+        """
+        if _THIS_IS_DEAD.match(text):
+            self.statuses.append("obsolete")
+        if "](" not in text and "[[" not in text:
+            return False
+        for pattern, is_successor in _SENTENCES:
+            if match := pattern.match(text):
+                if not all(place.get(name) for name in match.groupdict() if name != "links" and match[name]):
+                    continue
+                self.succeeded(match["links"], is_successor=is_successor)
+                return True
+        return False
+
+    def succeeded(self, text: str, *, is_successor: bool = True) -> None:
+        """Add the targets of the links in a text."""
+        targets = (link.target for link in _links(text) if link.target)
+        self.successions += (Succession(target, is_successor) for target in targets)
+
+
+def _last_day(text: str) -> tuple[date, bool]:
+    """Return the last day that a text names, and whether it names a week, month or year; or a ValueError."""
+    if match := _PERIOD.fullmatch(text):
+        year, week = match.groups()
+        return date.fromisocalendar(int(year), int(week), 7) if week else date(int(year), 12, 31), True
+    if (when := read_when(text)) is not None:
+        return when.local.date(), False
+    days = dates_of(text)
+    # 1/3/2026 may begin with the day or the month; 1.3.2026 begins with the day.
+    last = "" if not days else days[0] if "." in text else max(days)
+    if len(last) == len("2026-03"):
+        return date.fromisoformat(f"{last}-01") + relativedelta(months=1, days=-1), True
+    return date.fromisoformat(last), False
+
+
+def _continued(text: str) -> str:
+    """Return the beginning of a sentence that a block leaves to the next one, or ""."""
+    if len(text) > STATUS_CHARS:
+        return ""
+    if _BY_HEADING.fullmatch(text.rstrip(" :")):
+        return "Superseded by "
+    return _DEAD_BEFORE if _ONLY_DEAD.fullmatch(text) else ""
+
+
+def _section(heading: Heading, blocks: Sequence[Span], note: Note) -> list[Span]:
+    """Return the blocks directly below a heading."""
+    end = next((each.line for each in note.headings if each.line > heading.line), len(note.lines) + 1)
+    return [span for span in blocks if heading.line < span.start_line < end]
+
+
+_REPLACED = re.compile(
+    "supers?eded|superceded|replaced|obsoleted|ersetzt|abgel[oö]st|remplacée?|sustituid[oa]|reemplazad[oa]"
+    "|substituíd[oa]|sostituit[oa]|vervangen",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(r"(?:[-*+] )?([A-Za-z][A-Za-z _-]{4,15}?)\s*::?\s+(\S.*)")
+_ANY_LINK = r"(?:\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]*\]\([^\n]*?\))"
+_LINKS = rf"(?P<links>{_ANY_LINK}(?:(?:,| and| und| et| y| e| en| &)+ {_ANY_LINK})*)"
+_NOTE = (
+    "(?:note|page|document|doc|file|article|decision|procedure|guide|how-?to|text|content|adr|proposal|entry|plan"
+    "|version|recipe|list)"
+)
+_NOTIZ = "(?:notiz|seite|datei|anleitung|entscheidung|artikel|text|inhalt|dokument|fassung|plan|liste)"
+_THIS = (
+    rf"(?:this(?: {_NOTE})?|the contents? of this {_NOTE}|dies(?:e|er|es)? {_NOTIZ}|cette (?:note|page)"
+    "|ce document|esta (?:nota|página)|este documento|questa (?:nota|pagina)|questo documento"
+    "|deze (?:notitie|pagina)|dit document)"
+)
+_IS = (
+    "(?:(?:is|was|has|have|has been|is now|was later|has since been|ist|wurde|wird|est|n['’]est|a été|está"
+    "|fue|ha sido|foi|è(?: stat[oa])?|werd|is nu) )?(?:now |since |jetzt |nun )?"
+)
+_REPLACED_BY = (
+    "(?:superseded by|superceded by|replaced (?:by|with)|obsoleted by|deprecated in favou?r of"
+    "|ersetzt durch|abgelöst (?:durch|von)|überholt durch|remplacée? par|sustituid[oa] por"
+    "|reemplazad[oa] por|substituíd[oa] por|sostituit[oa] da|vervangen door)"
+)
+_MOVED_TO = (
+    "(?:moved (?:in)?to|merged (?:in)?to|now lives (?:at|in)|continued in|verschoben nach|umgezogen nach"
+    "|déplacée? vers|trasladad[oa] a|movid[oa] (?:a|para)|spostat[oa] in|verplaatst naar)"
+)
+_REPLACES = "(?:supersedes|replaces|ersetzt|remplace|sustituye|substitui|sostituisce|vervangt)"
+_DEAD = (
+    "(?:deprecated|obsolete|outdated|out of date|superseded"
+    "|no longer (?:valid|current|maintained|in use|up to date|applicable|accurate)"
+    "|veraltet|überholt|obsolet|nicht mehr (?:gültig|aktuell|gepflegt)|obsol[eè]te|périmée?"
+    "|plus (?:valable|valide|à jour)|obsolet[oa]|desactualizad[oa]|desatualizad[oa]|superat[oa]"
+    "|verouderd|niet meer (?:geldig|actueel))"
+)
+_SEE = (
+    "(?:see|use|refer to|read|consult|go to|follow|siehe|nutze|benutze|verwende|lies|voir|voyez|utilise[rz]"
+    "|consulte[rz]?|véase|ver|vea|veja|usar?|utilizar?|vedi|usare|zie|gebruik)"
+)
+_INSTEAD = "(?:instead|stattdessen|à la place|en su lugar|em vez diss?o|invece|in plaats daarvan)"
+_ELSE = rf"(?:{_SEE}(?: {_INSTEAD})?|{_REPLACED_BY}|{_MOVED_TO}|→):?"
+_GAP = (
+    r"[\s,.;:!(—–-]+"
+    "(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)|sie (?:ist|wurde)) )?"
+)
+_STOP = (
+    rf"(?: {_INSTEAD}(?: of this {_NOTE})?"
+    rf"| for (?:the|a) (?:current|new|newer|latest) (?:one|state|instructions|{_NOTE}))?\s*(?:[.!;)]|\n|$)"
+)
+_END = r"(?=\s*(?:[.!;—–()]|\n|$|- ))"
+_SIGN = (
+    r"(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important|hinweis"
+    r"|achtung|wichtig|veraltet)[:.!]*\s+){0,3}"
+)
+_CHINESE = "(?:(?:本笔记|本页|此页|此笔记|本文) ?)?已?经?"
+_THIS_JAPANESE = "この(?:ノート|ページ|文書) ?"
+_JAPANESE = f"(?:{_THIS_JAPANESE})?は?、? ?"
+_SENTENCES = tuple(
+    (re.compile(_SIGN + pattern, re.IGNORECASE), is_successor)
+    for pattern, is_successor in (
+        (rf"{_THIS} {_IS}(?:{_REPLACED_BY}|{_MOVED_TO}):? {_LINKS}", True),
+        (rf"{_THIS} (?:wurde|ist|wird) (?:durch|von|nach) {_LINKS} (?:ersetzt|abgelöst|verschoben)", True),
+        (rf"{_THIS} {_IS}{_DEAD}{_GAP}{_ELSE} {_LINKS}{_STOP}", True),
+        (rf"(?P<top>{_DEAD}){_GAP}{_ELSE} {_LINKS}{_STOP}", True),
+        (rf"(?P<first>superseded|superceded): (?P<links>{_ANY_LINK})[.!]?$", True),
+        (rf"{_REPLACED_BY}:?\s+{_LINKS}{_END}", True),
+        (rf"(?P<bare>{_MOVED_TO}):? {_LINKS}\s*[.!]?\s*$", True),
+        (rf"{_CHINESE}(?:移至|移到|迁移到) ?{_LINKS}", True),
+        (rf"{_CHINESE} ?(?:被|由) ?{_LINKS} ?(?:取代|替代|代替|替换)", True),
+        (rf"{_CHINESE}(?:过时|废弃|作废|失效)[，。；,. ]*(?:请)?(?:参见|见|查看|使用|改用) ?{_LINKS}", True),
+        (rf"{_THIS_JAPANESE}は(?:古|廃止|非推奨)[^\[\n]{{0,12}}{_LINKS} ?(?:を参照|を見|をご覧|を使)", True),
+        (rf"{_JAPANESE}{_LINKS} ?(?:に移動|に置き換え|へ移動|に統合)", True),
+        (rf"{_THIS} {_IS}{_REPLACES} {_LINKS}", False),
+        (rf"(?:supersedes|obsoletes):? {_LINKS}{_END}", False),
+    )
+)
+"""Sentences at the head of a note, and whether they name its successor. A sentence that may be about the
+note's subject counts only where it is likely about the note: ``bare``, such as *Moved to [[Lisbon]]*, in a
+note without other text, ``top`` above the first section, ``first`` as the first block."""
+_THIS_IS_DEAD = re.compile(
+    rf"{_SIGN}(?:this (?:note|page|document|doc|file|article|guide|procedure|decision)"
+    r"|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser artikel|dieses dokument"
+    r"|cette (?:note|page)|ce document|esta (?:nota|página)|questa (?:nota|pagina)|deze (?:notitie|pagina))"
+    rf" {_IS}{_DEAD}\s*(?:[.!;]|$)",
+    re.IGNORECASE,
+)
+_DEAD_BEFORE = "Superseded. "
+_SUCCEEDED = {"deprecated", "superseded", "obsolete", "outdated", "replaced"}
+"""Statuses after which *see [[New]]* names a successor."""
+_ONLY_DEAD = re.compile(rf"{_SIGN}{_DEAD}\W*", re.IGNORECASE)
+_DEAD_TITLE = re.compile(rf"\W*{_DEAD}(?:\W*|\s*[:\])].*)|.+[(\[]{_DEAD}[)\]]", re.IGNORECASE)
+_POINTER = re.compile(rf"(?:{_ELSE} )?{_LINKS}{_STOP}", re.IGNORECASE)
+_ONLY_LINKS = re.compile(rf"{_LINKS}[.]?")
+_BY_HEADING = re.compile(_REPLACED_BY, re.IGNORECASE)
+_TITLE_REMARK = re.compile(r"[(\[–—]\s*|\s-\s")
+
+_MARKS = re.compile(
+    r"^(?:\s|>|[-*+](?=\s)|\[![^\]\n]*\][+-]?|[*_=]{1,3}(?=\S)|[^\w\s\[#~]+(?=\s))+", re.MULTILINE
+)
+_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
+
+
+def _plain(span: Span, lines: Sequence[str]) -> str:
+    """Return the beginning of a block without markers of quotes, callouts, lists and emphasis."""
+    text = "\n".join(lines[span.start_line - 1 : min(span.end_line, span.start_line + BLOCK_LINES)])[
+        :BLOCK_CHARS
+    ]
+    if "%%" in text or "<!--" in text:
+        text = "".join(outside_comments(text))
+    return _MARKS.sub("", _EMPHASIS.sub("", text)).strip()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield " ".join(str(value).split())
+
+
+def _links(text: str) -> list[Link]:
+    links = []
+    for match in _LINK.finditer(text):
+        link = (
+            wikilink(match[1], "wikilink", 1)
+            if match[1]
+            else markdown_link(match[3].strip("<>"), "markdown", match[2], 1)
+        )
+        if link is not None:
+            links.append(link)
+    return links
+
+
+_STRUCK = re.compile(r"\s*(?:[-*+]\s+|[0-9]+[.)]\s+)?(?:\[.\]\s+)?~~(?=\S)(?:(?!~~).)+~~[.!]?\s*", re.DOTALL)
+_STRUCK_TITLE = re.compile(r"#\s+~~.+~~\s*")
+
+
+def _struck(note: Note) -> tuple[Sequence[Sequence[int]], bool]:
+    """Return the lines of the paragraphs that are struck out, and whether that is the whole note."""
+    if not any("~~" in line for line in note.lines):
+        return (), False
+    texts = [span for span in note.spans if span.kind not in ("heading", "list", "break")]
+    struck = [span for span in texts if _is_struck(span, note.lines)]
+    title = next((heading for heading in note.headings if heading.level == 1), None)
+    is_struck = bool(struck) and len(struck) == len(texts)
+    is_struck |= title is not None and bool(_STRUCK_TITLE.fullmatch(note.lines[title.line - 1]))
+    return tuple((span.start_line, span.end_line) for span in struck), is_struck
+
+
+def _is_struck(span: Span, lines: Sequence[str]) -> bool:
+    if span.kind not in ("paragraph", "list_item"):
+        return False
+    return bool(_STRUCK.fullmatch("\n".join(lines[span.start_line - 1 : span.end_line])))
