@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -16,20 +16,22 @@ from vaultseek.errors import ConfigError, Forbidden, NotFound, Unavailable
 from vaultseek.settings.sections import AgentSettings
 from worlds import write_files
 
-OF_MEMBERS = {path: text for path, text in {**SEEN, **HIDDEN}.items() if path.startswith("House/")}
+ALL = {**SEEN, **HIDDEN}
+OF_MEMBERS = {path: text for path, text in ALL.items() if path.startswith("House/")}
 CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
 
 
 @contextlib.asynccontextmanager
-async def two(folder: Path, seen: dict[str, str]) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: one with all notes, one with only the visible notes."""
-    worlds = [
-        await made_world(folder / "with", {**SEEN, **HIDDEN}),
-        await made_world(folder / "without", seen),
-    ]
-    yield worlds[0], worlds[1]
-    for world in worlds:
-        await world.registry.close()
+async def two(
+    folder: Path, seen: Mapping[str, str], every: Mapping[str, str] = ALL
+) -> AsyncIterator[tuple[World, World]]:
+    """Two worlds: with all notes, and with the seen ones alone."""
+    worlds = [await made_world(folder / "with", every), await made_world(folder / "without", seen)]
+    try:
+        yield worlds[0], worlds[1]
+    finally:
+        for world in worlds:
+            await world.registry.close()
 
 
 @pytest.fixture
@@ -71,6 +73,20 @@ async def test_no_answer_to_an_agent_tells_of_hidden_notes(worlds, calls):
     await with_hidden.write({"Alarm.md": "# Alarm\nIt rings. #private\n"})
     await without.write({"Alarm.md": None})
     assert await differing(*worlds, AGENT, calls // 4, chance) == []
+
+
+@pytest.mark.parametrize("client", [AGENT, USER])
+@pytest.mark.parametrize("first", ["Journal/Divorce lawyer.md", "Work/Errands.md"])
+async def test_a_copy_with_another_name_is_found_as_in_a_new_index(tmp_path, first, client):
+    text = "Ring the office on Tuesday, bring the papers and the old letters.\n"
+    files = {"Work/Errands.md": text, "Journal/Divorce lawyer.md": text}
+    seen = files if client is USER else {"Work/Errands.md": text}
+    async with two(tmp_path, seen, {first: text}) as worlds:
+        await worlds[0].write(files)
+        for query in ("divorce lawyer", "errands", "office papers"):
+            params = {"vault": "notes", "query": query, "mode": "semantic"}
+            answers = [await world.ask("search", client, **params) for world in worlds]
+            assert answers[0]["results"] == answers[1]["results"], query
 
 
 @pytest.mark.timeout(3600)

@@ -1,3 +1,4 @@
+import hashlib
 from typing import Any
 
 import pytest
@@ -93,16 +94,21 @@ def test_a_heading_equal_to_the_title_is_not_repeated() -> None:
     assert passage(heading_path=("Reef", "Fish")).text.startswith("Reef\nFish\n")
 
 
-def test_the_passages_of_a_renamed_file_keep_their_vectors_and_the_note_gets_another() -> None:
-    for make in (passage, whole):
-        renamed = [make(title=title, title_is_name=True) for title in ("Old", "New")]
-        assert renamed[0].text != renamed[1].text
-        assert (renamed[0].key == renamed[1].key) == (make is passage)
-        assert make(title="Old").key != make(title="New").key
-    assert (
-        passage(title="Fish", title_is_name=True, heading_path=("Fish",)).key
-        == passage(title="Reef", title_is_name=True, heading_path=("Fish",)).key
-    )
+@pytest.mark.parametrize("by_name", [False, True])
+def test_texts_with_equal_keys_are_equal(by_name: bool) -> None:
+    made = [
+        make(title=title, title_is_name=by_name, aliases=aliases)
+        for make in (passage, whole)
+        for title in ("Old", "New", " ")
+        for aliases in ((), ("New",))
+    ]
+    assert len(set(made)) == len({each.key for each in made})
+
+
+def test_a_text_without_title_does_not_get_the_vector_that_0_1_0_stored_for_one_with_a_title() -> None:
+    text = passage(title=" ", title_is_name=True)
+    former = hashlib.sha256(f"1\0\0{text.text}".encode()).hexdigest()
+    assert text.key != former
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,6 @@ ALIASES_SHARE = 0.06
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
-KEY_TEXT_CHARS = 16
-"""Number of letters and digits below which a passage's key also includes a title from the file name."""
 
 EMBEDDING_TEXT_VERSION = 1
 """Version of these texts: raise it with every change that gives a different text under the same key."""
@@ -32,12 +30,7 @@ EMBEDDING_TEXT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
-    """A text for the model and the key of its vector.
-
-    Texts with equal keys share one vector. A title that is only the file name is part of a passage's text but
-    not of its key, unless the passage has hardly any other text. So the passages of a renamed file keep their
-    vectors, while the note's own vector, whose key includes every title, is computed again.
-    """
+    """A text for the model and the key of its vector; equal keys mean equal texts."""
 
     text: str
     key: str
@@ -67,7 +60,7 @@ def passage_text(
         compact(text),
     ]
     named = _with_file_name(title, file_name)
-    return _embedding_text(named, parts, count, window, keeps=title_is_name)
+    return _embedding_text(named, parts, count, window)
 
 
 def note_text(
@@ -185,17 +178,14 @@ def fit(text: str, count: TokenCount, room: int) -> str:
     return cut or _longest(text, range(1, len(text)), count, room)
 
 
-def _embedding_text(
-    title: str, parts: Sequence[str], count: TokenCount, window: int, *, keeps: bool = False
-) -> EmbeddingText:
-    """Return the text with its key; ``keeps`` means that its vector does not depend on the title."""
-    heading = title_line(title, count, window)
+def _embedding_text(title: str, parts: Sequence[str], count: TokenCount, window: int) -> EmbeddingText:
+    """Return the text with its key."""
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
-    text = "\n".join(filter(None, (heading, rest)))
+    whole = [part for part in (title_line(title, count, window), rest) if part]
+    text = "\n".join(whole)
     if len(text) > window * TOKEN_CHARS or not getattr(count, "additive", False):
         text = fit(text, count, window)  # otherwise both fit, as each has its share of the window
-    keeps = keeps and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
-    signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if keeps else heading}\0{rest}"
+    signed = "\0".join([str(EMBEDDING_TEXT_VERSION), *whole])
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -25,7 +25,7 @@ from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
-STORE_VERSION = 4
+STORE_VERSION = 5
 """Version of the stores. Raise it when they must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
