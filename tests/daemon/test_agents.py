@@ -130,7 +130,7 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
     ],
 )
 async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds, hide):
-    with pytest.raises(ValidationError, match=r"folders as .* entry 2 is neither"):
+    with pytest.raises(ValidationError, match=r"folders as .* entry 2 is none of these"):
         AgentSettings(hide=("Diaries/", hide))
     world, _ = worlds
     world.hide(hide)
@@ -138,6 +138,12 @@ async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds,
         with pytest.raises(ConfigError, match=r"agents\.hide") as refused:
             await world.ask(method, **({"query": "pump"} if method == "search" else {}))
         assert "found" not in str(refused.value), "an agent reads it"
+
+
+def test_an_expression_is_hidden_as_a_filter_of_lines_and_a_refusal_says_so():
+    assert AgentSettings(hide=("line:/zanzi.*/",)).hide == ("line:/zanzi.*/",)
+    with pytest.raises(ValidationError, match='expressions as "line:/…/"'):
+        AgentSettings(hide=("/zanzi.*/",))
 
 
 async def test_agents_see_when_the_vault_has_been_embedded(tmp_path, monkeypatch):
