@@ -97,7 +97,8 @@ def test_other_text_is_no_date(text):
     assert read_when(text) is None
 
 
-def test_dates_in_words_have_the_creation_if_it_is_earlier():
+def test_dates_in_words_have_the_creation_if_its_day_differs():
     assert dates("2026-03-16", "2026-03-17T00:30:00+01:00") == "written 2026-03-16, changed 2026-03-17"
+    assert dates("2027-01-01", "2026-03-17T00:30:00+01:00") == "written 2027-01-01, changed 2026-03-17"
     assert dates("2026-03-17", "2026-03-17T00:30:00+01:00") == "changed 2026-03-17"
     assert dates(None, "2026-03-17T00:30:00+01:00") == "changed 2026-03-17"

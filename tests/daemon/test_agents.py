@@ -156,6 +156,12 @@ async def test_what_would_hide_nothing_is_refused_and_agents_see_nothing(worlds,
         assert "found" not in str(refused.value), "an agent reads it"
 
 
+def test_an_expression_is_hidden_as_a_filter_of_lines_and_a_refusal_says_so():
+    assert AgentSettings(hide=("line:/zanzi.*/",)).hide == ("line:/zanzi.*/",)
+    with pytest.raises(ValidationError, match=r'filters as .* "line:/…/"'):
+        AgentSettings(hide=("/zanzi.*/",))
+
+
 async def test_agents_see_when_the_vault_has_been_embedded(tmp_path, monkeypatch):
     """Embedding changes no revision, but answers to agents report the remaining work."""
     world = await made_world(tmp_path, SEEN)

@@ -100,6 +100,39 @@ async def test_every_tool_answers_while_notes_are_hidden_as_if_they_were_not_the
             assert "Journal" not in answer.content[0].text
 
 
+@pytest.mark.parametrize("form", [[], ["--structured"]])
+async def test_every_list_of_notes_marks_the_outdated_ones(daemon, vault, form):
+    """A successor that is hidden is not named."""
+    files = {
+        "Old.md": "---\nsuperseded_by: '[[New]]'\n---\n# Old\nThe loop is blue. See [[Map]].\n",
+        "New.md": "# New\nThe loop is red.\n",
+        "Map.md": "# Map\nSee [[Old]].\n",
+        "Kiln.md": "# Kiln\nThe loop of the kiln, as on the [[Map]].\n",
+        "Journal/Oven.md": "---\nsupersedes: '[[Kiln]]'\n---\n# Oven\n",
+    }
+    root = daemon.indexed(vault(files))
+    calls = {
+        "read_note": {"note": "Old"},
+        "related_notes": {"note": "Map"},
+        "list_notes": {},
+        "list_links": {"note": "Map"},
+    }
+    async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
+
+        async def shown(tool: str, arguments) -> str:
+            answer = await client.call_tool(tool, arguments)
+            return json.dumps(answer.structured_content) if form else answer.content[0].text
+
+        for tool, arguments in calls.items():
+            assert "superseded by New" in await shown(tool, arguments), tool
+        assert "superseded" not in await shown("read_note", {"note": "New"})
+        assert "superseded by Oven" in await shown("read_note", {"note": "Kiln"})
+        paths.config_file().parent.mkdir(parents=True, exist_ok=True)
+        paths.config_file().write_text("[agents]\nhide = ['Journal/']\n")
+        for tool, arguments in (calls | {"read_note": {"note": "Kiln"}}).items():
+            assert "Oven" not in await shown(tool, arguments), tool
+
+
 ASKED = {
     "search": {"query": "E-4107"},
     "context": {"query": "E-4107"},

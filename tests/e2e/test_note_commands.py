@@ -457,3 +457,33 @@ def test_stale_notes_are_listed_and_marked_where_they_are_found(indexed_vault):
     assert [item["kind"] for item in vault.json("stale")["items"]] == ["link"]
     shown = vault.run("search", "blue loop", "--mode", "keyword").stdout
     assert shown.index("New") < shown.index("superseded by New")
+
+
+def test_each_command_about_notes_says_which_are_outdated(indexed_vault):
+    vault = indexed_vault(
+        {
+            "Old.md": "---\nsuperseded_by: '[[New]]'\n---\nThe loop is blue and long. See [[Map]].",
+            "New.md": "The loop is red. Not as in [[Old]].",
+            "Map.md": "See [[Old]] and [[Lease]].",
+            "Lease.md": "---\nvalid_until: 2020-01-01\n---\nRent is due.",
+        }
+    )
+    shown = vault.run("read", "Old")
+    assert shown.stderr == "vaultseek: Old.md: superseded by New\n"
+    assert shown.stdout.startswith("---\nsuperseded_by"), "a pipe gets the text of the note only"
+    assert vault.run("read", "New").stderr == ""
+    assert vault.json("read", "Old")["currency"]["by"] == [{"path": "New.md", "title": "New"}]
+    assert "currency" not in vault.json("read", "New")
+    lines = vault.run("links", "Map").stdout.splitlines()
+    assert [line.strip() for line in lines if "superseded" in line or "stale" in line] == [
+        "superseded by New",  # a link to it
+        "stale since 2020-01-02",
+        "superseded by New",  # a link from it
+    ]
+    assert vault.run("links", "Old").stdout.splitlines()[1] == "superseded by New"
+    shown = vault.run("related", "Map").stdout
+    assert shown.count("superseded by New") == 1
+    assert "stale since 2020-01-02" in shown
+    assert vault.run("related", "Old").stdout.splitlines()[1] == "superseded by New"
+    assert "superseded by New" in vault.run("inspect", "Old").stdout
+    assert "currency" not in json.loads(vault.run("inspect", "New", "--json").stdout)

@@ -1041,6 +1041,19 @@ def test_a_note_looks_as_its_writer_expects(reader, vault):
         reader.sees("#note article .note", "Obsidian can draw it")
 
 
+def test_an_open_note_and_the_notes_around_it_say_that_they_are_outdated(reader, vault):
+    old = "---\nsuperseded_by: '[[New winch]]'\nstatus: open\n---\n# Old winch\n\nIts pawl broke.\n"
+    new = "# New winch\n\nIts pawl holds, unlike that of the [[Old winch]].\n"
+    with written(vault, "Old winch.md", old), written(vault, "New winch.md", new):
+        reader.page.goto(reader.served.root + "/?note=Old winch.md&of=vault")
+        reader.sees("#note > .currency", "superseded by New winch")
+        reader.page.goto(reader.served.root + "/?note=New winch.md&of=vault")
+        reader.sees(
+            "#note .around:has-text('Related') li:has-text('Old winch') .currency", "superseded by New winch"
+        )
+        reader.sees_no("#note > .currency")
+
+
 def test_a_phone_has_one_row_of_controls_above_a_note(reader):
     reader.page.set_viewport_size({"width": 390, "height": 844})
     reader.page.goto(reader.served.root + "/?q=float+switch&note=Projects/Pump.md&of=vault")

@@ -80,6 +80,21 @@ def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, r
     assert list(states(daemon)) == ["notes"]
 
 
+@pytest.mark.parametrize("name", ["notes", "mine"])
+def test_a_renamed_folder_is_indexed_by_the_first_command_inside_it(daemon, tmp_path, name):
+    """``index`` adds the vault around it, which is the one whose folder it has just recognised."""
+    root, renamed = tmp_path / "notes", tmp_path / "wiki"
+    write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
+    assert daemon.run("vault", "add", str(root), "--name", name).returncode == 0
+    assert daemon.run("index", "--wait", cwd=root).returncode == 0
+    root.rename(renamed)
+    done = daemon.run("index", "--wait", cwd=renamed)
+    assert (done.returncode, done.stderr.count("vaultseek:")) == (0, 0), done.stderr
+    kept = {"notes": "wiki", "mine": "mine"}[name]
+    assert states(daemon) == {kept: "ready"}
+    assert daemon.paths("granite", cwd=renamed) == ["a.md"]
+
+
 def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp_path):
     root, renamed = tmp_path / "notes", tmp_path / "wiki"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})

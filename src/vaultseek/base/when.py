@@ -115,8 +115,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return the dates of creation and change in words; the creation only if it is earlier."""
-    written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
+    """Return the dates of creation and change in words; the creation only if its day differs."""
+    written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 
 

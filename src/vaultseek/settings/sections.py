@@ -130,7 +130,7 @@ class AgentSettings(Section):
                     read_hidden((text,))
                 except BadQuery:  # an agent may read the message, which must not reveal hidden names
                     raise ValueError(
-                        f'folders as "Journal/" and filters as "tag:private"; entry {number} is neither'
+                        f'folders as "Journal/", filters as "tag:x" or "line:/…/"; entry {number} is neither'
                     ) from None
         return hide
 

@@ -245,11 +245,55 @@ def test_a_passage_that_ends_with_an_abbreviation_is_cut(packed: Open):
     assert passage["text"].endswith("Keller and Prof.")
 
 
-def test_a_block_larger_than_the_budget_is_left_out_and_named(packed: Open):
-    warning = "\n".join(f"> Rule {number} of the pump is to switch it off." for number in range(12))
-    answer = packed({"Pump.md": f"> [!warning]\n{warning}"})("pump", 200)
+MIDDLING_BLOCKS: Mapping[str, tuple[str, str, str]] = {
+    "list": (
+        "To start the crusher:",
+        "To start the crusher:\n\n",
+        "{0}. Turn key {0} until lamp {0} is green.\n",
+    ),
+    "callout": (
+        "To start the crusher",
+        "> [!info] To start the crusher\n",
+        "> Turn key {0} until its lamp is green.\n",
+    ),
+    "table": (
+        "Start of the crusher",
+        "| Start of the crusher |\n| --- |\n",
+        "| Turn key {0} until its lamp is green |\n",
+    ),
+}
+"""Blocks in one passage that a small budget does not hold."""
+
+
+@pytest.mark.parametrize("kind", MIDDLING_BLOCKS)
+def test_a_block_with_the_answer_comes_in_part_if_it_is_larger_than_the_budget(packed: Open, kind: str):
+    opening, head, row = MIDDLING_BLOCKS[kind]
+    rows = "".join(row.format(number) for number in range(1, 13))
+    care = (
+        "The crusher is oiled once a year by the smith, who brings his own oil and takes half a day for it."
+    )
+    pack = packed({"List.md": f"# Crusher\n\n{head}{rows}\n## Care\n\n{care}\n"})
+    for budget in (200, 250):
+        answer = pack("how to start the crusher", budget)
+        part = answer["passages"][0]
+        assert part["block"] == {"start_line": 3, "end_line": 16 - (kind == "callout")}
+        assert part["text"].startswith(opening)
+        assert "Turn key 1 " in part["text"]
+        assert "lines left out; the whole is List.md:3-1" in answer["text"]
+        assert answer["tokens"] <= budget
+
+
+def test_the_opening_of_a_block_alone_is_no_evidence(packed: Open):
+    rule = "A rule of the pump is to switch it off, to wait, and to ask the smith about the valve. " * 8
+    answer = packed({"Pump.md": f"> [!warning] Pump\n> {rule}"})("pump", 200)
     assert answer["passages"] == []
-    assert answer["text"].startswith("[left out: Pump.md:1-13;")
+    assert answer["text"].startswith("[left out: Pump.md:1-2;")
+
+
+def test_a_successor_comes_before_the_note_that_it_replaces(packed: Open):
+    old = "---\nsuperseded_by: '[[Zed]]'\n---\n# Arrow\nThe green loop drives the pump."
+    answer = packed({"Arrow.md": old, "Zed.md": "# Wheel\nNothing alike."})("green loop drives", 1000)
+    assert [each["path"] for each in answer["passages"]] == ["Zed.md", "Arrow.md"]
 
 
 def test_near_doubles_come_once(packed: Open):

@@ -167,6 +167,29 @@ async def test_l8_a_blank_value_is_as_if_the_parameter_were_left_out(blank):
                 asked.clear()
 
 
+async def test_empty_items_of_a_list_are_left_out():
+    asked = []
+
+    async def ask(method, params):
+        asked.append(params)
+        raise Busy("too many clients; try again")
+
+    async with client(ask) as agent:
+        await agent.call_tool("search", {"query": ["film", "", " "]})
+        await agent.call_tool("read_note", {"note": ["", "Buy wisely"]})
+        await agent.call_tool("table", {"source": "tag:x", "columns": ["title", ""]})
+    assert [each.get("query") or each.get("note") for each in asked] == ["film", "Buy wisely", "tag:x"]
+    assert asked[2]["columns"] == ["title"]
+
+
+async def test_a_list_of_outdated_notes_is_of_no_single_note():
+    async with client(nothing) as agent:
+        for name in ("note", "other"):
+            answer = await agent.call_tool("graph", {"stale": True, name: "x"})
+            assert answer.is_error
+            assert text_of(answer) == "stale lists the whole vault; leave out note and other"
+
+
 @pytest.mark.fault("L8")
 @pytest.mark.parametrize(
     "written", ["path:Daily/", "path:Daily", "PATH:/Daily/", "./Daily/", "Daily", " Daily/ "]

@@ -296,9 +296,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
     best = chunk.start_line + chunk.text.count("\n", 0, evidence.focus)
     pieces: list[Evidence] = []
     for block in blocks if evidence.rank < PASSAGES else ():
-        first, last = max(lines[0], block.start_line), min(lines[-1], block.end_line)
-        focus = len(evidence.section.text(first, best)) if first <= best <= last else None
-        pieces.append(replace(_of_section(evidence, first, last), focus=focus, block=block))
+        pieces.append(_of_block(evidence, block, best))
     headings = {heading.line for heading in evidence.row.headings}
     outside = [each for each in lines if not any(each in block.lines for block in blocks)]
     if any(evidence.section.text(each, each).strip() for each in outside if each not in headings):
@@ -315,6 +313,14 @@ def _between(evidence: Evidence, first: int, last: int) -> Evidence:
     focus = evidence.focus - before if evidence.focus is not None else -1
     part = replace(chunk, text=text, start_line=first, end_line=last)
     return replace(evidence, chunk=part, focus=focus if 0 <= focus <= len(text) else None)
+
+
+def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
+    """Return the lines of a block in a passage; ``best`` is the best line of the passage."""
+    chunk = evidence.chunk
+    first, last = max(chunk.start_line, block.start_line), min(chunk.end_line, block.end_line)
+    focus = len(evidence.section.text(first, best)) if first <= best <= last else None
+    return replace(_of_section(evidence, first, last), focus=focus, block=block)
 
 
 def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
@@ -347,7 +353,7 @@ def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | Non
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
     """Return the sentences and blocks around the best match, as many as fit; None if that is too little.
 
-    The first evidence is cut ``at_any_rate``, within a sentence if necessary.
+    The first evidence is cut ``at_any_rate``, within a sentence or a block if necessary.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence)
@@ -360,8 +366,12 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
         if part.tokens > room:
             break
         fitting = part
-    if at_any_rate and fitting is None and spans[first][1] not in whole:
-        return _beginning(evidence, focus, room)
+    if at_any_rate and fitting is None:
+        block = whole.get(spans[first][1])
+        if block is None:
+            return _beginning(evidence, focus, room)
+        best = max(block.start_line, evidence.chunk.start_line + text.count("\n", 0, focus))
+        return _cut_block(_of_block(evidence, block, best), room)
     if fitting is None or (not at_any_rate and tokens(fitting.chunk.text) < CUT_TOKENS):
         return None
     return fitting
@@ -377,11 +387,12 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
         if part.tokens > room:
             break
         fitting = part
-    return fitting
+    is_opening = fitting and piece.block and fitting.chunk.end_line <= piece.block.head_line
+    return None if is_opening else fitting
 
 
-def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
-    """Return where a text may be cut, and which of these borders end a block that is not cut.
+def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
+    """Return where a text may be cut, and the blocks that are not cut by the border at which they end.
 
     The sentence that introduces such a block belongs to it.
     """
@@ -391,8 +402,8 @@ def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
         end for end in found if not _ABBREVIATION.search(text, max(0, end - ABBREVIATION_CHARS), end)
     }
     borders = sorted(sentences | {len(text)})
-    whole: set[int] = set()
-    for start, end in _whole_blocks(evidence):
+    whole: dict[int, Block] = {}
+    for start, end, block in _whole_blocks(evidence):
         last = borders[bisect_left(borders, end)]
         above = text[:start].rstrip()
         is_introduced = above.endswith(COLONS) or (start - len(above) == 1 and above)
@@ -400,18 +411,18 @@ def _borders(evidence: Evidence) -> tuple[list[int], set[int]]:
             at = bisect_left(borders, len(above)) - 1
             start = borders[at] if at >= 0 else 0
         borders = [each for each in borders if not start < each < last]
-        whole.add(last)
+        whole[last] = block
     return borders, whole
 
 
-def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the blocks of a passage that are not cut."""
+def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int, Block]]:
+    """Yield the blocks of a passage that are not cut, each with its range."""
     chunk = evidence.chunk
     starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
     for block in evidence.section.blocks:
         if chunk.start_line <= block.first_line and block.end_line <= chunk.end_line:
             rows = block.first_line - chunk.start_line, block.end_line - chunk.start_line
-            yield starts[rows[0]], starts[rows[1] + 1] - 1
+            yield starts[rows[0]], starts[rows[1] + 1] - 1, block
 
 
 def _beginning(evidence: Evidence, start: int, room: int) -> Evidence | None:
@@ -444,8 +455,9 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
-    """Return evidence by note, the most useful first, then by line; or by time if the question asks
-    for it."""
+    """Return evidence by note, the most useful first, equally useful ones as ranked, then by line; or by
+    time if the question asks for it."""
+    place = {each.note: place for place, each in enumerate(trace.results)}
     use: dict[str, float] = {}
     for each in chosen:
         use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))
@@ -453,7 +465,7 @@ def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
         chosen,
         key=lambda each: (
             -use[each.row.path],
-            each.row.path,
+            place[each.row.path],
             each.chunk.start_line,
             each.position or 0,
         ),

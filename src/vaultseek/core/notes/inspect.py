@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from vaultseek.base.currency import Rules, is_past
 from vaultseek.base.limits import FRONTMATTER_BYTES, MODEL_WINDOW, NOTE_READ_BYTES
 from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.base.text import escape_undecodable, fold
+from vaultseek.base.when import present
 from vaultseek.content.extractors.reader import FileReader, most_bytes
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.read import read_note, too_large
 from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_markdown, kind_of
+from vaultseek.content.markdown.currency import read_currency
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
@@ -195,7 +198,20 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
             for each in chunks
         ],
         "problems": [problem.as_json() for problem in note.problems],
+        **_currency(note),
     }
+
+
+def _currency(note: Note) -> JSON:
+    """Return how a note declares itself outdated, in the form of answers; empty for other notes."""
+    stated, successions = read_currency(note)
+    successors = [each.target for each in successions if each.is_successor]
+    text = Rules().reason(stated, note.path, note.tags)
+    if successors:
+        text = f"superseded by {' and '.join(successors)}"
+    elif text is None and is_past(stated, present().date().isoformat()):
+        return {"currency": {"state": "stale", "text": f"stale since {stated.until}"}}
+    return {} if text is None else {"currency": {"state": "superseded", "text": text}}
 
 
 def _footnotes(note: Note) -> Iterator[JSON]:

@@ -39,6 +39,11 @@ class Block:
     opening_line: int
 
     @property
+    def head_line(self) -> int:
+        """The last line that only opens the block."""
+        return max(self.opening_line, self.first_line - 1) if self.opening else self.start_line - 1
+
+    @property
     def lines(self) -> range:
         """The numbers of all lines."""
         return range(self.start_line, self.end_line + 1)

@@ -98,6 +98,12 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
     return currencies
 
 
+def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
+    """Return, by path, the currency of the notes at these paths; current and missing notes are left out."""
+    rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
+    return currency_of([row for row in rows if row is not None], ledger, rules, today)
+
+
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
     """Return the last notes of all chains from a note, and whether they only lead back to it.
 

@@ -15,6 +15,7 @@ from vaultseek.base.model import JSON, reason_json
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Handlers, about_vault
 from vaultseek.daemon.methods.agents import AgentMethods
+from vaultseek.daemon.methods.currency import LISTED, add_currency
 from vaultseek.daemon.methods.graph import GRAPH_METHODS
 from vaultseek.daemon.methods.history import HistoryMethods
 from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
@@ -93,7 +94,7 @@ class Methods:
         for part in (own, *(part.handlers() for part in self._parts)):
             handlers |= {name: self._healing(*entry) for name, entry in part.items()}
         for name, (kind, handle) in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
-            handlers[name] = self._healing(kind, partial(self._of_vault, handle))
+            handlers[name] = self._healing(kind, partial(self._of_vault, name, handle))
         if self._role == "index":
             handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
         return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
@@ -131,12 +132,17 @@ class Methods:
 
     async def _of_vault(
         self,
+        name: str,
         handle: Callable[[SeenFollower, Any], Awaitable[JSON]],
         call: VaultParams,
         context: RequestContext,
     ) -> JSON:
         follower = await self._find(call)
-        return about_vault(follower.vault, await handle(follower, call))
+        answer = await handle(follower, call)
+        if name in LISTED:
+            rules = self._registry.settings.search.currency.rules
+            await asyncio.to_thread(add_currency, name, answer, follower.vault.ledger, rules)
+        return about_vault(follower.vault, answer)
 
     async def _find(self, call: VaultParams) -> SeenFollower:
         await self._vaults.follow_settings()

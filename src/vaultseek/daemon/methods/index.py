@@ -83,15 +83,13 @@ class IndexMethods:
 
     async def refresh(self, call: params.RefreshParams, context: RequestContext) -> JSON:
         """Rescan the vault; answer when it is done."""
-        follower = whole(await self._find(call))
-        remembered = call.remember and await self._remember(follower)
+        follower, remembered = await self._remembered(call)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
     async def wait(self, call: params.WaitParams, context: RequestContext) -> JSON:
         """Answer when everything currently on disk is indexed and embedded."""
-        follower = whole(await self._find(call))
-        remembered = call.remember and await self._remember(follower)
+        follower, remembered = await self._remembered(call)
         follower.waiting_clients += 1
         try:
             async with progress_reported(follower, context, wanted=call.progress):
@@ -101,6 +99,13 @@ class IndexMethods:
             follower.waiting_clients -= 1
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
+
+    async def _remembered(self, call: params.RefreshParams) -> tuple[VaultFollower, bool]:
+        """Return the vault of a request, and whether it was added to the registry now."""
+        follower = whole(await self._find(call))
+        if not (call.remember and await self._remember(follower)):
+            return whole(await self._find(call)), False
+        return whole(await self._find(call)), True
 
     async def subscribe(self, call: params.SubscribeParams, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""

@@ -101,6 +101,7 @@ class VaultMethods:
 
     async def remember(self, follower: VaultFollower) -> bool:
         """Add an open vault to the registry; return False if it is already configured or added."""
+        await self.follow_settings()  # opening a vault whose folder was renamed changed them
         root = follower.vault.options.root
         if any(vault.path == root for vault in self._registry.settings.vaults):
             return False

@@ -7,6 +7,8 @@ from vaultseek.doors.cli.terminal import Terminal, clean, count, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from vaultseek.base.model import JSON
 
 
@@ -41,6 +43,15 @@ def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | 
     if not text or (terminal.screen and room <= limits.TERMINAL_COLUMNS // 4):
         return f"  {where}"
     return f"  {where}  {terminal.fit(clean(text), room)}"
+
+
+def currency_lines(note: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
+    """Yield one line that says how a note is outdated, or which one it replaces; none for a current note."""
+    if currency := note.get("currency"):
+        style = "dim" if currency["state"] == "successor" else "yellow"
+        yield margin + terminal.paint(
+            terminal.fit(clean(currency["text"]), terminal.width - len(margin)), style
+        )
 
 
 def link_text(link: JSON) -> str:

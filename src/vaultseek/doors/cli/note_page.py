@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from vaultseek.doors.cli.listing import link_text
+from vaultseek.doors.cli.listing import currency_lines, link_text
 from vaultseek.doors.cli.terminal import Terminal, clean, count, table
 
 TYPE_CHECKING = False
@@ -37,6 +37,7 @@ def _head(note: JSON, terminal: Terminal, vault: str | None) -> Iterator[str]:
     painted = terminal.paint(path, "cyan")
     file = f"{vault}/{note.get('path')}" if vault else ""
     yield f"{terminal.paint(title, 'bold')}  {terminal.link(painted, file)}"
+    yield from currency_lines(note, terminal)
     if note.get("kind", "note") != "note":
         yield f"kind: {clean(note['kind'])}"
     if note.get("tags"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultseek.doors.cli.listing import file_of, title_and_name
+from vaultseek.doors.cli.listing import currency_lines, file_of, title_and_name
 from vaultseek.doors.cli.terminal import Terminal, age, clean, count, width_of, wrap
 
 TYPE_CHECKING = False
@@ -83,9 +83,7 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
     yield f"{rank}  {terminal.paint(title, 'bold')}" + (gap + _score(result, terminal) if scored else "")
     margin = " " * _INDENT
     yield margin + _place(result, answer, terminal, now)
-    if currency := result.get("currency"):
-        style = "dim" if currency["state"] == "successor" else "yellow"
-        yield margin + terminal.paint(terminal.fit(clean(currency["text"]), terminal.width - _INDENT), style)
+    yield from currency_lines(result, terminal, margin)
     for line in _passage(result, terminal):
         yield margin + line
     for passage in result.get("passages") or ():

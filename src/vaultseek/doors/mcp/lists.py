@@ -9,7 +9,17 @@ from itertools import groupby
 from vaultseek.base.limits import LISTED_ITEMS_MOST, NOTE_LINKS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
-from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line, times, without_commands
+from vaultseek.doors.mcp.reply import (
+    Form,
+    Reply,
+    dated,
+    head_of,
+    largest,
+    line,
+    outdated,
+    times,
+    without_commands,
+)
 from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
@@ -37,6 +47,7 @@ def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
 def links(answer: JSON, page: Page, form: Form) -> Reply:
     """Format links, which have a ``direction``; ``answer`` names the note."""
     title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
+    title += f" ({outdated(answer)})" if outdated(answer) else ""
     return _listing("links", page, _link, _each(_link_text), title, head_of(answer), form)
 
 
@@ -303,10 +314,10 @@ def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
 
 def _link(link: JSON) -> JSON:
     item: JSON = {"direction": link["direction"]}
-    for name in ("path", "title", "target", "resolved", "heading", "line", "text", "created", "modified"):
+    for name in ("path", "title", "target", "resolved", "heading", "line", "text"):
         if link.get(name) is not None:
             item[name] = line(link[name]) if isinstance(link[name], str) else link[name]
-    return item
+    return item | times(link)
 
 
 def _link_text(link: JSON) -> str:
@@ -336,7 +347,7 @@ def _dated_lines(notes: Sequence[JSON]) -> list[str]:
     """Return the notes, with a line for each day on which some were changed."""
     lines: list[str] = []
     for day, on_it in groupby(notes, key=lambda note: f"changed {note['modified'][:10]}"):
-        lines += [day, *map(_named, on_it)]
+        lines += [day, *(" | ".join(filter(None, (_named(note), outdated(note)))) for note in on_it)]
     return lines
 
 

@@ -124,13 +124,28 @@ def line(text: object) -> str:
 
 
 def dated(note: JSON) -> str:
-    """Return when a note was written, if stated, and changed."""
-    return dates(note.get("created", ""), note["modified"])
+    """Return how a note is outdated, if it is, and when it was written, if stated, and changed."""
+    return " | ".join(filter(None, (outdated(note), dates(note.get("created", ""), note["modified"]))))
+
+
+def outdated(note: JSON) -> str:
+    """Return in words how a note is outdated, or which one it replaces; empty for a current note."""
+    return line((note.get("currency") or {}).get("text", ""))
 
 
 def times(note: JSON) -> JSON:
-    """Return the times of a note in the form of structured content."""
-    return {name: note[name] for name in ("created", "modified") if name in note}
+    """Return the currency and the times of a note in the form of structured content."""
+    about: JSON = {name: note[name] for name in ("created", "modified") if note.get(name) is not None}
+    return {"currency": _cleaned(note["currency"]), **about} if note.get("currency") else about
+
+
+def _cleaned(value: Any) -> Any:
+    """Return a value with every text in it as part of one line."""
+    if isinstance(value, dict):
+        return {name: _cleaned(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    return line(value) if isinstance(value, str) else value
 
 
 def head_of(answer: JSON) -> JSON:

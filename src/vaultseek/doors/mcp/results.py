@@ -134,14 +134,6 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         item[name] = round(float(result[name]), 2)
     if name := result.get("property"):
         item["property"] = line(name)
-    if currency := result.get("currency"):
-        item["currency"] = {
-            **currency,
-            "by": [{name: line(text) for name, text in each.items()} for each in currency["by"]],
-            "replaces": [{name: line(text) for name, text in each.items()} for each in currency["replaces"]],
-            "missing": [line(name) for name in currency["missing"]],
-            "text": line(currency["text"]),
-        }
     if via := result.get("via"):
         item["via"] = line(via["path"])
     if tags := result.get("tags"):
@@ -177,8 +169,6 @@ def _result_lines(result: JSON) -> list[str]:
         about.append(f"certainty {result['certainty']:.2f}")
     elif "score" in result:
         about.append(f"score {result['score']:.2f}")
-    if "currency" in result:
-        about.append(result["currency"]["text"])
     about.append(dated(result))
     if result.get("property"):
         about.append(f"property {result['property']}")

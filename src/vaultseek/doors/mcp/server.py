@@ -168,7 +168,9 @@ class _Server(MCPServer[Any]):
         if schema is not None:
             known, required = schema["properties"], schema.get("required", ())
             arguments = {
-                each: value for each, value in arguments.items() if each in required or not _is_blank(value)
+                each: _without_blanks(value)
+                for each, value in arguments.items()
+                if each in required or not _is_blank(value)
             }
             if unknown := next((each for each in arguments if each not in known), None):
                 advice = in_query(unknown, arguments[unknown]) if _QUERIES & known.keys() else None
@@ -290,6 +292,11 @@ def _is_blank(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_blank, value))
     return not (value.strip() if isinstance(value, str) else value)
+
+
+def _without_blanks(value: Any) -> Any:
+    """Return a list without its empty items, unless all are empty; any other value unchanged."""
+    return [each for each in value if not _is_blank(each)] or value if isinstance(value, list) else value
 
 
 def _refusal(message: str) -> CallToolResult:

@@ -295,6 +295,8 @@ class Tools:
         """
         form = self._form(max_tokens)
         if stale:
+            if note or other:
+                raise UsageError("stale lists the whole vault; leave out note and other")
             return lists.stale(await self._notes.ask("vault/stale", {"limit": AGENT_LIST}, vault), form)
         if note is None and other is None:
             return lists.overview(

@@ -160,6 +160,12 @@ class Currency(Answer):
     """A short text that summarizes the other fields."""
 
 
+class Judged(Answer):
+    """An object about a note. ``currency`` is present only if the note is not current."""
+
+    currency: NotRequired[Currency]
+
+
 class Via(Answer):
     """The note through which another one was found, by a link between the two."""
 
@@ -446,7 +452,7 @@ class Passage(Answer):
     end_line: int
 
 
-class Note(OfVault, About):
+class Note(OfVault, About, Judged):
     """A note and a range of its lines, 1-based and inclusive."""
 
     aliases: list[str]
@@ -463,7 +469,7 @@ class Note(OfVault, About):
     """True on a searcher, where the lines of properties are blank."""
 
 
-class RelatedNote(About):
+class RelatedNote(About, Judged):
     """A note similar to another; ``link`` is the direction of a link between the two."""
 
     rank: int
@@ -473,7 +479,7 @@ class RelatedNote(About):
     preview: str
 
 
-class Related(OfNote):
+class Related(OfNote, Judged):
     """Notes similar to a note, best first."""
 
     results: list[RelatedNote]
@@ -497,8 +503,9 @@ class Link(Answer):
     """The column after the link's end, in that line."""
 
 
-class OutgoingLink(Link):
-    """A link of the note. ``resolved`` is the target's path, None if it is missing."""
+class OutgoingLink(Link, Judged):
+    """A link of the note. ``resolved`` is the target's path, None if it is missing; ``currency`` is the
+    target's."""
 
     resolved: str | None
     title: str | None
@@ -507,7 +514,7 @@ class OutgoingLink(Link):
     created: NotRequired[str | None]
 
 
-class PlacedLink(Link):
+class PlacedLink(Link, Judged):
     """A link with its note and the text of its line."""
 
     path: str
@@ -587,13 +594,13 @@ class Forgotten(OfVault):
     forgotten: int
 
 
-class Outgoing(OfNote, Counted):
+class Outgoing(OfNote, Counted, Judged):
     """Links in document order."""
 
     links: list[OutgoingLink]
 
 
-class Backlinks(OfNote, Counted):
+class Backlinks(OfNote, Counted, Judged):
     """Links of other notes."""
 
     links: list[PlacedLink]

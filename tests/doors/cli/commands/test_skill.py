@@ -79,3 +79,7 @@ def test_an_older_skill_is_replaced(home: Path):
 def test_without_an_agent_it_says_what_to_do(home: Path):
     with pytest.raises(UsageError, match="no agent was found"):
         skill_files(home)
+
+
+def test_it_prefers_a_named_successor_to_a_later_date(home: Path):
+    assert 'marked "superseded by X", prefer X' in run().output

@@ -12,7 +12,14 @@ from vaultseek.doors.cli.completion_values import complete_note
 from vaultseek.doors.cli.connect import call_note, call_vault, connect
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
+from vaultseek.doors.cli.listing import (
+    currency_lines,
+    heading_line,
+    link_text,
+    place,
+    place_and_text,
+    remaining,
+)
 from vaultseek.doors.cli.options import (
     completed_by,
     daemon_options,
@@ -47,7 +54,8 @@ def links(invocation: Invocation, /, note: str) -> int:
     """
     out = call_note(invocation, "links/outgoing", note)
     into = call_note(invocation, "links/backlinks", note)
-    answer = {key: out[key] for key in ("vault", "vault_path", "path", "title")}
+    head = ("vault", "vault_path", "path", "title", "currency")
+    answer = {key: out[key] for key in head if key in out}
     answer["outgoing"] = [link for link in out["links"] if link["resolved"]]
     answer["unresolved"] = [link for link in out["links"] if not link["resolved"]]
     answer["backlinks"] = into["links"]
@@ -118,8 +126,16 @@ def orphans(invocation: Invocation, /, isolated: bool) -> int:
     return print_answer(answer, invocation, "notes", _orphans)
 
 
-def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
+_BELOW_LINK = " " * 9
+
+
+def _head(answer: JSON, terminal: Terminal) -> Iterator[str]:
     yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
+    yield from currency_lines(answer, terminal)
+
+
+def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    yield from _head(answer, terminal)
     for name, key in (("Outgoing", "outgoing"), ("Unresolved", "unresolved")):
         if answer[key]:
             yield from ("", heading_line(name, len(answer[key]), terminal))
@@ -128,10 +144,12 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
             color = "green" if link["resolved"] else "red"
             text = terminal.fit(link_text(link), max(20, terminal.width - len(target) - 14))
             yield f"  :{link['line']:<5} {text} -> {terminal.paint(target, color)}"
+            yield from currency_lines(link, terminal, _BELOW_LINK)
     if answer["backlinks"]:
         yield from ("", heading_line("Backlinks", len(answer["backlinks"]), terminal))
     for link in answer["backlinks"]:
         yield place_and_text(link, link.get("text"), terminal, answer)
+        yield from currency_lines(link, terminal, _BELOW_LINK)
     if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
         yield "No links: the note has none, and no other note links to it."
 
@@ -201,7 +219,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
     from vaultseek.doors.cli.search_page import page
 
     if answer["results"]:
-        return page(answer, terminal, now=time.time())
+        head = [*_head(answer, terminal), ""] if "currency" in answer else []
+        return "\n".join([*head, page(answer, terminal, now=time.time())])
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
     reason = missing or "no note is similar in meaning or linked with it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."

@@ -9,7 +9,7 @@ from vaultseek.doors.cli.connect import call_note, find_part, record_given
 from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
-from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.output import print_error, print_json
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import NotFound, UsageError
 
@@ -47,6 +47,8 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
     if invocation.json:
         print_json(answer)
     else:
+        if currency := answer.get("currency"):
+            print_error(f"{answer['path']}: {currency['text']}")
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
     if invocation.agent:
         from vaultseek.doors.mcp.reply import Reply

@@ -48,6 +48,9 @@ export const percent = (share) => `${Math.round(share * 100)}%`;
 
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
+/** Return the line that says how a note is outdated, or which one it replaces; null for a current note. */
+export const currency = (note) => (note.currency ? el("div", { class: `currency ${note.currency.state}` }, note.currency.text) : null);
+
 /** Return the name of a place in a file: "page 3" of a PDF, "#id" of a card, a drawing's element or a view. */
 export const placeName = (place) => (/^page=\d+$/.test(place) ? place.replace("=", " ") : `#${place}`);
 

@@ -1,6 +1,6 @@
 // The results as a list.
 
-import { age, byId, counted, el, marked, percent, placeName } from "/dom.js";
+import { age, byId, counted, currency, el, marked, percent, placeName } from "/dom.js";
 import { bar } from "/why.js";
 
 /** Show an answer; ``page`` has the names of vaults, the action of a click, the number of results shown, and the selected one. */
@@ -66,7 +66,7 @@ function item(result, place, page) {
         : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
           el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: percent(result.certainty) } })), percent(result.certainty))),
     headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
-    result.currency ? el("div", { class: `currency ${result.currency.state}` }, result.currency.text) : null,
+    currency(result),
     preview.length ? el("div", { class: "preview" }, result.property ? el("em", {}, "property ") : null, preview) : null,
     el("div", { class: "meta" },
       el("span", { class: "path" }, [page.severalVaults ? `${page.vaultName(result.vault_path)} / ` : "", result.path, line].join("")),

@@ -1,7 +1,7 @@
 // A note beside the list: its text, the passage that matched, embeds, and the notes around it.
 
 import { ask, call, picture } from "/api.js";
-import { age, byId, counted, el, number, placeName, settled } from "/dom.js";
+import { age, byId, counted, currency, el, number, placeName, settled } from "/dom.js";
 import { baseTable, fillBases } from "/tables.js";
 
 const EMBED_DEPTH = 2;
@@ -43,6 +43,7 @@ export async function showNote(place, page, { again = false } = {}) {
   outline(article);
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
+    currency(note) ?? "",
     properties(note, page),
     cut(note),
     article,
@@ -179,6 +180,7 @@ function around(title, method, place, page, items) {
         const target = { note: note.path, of: place.of, line: note.line ?? 0, anchor: "" };
         return el("li", {},
           el("a", { href: page.address(target), onclick: page.follow(target) }, note.title),
+          currency(note),
           text ? el("p", {}, read(text)) : null);
       }));
       box.open = true;

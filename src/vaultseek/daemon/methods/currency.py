@@ -1,0 +1,37 @@
+"""The currency of the notes in answers; a search adds its own."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vaultseek.base.currency import Rules
+from vaultseek.base.model import JSON
+from vaultseek.base.when import present
+from vaultseek.core.search.currency import currency_of_paths
+from vaultseek.store.ledger import Ledger
+
+
+class Listed(NamedTuple):
+    """The list in an answer, and the field with the path of each item's note."""
+
+    key: str = ""
+    path: str = "path"
+
+
+LISTED: Mapping[str, Listed] = {
+    "note/get": Listed(),
+    "note/related": Listed("results"),
+    "links/outgoing": Listed("links", "resolved"),
+    "links/backlinks": Listed("links"),
+}
+"""The lists of notes by method. Each answer is itself about a note."""
+
+
+def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
+    """Add ``currency`` to an answer and to its items, for notes that are not current."""
+    listed = LISTED[method]
+    items = answer[listed.key] if listed.key else []
+    notes = [(answer, answer["path"]), *((item, item[listed.path]) for item in items if item[listed.path])]
+    currencies = currency_of_paths((path for _, path in notes), ledger, rules, present().date().isoformat())
+    for note, path in notes:
+        if path in currencies:
+            note["currency"] = currencies[path].as_json()
