@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vaultseek.base.model import Chunk, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
@@ -57,7 +57,7 @@ async def rerank(
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
         words = f"the results were not reranked: {error}"
-        return Reranking(results, reason=Reason(Reason.of(error).code, words))
+        return Reranking(results, reason=replace(Reason.of(error), text=words))
     by_path = {
         candidate.note: RerankScore(score, position)
         for position, (candidate, score) in enumerate(zip(first, scores, strict=True), start=1)
