@@ -23,10 +23,23 @@
 
 Every class carries ``code``, a stable word that travels over the wire, ``number``, its JSON-RPC error
 number, and ``exit_code``, the exit code of the command line. Messages are one line, say what happened and
-what to do next, and never contain the text of a note.
+what to do next in words that fit every program, and never contain the text of a note. ``advice`` has what to
+do as data, so that a program can add its own command.
 """
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Advice = dict[str, Any]
+    AdviceKind = Literal["start", "stop", "add", "choose", "resume", "index", "search", "fetch", "install"]
+
+
+def advise(kind: AdviceKind, *names: str) -> Advice:
+    """Return advice; ``names`` are the vaults to choose from, the vault, the model or the extra."""
+    return {"kind": kind, "names": list(names)}
 
 
 class VaultseekError(Exception):
@@ -37,6 +50,10 @@ class VaultseekError(Exception):
     exit_code = 3
     cause: str | None = None
     """A ``model.ReasonCode`` that is more specific than ``code``."""
+
+    def __init__(self, message: str = "", advice: Advice | None = None) -> None:
+        super().__init__(message)
+        self.advice = advice
 
 
 def error_classes() -> dict[str, type[VaultseekError]]:
@@ -94,8 +111,8 @@ class Unavailable(VaultseekError):
     code = "unavailable"
     number = -32020
 
-    def __init__(self, message: str, cause: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, cause: str | None = None, advice: Advice | None = None) -> None:
+        super().__init__(message, advice)
         self.cause = cause
 
 
@@ -105,8 +122,8 @@ class NotRunning(Unavailable):
     code = "not_running"
     number = -32028
 
-    def __init__(self, message: str = "no daemon is running; start one with `vaultseek start`") -> None:
-        super().__init__(message)
+    def __init__(self, message: str = "no daemon is running; start one") -> None:
+        super().__init__(message, advice=advise("start"))
 
 
 class VaultMissing(Unavailable):

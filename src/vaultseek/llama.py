@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field, PrivateAttr
 
-from vaultseek.base.extras import missing_extra
+from vaultseek.base.extras import install_command, missing_extra
 from vaultseek.base.limits import MODEL_WINDOW
 from vaultseek.base.model import JSON, Chunk, Note, TokenCount
 from vaultseek.client import AsyncClient, Client
@@ -32,7 +32,8 @@ try:
         TextNode,
     )
 except ModuleNotFoundError:
-    raise ModuleNotFoundError(missing_extra("llama", "vaultseek.llama"), name="llama_index") from None
+    text = f"{missing_extra('llama', 'vaultseek.llama')} with `{install_command('llama')}`"
+    raise ModuleNotFoundError(text, name="llama_index") from None
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
 """Metadata that is useless to a model."""

@@ -13,7 +13,16 @@ import pytest
 
 from vaultseek.base import paths
 from vaultseek.client import Client
-from vaultseek.errors import BadQuery, Busy, Cancelled, ProtocolError, Unavailable, UsageError, VaultseekError
+from vaultseek.errors import (
+    BadQuery,
+    Busy,
+    Cancelled,
+    ProtocolError,
+    Unavailable,
+    UsageError,
+    VaultseekError,
+    advise,
+)
 from vaultseek.protocol.wire import reach
 from vaultseek.protocol.wire.endpoint import Endpoint
 from vaultseek.protocol.wire.frame import encode
@@ -140,8 +149,9 @@ def test_errors_of_the_daemon_are_raised_as_what_they_are_and_the_line_goes_on(d
 
 
 def test_without_a_daemon_the_message_says_what_to_do():
-    with pytest.raises(Unavailable, match="no daemon is running; start one with `vaultseek start`"):
+    with pytest.raises(Unavailable, match="no daemon is running; start one") as caught:
         Client()
+    assert caught.value.advice == advise("start")
 
 
 def test_a_socket_that_nobody_answers_on_is_no_daemon():

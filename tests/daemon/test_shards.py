@@ -261,7 +261,7 @@ async def test_a_searcher_has_no_folders(searcher, tmp_path):
         named = {"path": str(folder)} if method == "vault/add" else {"vault": "wiki"}
         with pytest.raises(UsageError, match="run the command where the vault is indexed"):
             await searcher.call(method, **named)
-    with pytest.raises(UsageError, match=r"has no folders; use --vault NAME \(known: boats, garden, wiki\)$"):
+    with pytest.raises(UsageError, match=r"has no folders; choose one \(known: boats, garden, wiki\)$"):
         await searcher.call("search", query="pump", vault=str(folder))
     with pytest.raises(UsageError, match="which vault"):
         await searcher.call("search", query="pump", cwd=str(folder))

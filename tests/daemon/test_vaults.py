@@ -18,7 +18,7 @@ from vaultseek.daemon import folder_watch, vaults
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Unavailable, UsageError, VaultMissing, WorkerUnavailable
+from vaultseek.errors import Unavailable, UsageError, VaultMissing, WorkerUnavailable, advise
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
@@ -69,7 +69,7 @@ async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(regis
 
 @pytest.mark.parametrize("name", ["kpet", "ke"])
 async def test_a_wrong_name_is_answered_with_the_nearest(registry, name):
-    with pytest.raises(VaultMissing, match=r"; did you mean kept\? use --vault NAME"):
+    with pytest.raises(VaultMissing, match=r"; did you mean kept\? add one, or choose one \(known: kept"):
         await registry.find(name, None)
 
 
@@ -330,9 +330,9 @@ async def test_who_waits_for_an_index_is_told_when_the_vault_is_closed(registry,
 async def test_who_waits_for_an_index_is_told_when_the_vault_is_paused(registry, monkeypatch, tmp_path):
     waiting = await waiting_for_vectors(registry, monkeypatch)
     await registry.open_configured(registry.settings, frozenset({tmp_path / "kept"}))
-    with pytest.raises(Unavailable, match="kept is paused; run `vaultseek vault resume kept`") as told:
+    with pytest.raises(Unavailable, match="kept is paused; resume it") as told:
         await asyncio.wait_for(waiting, 30)
-    assert told.value.cause == "paused"
+    assert (told.value.cause, told.value.advice) == ("paused", advise("resume", "kept"))
 
 
 class RunningWorker(WorkerHere):

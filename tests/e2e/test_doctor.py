@@ -212,7 +212,7 @@ def test_a_wrong_model_for_other_languages_is_no_good_model(daemon, doctor):
     code, findings = doctor()
     assert code == 1
     assert findings["model for other languages"]["status"] == "broken"
-    assert "models fetch owner/none" in findings["model for other languages"]["message"]
+    assert "'owner/none' is not on this machine" in findings["model for other languages"]["message"]
     assert "model.other_languages" in findings["model for other languages"]["advice"]
 
 

@@ -59,9 +59,7 @@ def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path
         daemon.run("index", "--wait", "--vault", str(vault))
     done = daemon.run("search", "salad", cwd=Path("/"))
     assert done.returncode == 2
-    assert "which vault? use --vault NAME (known: journal, work), or add one: vaultseek vault add DIR" in (
-        done.stderr
-    )
+    assert "which vault? add one, or choose one (known: journal, work) with `--vault NAME`" in done.stderr
 
 
 @pytest.mark.shared_daemon

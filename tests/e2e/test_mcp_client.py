@@ -193,7 +193,7 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
         for asked, told in (
             ({"note": "Garten"}, 'no note matches "Garten"; the nearest are "Garden.md"'),
             ({"note": "Bilge#Valve"}, 'Pump.md has no heading "Valve"; its headings are "Pump"'),
-            ({"note": "Pump", "vault": "cellar"}, "give vault one of: vault"),
+            ({"note": "Pump", "vault": "cellar"}, "choose one (known: vault)"),
             ({"note": "Pump", "vault": "/etc"}, "must be a name, not a folder"),
             ({"note": "Pump", "vault": "~root"}, "must be a name, not a folder"),
             ({"note": "../../etc/passwd"}, "not inside the vault"),

@@ -50,9 +50,10 @@ def test_an_answer_from_a_paused_vault_says_so(daemon, vault):
         assert [part["code"] for part in of_search["partial"] if part["lane"] == "vault"] == ["paused"]
         assert _partial(client, "note/related", {"note": "Boiler.md", "vault": str(root)})
     printed = " ".join(daemon.run("search", "float switch", "--vault", str(root)).stdout.split())
-    assert f"notes may be missing: the vault {root.name} is paused; run `vaultseek vault resume" in printed
+    told = f"notes may be missing: the vault {root.name} is paused; resume it"
+    assert f"{told} with `vaultseek vault resume {root.name}`" in printed
     read_by_agent = daemon.run("search", "float switch", "--vault", str(root), "--format", "agent").stdout
-    assert f"[partial: notes may be missing: the vault {root.name} is paused]" in read_by_agent
+    assert f"[partial: {told} (ask the user)]" in read_by_agent
     misspelt = daemon.run("links", "Boyler", "--vault", str(root)).stderr
     assert "is paused" in misspelt
     assert 'did you mean "Boiler"?' in misspelt

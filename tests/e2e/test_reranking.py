@@ -13,7 +13,8 @@ def test_results_are_read_again_and_what_is_missing_is_said(daemon, vault, tmp_p
     root = daemon.indexed(vault(NOTES))
     missing = daemon.json("search", "granite", "--vault", str(root), env=SWITCHED_ON)
     assert [part["lane"] for part in missing["partial"]] == ["rerank"]
-    assert "vaultseek models fetch cross-encoder/ms-marco-MiniLM-L-6-v2" in missing["partial"][0]["reason"]
+    advice = {"kind": "fetch", "names": ["cross-encoder/ms-marco-MiniLM-L-6-v2"]}
+    assert missing["partial"][0]["advice"] == advice
     model = save_cross_encoder(tmp_path / "tiny-reranker")
     environment = SWITCHED_ON | {
         "VAULTSEEK_SEARCH__RERANK_MODEL": str(model),

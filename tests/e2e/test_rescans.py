@@ -65,7 +65,7 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
     shutil.rmtree(root / "folder")
     eventually(lambda: state(daemon)["state"] == "vault_missing")
     assert state(daemon)["notes"] == 41
-    assert "vaultseek index" in state(daemon)["reason"]
+    assert "index the vault" in state(daemon)["reason"]
     daemon.run("index", "--vault", str(root))
     eventually(lambda: state(daemon)["notes"] == 1)
     assert state(daemon)["state"] == "ready"

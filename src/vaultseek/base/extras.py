@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, advise
 
 MODULES = {
     "evaluate": ("ir_measures",),
@@ -31,12 +31,12 @@ def has_extra(name: str) -> bool:
 def require_extra(name: str, what: str) -> None:
     """Raise `ConfigError` unless the extra is installed; ``what`` describes the feature that needs it."""
     if not has_extra(name):
-        raise ConfigError(missing_extra(name, what))
+        raise missing_extra(name, what)
 
 
-def missing_extra(name: str, what: str) -> str:
-    """Return a message that ``what`` needs the extra, with the command that adds it."""
-    return f"{what} needs the extra {name}; add it with `{install_command(name)}`"
+def missing_extra(name: str, what: str) -> ConfigError:
+    """Return the error that ``what`` needs the extra."""
+    return ConfigError(f"{what} needs the extra {name}; add it", advise("install", name))
 
 
 def install_command(name: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
-from vaultseek.errors import VaultseekError
+from vaultseek.errors import Unavailable, VaultseekError
 
 JSON = dict[str, Any]
 TokenCount = Callable[[str], int]
@@ -61,16 +61,22 @@ class Reason:
 
     code: ReasonCode
     text: str
+    advice: JSON | None = field(default=None, hash=False)
 
     @classmethod
     def of(cls, error: VaultseekError) -> Reason:
         """Return the reason for an error."""
         code = error.cause or error.code
-        return cls(next((known for known in REASON_CODES if known == code), "unavailable"), str(error))
+        known: ReasonCode = next((each for each in REASON_CODES if each == code), "unavailable")
+        return cls(known, str(error), error.advice)
+
+    def error(self) -> Unavailable:
+        """Return the error for a request that cannot be answered for this reason."""
+        return Unavailable(self.text, self.code, self.advice)
 
     def as_json(self) -> JSON:
         """Return the reason in the form of answers."""
-        return {"code": self.code, "reason": self.text}
+        return {"code": self.code, "reason": self.text, **({"advice": self.advice} if self.advice else {})}
 
 
 NO_REASON: JSON = {"code": None, "reason": None}

@@ -11,7 +11,7 @@ import time
 from vaultseek.base.limits import ANSWER_BYTES, RECONNECT_FIRST_SECONDS
 from vaultseek.base.text import quote
 from vaultseek.base.zone import zone_for_daemon
-from vaultseek.errors import Cancelled, ProtocolError, Unavailable, VaultseekError
+from vaultseek.errors import Cancelled, ProtocolError, Unavailable, VaultseekError, advise
 from vaultseek.protocol.wire import protocol
 from vaultseek.protocol.wire.frame import FrameReader, encode
 
@@ -162,7 +162,7 @@ def timed_out(method: str) -> Cancelled:
 
 def unanswered(path: Path | str) -> Unavailable:
     """Return the error for a daemon that accepts a connection but does not answer ``initialize``."""
-    return Unavailable(f"the daemon at {path} does not answer; see its log")
+    return Unavailable(f"the daemon at {path} does not answer; stop it", advice=advise("stop"))
 
 
 def _message(body: bytes) -> JSON:
@@ -173,6 +173,6 @@ def _message(body: bytes) -> JSON:
         message = None
     if not isinstance(message, dict):
         raise ProtocolError(
-            "the daemon sent an invalid message; if it is another version, stop it with `vaultseek stop`"
+            "the daemon sent an invalid message; if it is another version, stop it", advise("stop")
         )
     return message

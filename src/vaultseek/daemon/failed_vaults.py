@@ -14,7 +14,7 @@ from vaultseek.base.model import Reason, reason_json
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.indexing.status import Activity, VaultStatus
 from vaultseek.daemon.tasks import pause_after
-from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.errors import VaultseekError
 from vaultseek.store.ledger import Counts
 
 log = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class FailedVaults:
             self._vaults[options.root] = FailedVault(options, reason)
             if options.root not in self._retrying:
                 self._retrying[options.root] = asyncio.create_task(self._retry(options.root))
-        return error if isinstance(error, VaultseekError) else Unavailable(reason.text, reason.code)
+        return error if isinstance(error, VaultseekError) else reason.error()
 
     def forget(self, root: Path) -> None:
         """Stop retrying a vault that is open now or no longer wanted."""

@@ -20,7 +20,7 @@ from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Extent, Scans
 from vaultseek.daemon.tasks import Work, pause_after
-from vaultseek.errors import Cancelled, Unavailable, VaultMissing
+from vaultseek.errors import Cancelled, Unavailable, VaultMissing, advise
 
 UNREAD_NOTES_TOLERATED = 20
 """Number of unread notes above which an answer reports that it may be incomplete."""
@@ -121,7 +121,7 @@ class FolderSource:
         activity = self._vault.activity
         message = activity.reason.text if activity.reason else f"{self._vault.name} cannot be indexed now"
         if activity.state == "vault_missing":
-            raise VaultMissing(message)
+            raise VaultMissing(message, advice=activity.reason.advice if activity.reason else None)
         if activity.state in ("disk_full", "failing"):
             raise Unavailable(message)
 
@@ -257,9 +257,10 @@ class FolderSource:
             return False
         message = (
             f"{len(changes.removed)} notes disappeared at once; their index is kept."
-            " If they were deleted on purpose, run `vaultseek index`"
+            " If they were deleted on purpose, index the vault"
         )
-        self._reporter.set_state("vault_missing", Reason("vault_missing", message))
+        advice = advise("index", vault.options.name)
+        self._reporter.set_state("vault_missing", Reason("vault_missing", message, advice))
         return True
 
     async def _apply(self, changes: Changes) -> None:

@@ -12,7 +12,7 @@ from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.indexing.renamed_folder import former_root
 from vaultseek.daemon.shards import engine_of
-from vaultseek.errors import UsageError, VaultMissing
+from vaultseek.errors import UsageError, VaultMissing, VaultseekError, advise
 from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 
@@ -49,11 +49,10 @@ class KnownVaults:
             path = Path(folder) / path
         if not path.is_absolute():
             like = _similar(name, self.names().values())
-            advice = f"{like}{self.choices()}"
-            raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
+            raise self.unresolved(VaultMissing, f"no vault named {name!r} and no such folder;{like}")
         if not paths.is_folder(path) and Path(os.path.realpath(path)) not in self.names():
             problem = paths.no_folder_reason(path)
-            raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
+            raise self.unresolved(VaultMissing, f"no vault at {path}: {problem};")
         return self.at(path)
 
     def around(self, folder: str | None) -> VaultOptions:
@@ -70,7 +69,7 @@ class KnownVaults:
         known = self.names()
         if len(known) == 1:
             return self.at(next(iter(known)))
-        raise UsageError(f"which vault? {self.choices()}")
+        raise self.unresolved(UsageError, "which vault?")
 
     def at(self, path: Path) -> VaultOptions:
         """Return the vault at a path, which may be a new one. Raises UsageError if it cannot be a vault."""
@@ -82,8 +81,8 @@ class KnownVaults:
             if vault.root == root:
                 return vault
         if self.is_searcher:
-            raise UsageError(
-                f"{root} is not a vault of this searcher, which has no folders; {self.choices()}"
+            raise self.unresolved(
+                UsageError, f"{root} is not a vault of this searcher, which has no folders;"
             )
         check_vault_folder(root)
         return self._options(self.free_name(root), root)
@@ -92,15 +91,15 @@ class KnownVaults:
         """Return the vaults of the settings."""
         return [self._configured(entry) for entry in self.settings.vaults]
 
-    def choices(self) -> str:
-        """Return advice on how to name one of the vaults, for a message."""
-        if known := self.names():
-            names = ", ".join(known.values())
-            more = "" if self.is_searcher else ", or add one: vaultseek vault add DIR"
-            return f"use --vault NAME (known: {names}){more}"
+    def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
+        """Return an error for a request without a known vault, with the vaults that it can name."""
+        if names := self.names().values():
+            add = "" if self.is_searcher else "add one, or "
+            message = f"{problem} {add}choose one (known: {', '.join(names)})"
+            return kind(message, advice=advise("choose", *names))
         if self.is_searcher:
-            return "no indexer has written to the engine yet; see `vaultseek status`"
-        return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
+            return kind(f"{problem} no indexer has written to the engine yet; start one")
+        return kind(f"{problem} add a folder of notes", advice=advise("add"))
 
     def free_name(self, root: Path) -> str:
         """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
@@ -137,7 +136,7 @@ def _similar(name: str, known: Iterable[str]) -> str:
     by_folded = {fold(each): each for each in known}
     prefixed = [each for each in by_folded if each.startswith(fold(name))]
     close = prefixed or get_close_matches(fold(name), by_folded, 1)
-    return f"did you mean {by_folded[close[0]]}? " if close else ""
+    return f" did you mean {by_folded[close[0]]}?" if close else ""
 
 
 def check_vault_folder(root: Path) -> None:

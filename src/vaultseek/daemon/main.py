@@ -283,7 +283,7 @@ def _status(registry: VaultRegistry) -> str:
 def _models(settings: Settings) -> ModelSource:
     choice = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
     if choice.main.fault is not None:
-        log.error("semantic search is off: %s", choice.main.fault)
+        log.error("semantic search is off: %s", choice.main.fault.text)
     folder = paths.state_directory()
     of_worker = WorkerSettings(
         reranker=settings.reranker.service,

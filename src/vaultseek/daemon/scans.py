@@ -157,7 +157,7 @@ class Backlog:
     def _check(self, advance: Advance) -> None:
         worker = self._worker.state
         if worker.reason is not None and worker.reason.code == "model_unusable":
-            raise WorkerUnavailable(worker.reason.text)
+            raise WorkerUnavailable(worker.reason.text, advice=worker.reason.advice)
         reason = self.waiting_reason()
         if self.is_at_work():
             advance.wait()

@@ -66,12 +66,10 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
     def check(is_there: bool) -> None:
         if is_there and not (drop and is_abandoned):
             if drop:
-                raise UsageError(
-                    f"an indexer keeps {name}; run `vaultseek vault remove` there, or stop it first"
-                )
+                raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
             raise UsageError(
                 f"the engine has {name}; remove it where its indexer runs, or, if that machine is gone, "
-                "delete its text from the engine with --delete-index"
+                "delete its text from the engine, too (delete_index)"
             )
 
     with _changing:

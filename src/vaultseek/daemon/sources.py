@@ -57,7 +57,7 @@ class PausedSource(Source):
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Raise Unavailable."""
-        raise Unavailable(self._vault.options.paused_reason.text, "paused")
+        raise self._vault.options.paused_reason.error()
 
     async def _serve(self) -> None:
         embedding = self._vault.embedding

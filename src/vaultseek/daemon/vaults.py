@@ -146,7 +146,7 @@ class VaultRegistry:
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
             if each.vault.options.root in paused:
-                each.expect_close(Unavailable(each.vault.options.paused_reason.text, "paused"))
+                each.expect_close(each.vault.options.paused_reason.error())
         configured = self._known().configured()
         for options in configured:
             if options.root in self._opening:
@@ -218,7 +218,8 @@ class VaultRegistry:
         try:
             return known.named(vault, folder) if vault else known.around(folder)
         except (OSError, RuntimeError, ValueError):  # too long a name, a NUL, an unknown user in ~user
-            raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {known.choices()}") from None
+            problem = f"no vault at {quote(vault or folder or '')};"
+            raise known.unresolved(VaultMissing, problem) from None
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
         """Return the configured vaults and the open ones by name, or why one cannot be opened.
@@ -230,7 +231,7 @@ class VaultRegistry:
         self._check_shards(known)
         names = known.names()
         if not names:
-            raise UsageError(f"there is no vault yet; {known.choices()}")
+            raise known.unresolved(UsageError, "there is no vault yet;")
         opened = await asyncio.gather(
             *(opened_soon(self._open(known.at(root)), name) for root, name in names.items()),
             return_exceptions=True,

@@ -245,7 +245,7 @@ async def test_a_keyword_index_that_could_not_be_filled_is_said_to_be_incomplete
 async def test_a_paused_vault_says_how_to_get_concepts(opened):
     vault = opened(paused=True)
     await asyncio.to_thread(vault.indexer.load)
-    with pytest.raises(Unavailable, match="vaultseek vault resume notes"):
+    with pytest.raises(Unavailable, match="the vault notes is paused; resume it"):
         await vault.near_concepts("copper", np.ones(4, np.float32), 3, 0.5)
 
 
@@ -277,8 +277,3 @@ async def test_a_part_of_a_vault_has_its_links_as_soon_as_the_vault_has(opened):
     await vault.in_writer(vault.indexer.load_graph)
     assert part.graph is not None
     assert part.graph is part.graph
-
-
-def test_a_paused_vault_names_the_command_as_a_shell_reads_it(tmp_path):
-    reason = VaultOptions("My notes", tmp_path).paused_reason
-    assert "`vaultseek vault resume 'My notes'`" in reason.text

@@ -1,53 +1,65 @@
 """Error messages for agents: one line, without shell commands."""
 
+from pathlib import Path
+
 import pytest
+from mcp import Client
 
 from messages_in_source import raised
-from vaultseek.doors.mcp.reply import one_line, without_commands
-from vaultseek.errors import NotRunning, Unavailable
+from vaultseek.base.extras import missing_extra
+from vaultseek.client.conversation import unanswered
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.daemon.known_vaults import KnownVaults
+from vaultseek.doors.mcp.server import Place, server
+from vaultseek.errors import NotRunning, Unavailable, VaultseekError, advise
+from vaultseek.semantic.models.directories import model_directory
+from vaultseek.settings.model import Settings
 
-OF_COMMANDS = ("doors/cli/", "settings/", "semantic/models/", "semantic/inference/", "tools/")
+OF_COMMANDS = ("doors/cli/", "doors/lsp/", "doors/ui/", "tools/")
+NOTES = VaultOptions("My notes", Path("/notes"))
 
 
-def test_no_message_advises_a_command():
+def vaults(*opened):
+    return KnownVaults(Settings(), opened, frozenset(), is_searcher=False)
+
+
+def error_of(call, *arguments):
+    with pytest.raises(VaultseekError) as caught:
+        call(*arguments)
+    return caught.value
+
+
+ERRORS = {
+    "start": NotRunning,
+    "stop": lambda: unanswered("/run/vaultseek.sock"),
+    "add": lambda: error_of(vaults().around, None),
+    "choose": lambda: error_of(vaults(NOTES).named, "none", None),
+    "resume": NOTES.paused_reason.error,
+    "index": lambda: Unavailable("12 notes are gone; index the vault", advice=advise("index", "My notes")),
+    "fetch": lambda: error_of(model_directory, "owner/none"),
+    "install": lambda: missing_extra("ocr", "a picture"),
+}
+
+
+def test_no_message_outside_the_doors_names_a_command():
     assert [
-        text
+        message
         for message in raised()
         if not message.place.startswith(OF_COMMANDS)
-        if "`vaultseek" in (text := without_commands(message.text)) or " --" in text
+        if "`vaultseek" in message.text or " --" in message.text
     ] == []
 
 
-@pytest.mark.parametrize(
-    ("message", "shown"),
-    [
-        (
-            "which vault? use --vault NAME (known: a, b), or add one: vaultseek vault add DIR",
-            "which vault? give vault one of: a, b",
-        ),
-        (
-            "which vault? use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR",
-            "which vault? none is known; the user has to add one",
-        ),
-        (
-            "no vault at /x: no such folder; list the vaults with `vaultseek vault list`",
-            "no vault at /x: no such folder",
-        ),
-        (
-            "200 of 210 notes are gone. If that was on purpose, run `vaultseek index`",
-            "200 of 210 notes are gone",
-        ),
-        ("a\nb", "a b"),
-        (
-            "the query is empty; use a word, a phrase or a filter",
-            "the query is empty; use a word, a phrase or a filter",
-        ),
-    ],
-)
-def test_clauses_about_the_command_line_are_left_out(message, shown):
-    assert without_commands(message) == shown
+@pytest.mark.parametrize("kind", ERRORS)
+async def test_an_agent_gets_no_command_but_whom_to_ask(kind):
+    async def ask(method, params):
+        raise error
 
-
-def test_who_has_to_start_vaultseek():
-    assert one_line(NotRunning()) == "vaultseek is not running on this computer; the user has to start it"
-    assert one_line(Unavailable("busy")) == "busy"
+    error = ERRORS[kind]()
+    assert error.advice["kind"] == kind
+    async with Client(server(ask, Place(None, "/home/ana"))) as agent:
+        answer = await agent.call_tool("search", {"query": "x"})
+    (block,) = answer.content
+    assert answer.is_error
+    assert block.text == str(error) + ("" if kind == "choose" else " (ask the user)")
+    assert [each for each in ("`", "vaultseek ", "--") if each in block.text] == []

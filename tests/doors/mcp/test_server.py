@@ -12,7 +12,7 @@ from mcp import Client
 from vaultseek.base import limits
 from vaultseek.doors.mcp.reply import WARNING
 from vaultseek.doors.mcp.server import Place, note_uri, server
-from vaultseek.errors import Busy, NotFound, VaultMissing
+from vaultseek.errors import Busy, NotFound, VaultMissing, advise
 from vaultseek.protocol.messages.remarks import with_remarks
 
 NAMES = ["Pump", "Pumpkin"]
@@ -74,7 +74,7 @@ def text_of(answer) -> str:
 @pytest.mark.parametrize("structured", [False, True])
 async def test_partial_lanes_and_pending_texts_are_reported(structured):
     async def ask(method, params):
-        partial = [{"lane": "semantic", "code": "failing", "reason": "it crashed; see `vaultseek status`"}]
+        partial = [{"lane": "semantic", "code": "failing", "reason": "it crashed"}]
         return search("Pump.md", partial=partial, pending=12)
 
     async with client(ask, structured=structured) as agent:
@@ -265,7 +265,7 @@ async def test_a_missing_note_brings_the_nearest_names():
     async def ask(method, params):
         if method == "complete":
             return {"vault": "notes", "items": [{"path": f"{name}.md"} for name in (*NAMES, NAMES[0])]}
-        raise NotFound('no note matches "Pmup"; did you mean "Pump" or "A; b"?')
+        raise NotFound('no note matches "Pmup"; did you mean "Pump"?', advise("search", "Pump"))
 
     async with client(ask) as agent:
         for tool in ("read_note", "related_notes", "list_links"):
@@ -284,11 +284,11 @@ async def test_without_similar_names_the_notes_that_the_name_finds_are_the_neare
             asked.append(params["query"])
             sure, unsure = search("graph.md")["results"][0], search("far.md")["results"][0]
             return {**search(), "results": [{**sure, "confidence": 0.8}, {**unsure, "confidence": 0.4}]}
-        raise NotFound('no note matches "x"; search for its words instead')
+        raise NotFound("no note matches it; search for its words", advise("search"))
 
     async with client(ask) as agent:
         answer = await agent.call_tool("read_note", {"note": "-graf: visualization/"})
-    assert text_of(answer) == 'no note matches "x"; the nearest are "graph.md"'
+    assert text_of(answer) == 'no note matches "-graf: visualization/"; the nearest are "graph.md"'
     assert asked == ["graf visualization"]
 
 
@@ -330,16 +330,15 @@ async def test_a_folder_without_notes_brings_those_it_may_be(folder, told):
 
 async def test_a_server_for_one_vault_does_not_name_the_others():
     async def ask(method, params):
-        raise VaultMissing(
-            "no vault named 'notes'; use --vault NAME (known: diary), or add one: vaultseek vault add DIR"
-        )
+        advice = advise("choose", "diary")
+        raise VaultMissing("no vault named 'notes'; choose one (known: diary)", advice=advice)
 
     async with client(ask, "notes") as agent:
         answer = await agent.call_tool("search", {"query": "x"})
-        assert text_of(answer) == "no vault named 'notes'; ask the user to check the folder"
+        assert text_of(answer) == 'the vault "notes" is missing; ask the user to check the folder'
     async with client(ask) as agent:
         answer = await agent.call_tool("search", {"query": "x"})
-        assert text_of(answer) == "no vault named 'notes'; give vault one of: diary"
+        assert text_of(answer) == "no vault named 'notes'; choose one (known: diary)"
 
 
 async def test_pages_of_a_search_follow_its_cursor():

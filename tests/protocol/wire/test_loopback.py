@@ -231,9 +231,9 @@ async def test_the_stale_file_of_a_dead_daemon_is_detected_and_replaced(port):
     assert not port.file.exists()
     port.file.touch(mode=0o600)
     port.file.write_text(stale)
-    with pytest.raises(Unavailable, match="vaultseek start"):
+    with pytest.raises(Unavailable, match="start one"):
         await asyncio.to_thread(Client)
-    with pytest.raises(Unavailable, match="vaultseek start"):
+    with pytest.raises(Unavailable, match="start one"):
         await AsyncClient().call("echo")
     again = Port()
     assert again.address["token"] != json.loads(stale)["token"]

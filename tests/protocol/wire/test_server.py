@@ -13,8 +13,9 @@ import pytest
 from raw_server import PATIENCE
 from vaultseek.base.limits import FRAME_BYTES
 from vaultseek.base.threads import Threads
-from vaultseek.errors import BadQuery, NotFound, Unavailable
+from vaultseek.errors import BadQuery, NotFound, Unavailable, advise
 from vaultseek.protocol.wire.frame import encode
+from vaultseek.protocol.wire.protocol import to_exception
 from vaultseek.protocol.wire.server import Server
 
 SECRET = "the text of a note"
@@ -219,6 +220,20 @@ async def test_expected_errors_are_sent_with_a_code_and_one_line(wire):
     await client.ask(1, "fails")
     error = (await client.read())["error"]
     assert error == {"code": -32011, "message": "position 3: unbalanced quote", "data": {"code": "bad_query"}}
+
+
+async def test_advice_is_sent_as_data(wire):
+    async def waits(params, context):
+        raise Unavailable("notes is paused; resume it", advice=advise("resume", "notes"))
+
+    await wire.start({"waits": waits})
+    client = await wire.client()
+    await client.ask(1, "waits")
+    error = (await client.read())["error"]
+    assert error["message"] == "notes is paused; resume it"
+    assert error["data"] == {"code": "unavailable", "advice": {"kind": "resume", "names": ["notes"]}}
+    assert to_exception(error).advice == advise("resume", "notes")
+    assert to_exception({**error, "data": {"code": "unavailable", "advice": "dance"}}).advice is None
 
 
 @pytest.mark.fault("F12")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tiny_models import save_cross_encoder
-from vaultseek.errors import ConfigError, WorkerUnavailable
+from vaultseek.errors import ConfigError, WorkerUnavailable, advise
 from vaultseek.semantic.inference import rerank
 from vaultseek.semantic.inference.bert_pairs import Batch, BertReranker
 from vaultseek.semantic.models.catalogue import find_model
@@ -142,7 +142,7 @@ async def test_a_model_of_which_no_pair_fits_is_asked_for_none(
 
 
 def test_what_is_missing_or_could_run_code_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="vaultseek models fetch cross-encoder/none"):
+    with pytest.raises(ConfigError, match="'cross-encoder/none' is not on this machine; fetch it"):
         rerank.load("cross-encoder/none")
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
@@ -159,6 +159,7 @@ async def test_the_worker_reranks_and_queries_do_not_wait_for_it(
     assert (await worker.embed(["meanwhile"], urgent=True)).shape == (1, 64)
     scores = await worker.rerank("q", TEXTS, str(folder), deadline=60)
     assert scores.shape == (3,)
-    with pytest.raises(WorkerUnavailable, match="models fetch"):
+    with pytest.raises(WorkerUnavailable, match="fetch it") as missing:
         await worker.rerank("q", TEXTS, "no/such-model", deadline=60)
+    assert missing.value.advice == advise("fetch", "no/such-model")
     assert worker.state.restarts == 0

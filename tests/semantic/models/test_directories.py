@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, advise
 from vaultseek.semantic.models.directories import fetched_directory, model_directory
 
 MakeModel = Callable[..., Path]
@@ -16,8 +16,9 @@ MakeModel = Callable[..., Path]
 def test_names_and_folders(model_folder: MakeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folder()
     assert model_directory(str(folder)) == folder
-    with pytest.raises(ConfigError, match="vaultseek models fetch BAAI/bge-small-en"):
+    with pytest.raises(ConfigError, match=r"BAAI/bge-small-en.* fetch it") as caught:
         model_directory("BAAI/bge-small-en")
+    assert caught.value.advice == advise("fetch", "BAAI/bge-small-en")
     fetched = fetched_directory("BAAI/bge-small-en")
     fetched.parent.mkdir(parents=True)
     folder.rename(fetched)

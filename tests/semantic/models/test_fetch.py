@@ -94,7 +94,7 @@ def test_another_model_under_a_known_name_is_refused(hub, model):
     first = download()
     assert download().known
     (model / "vocab.txt").write_text("other words\n")
-    with pytest.raises(ConfigError, match=rf"differs from .* then {first.digest[:16]}.*--accept-change"):
+    with pytest.raises(ConfigError, match=rf"differs from .* then {first.digest[:16]}.*accept_change"):
         download()
     assert digest(fetched_directory(NAME)) == first.digest
     assert download(accept_change=True).digest == recorded_digests()[NAME] != first.digest
@@ -252,7 +252,7 @@ def test_without_a_network_it_says_so_and_what_to_do(run):
     result = run("models", "fetch", NAME, HF_ENDPOINT="http://127.0.0.1:9")
     assert (result.returncode, result.stdout) == (3, "")
     assert result.stderr.startswith("vaultseek: http://127.0.0.1:9 cannot be reached (")
-    assert "run `vaultseek models use FOLDER`" in result.stderr
+    assert "set model.name to it" in result.stderr
     assert result.stderr.count("\n") == 1
     forbidden = run("models", "fetch", NAME, HF_HUB_OFFLINE="1")
     assert "HF_HUB_OFFLINE is set" in forbidden.stderr

@@ -288,7 +288,7 @@ async def test_a_request_cuts_the_pause_of_the_breaker_off(workers: Any, tmp_pat
 
 async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any) -> None:
     worker = workers.real("no/such-model", backoff_seconds=(0.0, 60.0))
-    with pytest.raises(WorkerUnavailable, match="vaultseek models fetch no/such-model"):
+    with pytest.raises(WorkerUnavailable, match="'no/such-model' is not on this machine; fetch it"):
         await worker.embed(["x"])
     assert (worker.state.status, worker.state.restarts) == ("broken", 0)
 

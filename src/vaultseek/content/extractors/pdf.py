@@ -28,10 +28,7 @@ _SCREEN_DOTS = 2.0
 """Scale for rendering a page for a screen."""
 SCREEN_PIXELS = 6_000_000
 """Maximum pixels of a page rendered for a screen."""
-NEED_OCR = (
-    "no text, only scanned pictures; to read them, list ocr in [index] kinds, and add the extra ocr with "
-    "the command that `vaultseek doctor` shows"
-)
+NEED_OCR = "no text, only scanned pictures; to read them, add the extra ocr and list ocr in [index] kinds"
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:

@@ -9,10 +9,7 @@ from vaultseek.base.limits import OCR_PIXELS
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
-NOT_INSTALLED = (
-    "reading pictures needs the extra ocr; add it with the command that `vaultseek doctor` shows, "
-    "or take ocr out of [index] kinds"
-)
+NOT_INSTALLED = "reading pictures needs the extra ocr; add it, or take ocr out of [index] kinds"
 """Problem of a picture that cannot be read without the extra."""
 CERTAINTY = 0.5
 """Minimum certainty of a recognized line."""

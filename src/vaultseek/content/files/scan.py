@@ -30,8 +30,8 @@ class FileStat(NamedTuple):
     inode: int
 
 
-_OWN_VAULT = "a separate vault, not part of this one; search it with --vault"
-_LINK = "a link, which is not followed; if it leads to notes, run `vaultseek vault add` with their folder"
+_OWN_VAULT = "a separate vault, not part of this one; search it by its own name"
+_LINK = "a link, which is not followed; if it leads to notes, add their folder as a vault"
 _HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
 NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
 

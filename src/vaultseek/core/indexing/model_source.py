@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from vaultseek.base.model import Reason
 from vaultseek.base.paths import is_folder, private_directory, read_json, write_atomically
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.read import read_note
@@ -66,7 +67,8 @@ class ModelSource:
         try:
             counter_of(models.main)
         except ConfigError as error:
-            return replace(self.choice, second=None, advice=str(error)).of_vault(share)
+            missing = Reason("model_unusable", str(error), error.advice)
+            return replace(self.choice, second=None, missing=missing).of_vault(share)
         return models
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -34,7 +33,7 @@ from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
 from vaultseek.engines.port import ENGINE_FOLDER, Engine
-from vaultseek.errors import Unavailable, WorkerUnavailable
+from vaultseek.errors import Unavailable, WorkerUnavailable, advise
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.worker import SemanticWorker
@@ -113,8 +112,8 @@ class VaultOptions:
     @property
     def paused_reason(self) -> Reason:
         """The reason that a paused vault reports for unavailable functions."""
-        command = f"vaultseek vault resume {shlex.quote(self.name)}"
-        return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
+        text = f"the vault {self.name} is paused; resume it"
+        return Reason("paused", text, advise("resume", self.name))
 
 
 class OpenVault:
@@ -291,7 +290,7 @@ class OpenVault:
             return await self.concepts.near(text, vector, count, floor)
         except Unavailable:
             if self.options.paused:
-                raise Unavailable(self.options.paused_reason.text, "paused") from None
+                raise self.options.paused_reason.error() from None
             raise
 
     async def rerank(

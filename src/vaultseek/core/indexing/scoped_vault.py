@@ -8,7 +8,6 @@ their frequency in the whole vault.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,7 +44,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
 
 def general(reason: Reason | None) -> Reason | None:
     """Return the reason without details, because some reasons contain counts of the whole vault."""
-    return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
+    return None if reason is None else Reason(reason.code, _GENERAL.get(reason.code, reason.text))
 
 
 def general_json(answer: JSON) -> JSON:

@@ -102,7 +102,9 @@ class EmbeddingSpaces:
         if self.second is not None:
             return Reason("being_built", NOT_YET)
         unread = f"{self.models.main.name} does not support this language"
-        return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
+        if (missing := self.models.missing) is None:
+            return Reason("unread_language", unread)
+        return Reason("unread_language", f"{unread}; {missing.text}", missing.advice)
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes, or None if it lacks few.
@@ -202,7 +204,7 @@ class EmbeddingSpaces:
             "second": None if second is None else second.model.name,
             "second_notes_left": None if second is None else second.pending_count(),
             "second_problem": None if second is None else second.problem,
-            "advice": self.models.advice or None,
+            "advice": self.models.missing and self.models.missing.text,
         }
 
     def _reads(self, text: str) -> LanguageSupport:

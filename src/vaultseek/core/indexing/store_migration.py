@@ -112,7 +112,7 @@ class StoreMigration:
             return text
         if self._model is None or self._pool is None:
             raise WorkerUnavailable(
-                "the vectors are being rebuilt for another model; `vaultseek status` shows the progress"
+                "the vectors are being rebuilt for another model; try again when all are done"
             )
         worker = self._pool.worker(self._model)
         return (await worker.embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]

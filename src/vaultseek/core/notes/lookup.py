@@ -19,7 +19,7 @@ from vaultseek.content.query.filters import (
     leaves,
 )
 from vaultseek.core.notes.complete import VaultCompleter
-from vaultseek.errors import BadPath, NotFound, UsageError
+from vaultseek.errors import BadPath, NotFound, UsageError, advise
 from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.prefilter import prefilter
 
@@ -50,7 +50,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
         more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
         raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
     if not candidates:
-        raise NotFound(f"no note matches {quote(name)}; search for its words instead")
+        raise NotFound(f"no note matches {quote(name)}; search for its words", advise("search"))
     return (best or candidates)[0]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from vaultseek.base.model import Chunk, Reason
 from vaultseek.core.search.lanes import Evidence
@@ -28,7 +29,7 @@ async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequenc
         return results, LATE
     except WorkerUnavailable as error:
         words = f"the results were not reranked: {error}"
-        return results, Reason(Reason.of(error).code, words)
+        return results, replace(Reason.of(error), text=words)
     read = sum(score is not None for score in scores)
     late = None
     if read < len(first):

@@ -14,7 +14,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.lookup import resolve_note, similar_names
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.view import SeenFollower
-from vaultseek.errors import Forbidden, NotFound, Unavailable
+from vaultseek.errors import Forbidden, NotFound, Unavailable, advise
 from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.graph import Graph
@@ -61,7 +61,8 @@ async def find_note(name: str, follower: SeenFollower) -> NoteRow:
         advice = [*([degraded.text] if degraded else ()), *([_suggestion(names)] if names else ())]
         if not advice:
             raise
-        raise NotFound("; ".join([f"no note matches {quote(name)}", *advice])) from None
+        message = "; ".join([f"no note matches {quote(name)}", *advice])
+        raise NotFound(message, advise("search", *names)) from None
 
 
 def _suggestion(names: Sequence[str]) -> str:

@@ -194,13 +194,13 @@ def _check_model(follower: VaultFollower) -> None:
     folder_of(vault, "a cluster")
     model = vault.spaces.models.main
     if model.fault:
-        raise Unavailable(model.fault, "model_unusable")
+        raise model.fault.error()
     if model.service is not None:
         raise Unavailable(
             f"the vectors of {vault.name} come from the server in your settings; only the daemon asks it"
         )
     if vault.options.paused:
-        raise Unavailable(vault.options.paused_reason.text, "paused")
+        raise vault.options.paused_reason.error()
 
 
 def _vector(text: str) -> Vectors:

@@ -200,7 +200,7 @@ class VaultMethods:
                 or (Path(name).is_absolute() and str(root) == os.path.realpath(name))
             ):
                 return root
-        raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
+        raise VaultMissing(f"no vault named {quote(name)}; list the vaults")
 
     def _new(self, root: Path, call: params.AddVaultParams) -> VaultSettings:
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}

@@ -74,7 +74,7 @@ class AccessControl:
         async def answer(params: JSON, context: RequestContext) -> Any:
             client = context.client
             if client.is_agent and method in NOT_FOR_AGENTS:
-                raise Forbidden(f"{method} is not for agents; the user can run `vaultseek agents`")
+                raise Forbidden(f"{method} is for the user, not for agents; ask the user")
             if client.is_agent and client.grant is None and (hide := await self._hide()):
                 before = HIDE.set(hide)
                 try:

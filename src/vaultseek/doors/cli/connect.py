@@ -155,11 +155,6 @@ def connect_to_running(*, agent: bool = False) -> Caller | None:
         return Caller(name="vaultseek.cli", connect_seconds=DAEMON_ANSWER_SECONDS, agent=agent)
     except NotRunning:
         return None
-    except Unavailable as error:
-        if "does not answer" not in str(error):
-            raise
-        what = f"the daemon (pid {daemon_pid() or '?'}) does not answer"
-        raise Unavailable(f"{what}; run `vaultseek stop`; nothing is lost") from None
 
 
 def daemon_pid() -> int | None:

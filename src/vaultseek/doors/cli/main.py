@@ -68,12 +68,12 @@ def _run_command(arguments: list[str]) -> int:
         code = _run_without_click(arguments)
         return _invoke(arguments) if code is None else code
     except VaultseekError as error:
-        from vaultseek.doors.cli.output import print_error
+        from vaultseek.doors.cli.output import print_error, with_command
 
-        print_error(str(error))
+        print_error(error)
         if alone:
             print("Try 'vaultseek -h' for the commands.", file=sys.stderr)
-        _print_json_failure(arguments, error.code, str(error))
+        _print_json_failure(arguments, error.code, with_command(error, error.advice))
         return error.exit_code
     except BrokenPipeError:
         raise

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
     from vaultseek.doors.cli.invocation import Invocation
     from vaultseek.doors.cli.terminal import Terminal
+    from vaultseek.errors import Advice, VaultseekError
 
 
 def allow_any_character() -> None:
@@ -25,11 +26,37 @@ def allow_any_character() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def print_error(message: str) -> None:
+def print_error(problem: VaultseekError | str) -> None:
     """Print a one-line error or warning on standard error."""
     from vaultseek.doors.cli.terminal import clean
 
+    message = problem if isinstance(problem, str) else with_command(problem, problem.advice)
     print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
+
+
+_COMMANDS = {
+    "start": "vaultseek start",
+    "stop": "vaultseek stop",
+    "add": "vaultseek vault add DIR",
+    "choose": "--vault NAME",
+    "resume": "vaultseek vault resume {}",
+    "index": "vaultseek index --vault {}",
+    "fetch": "vaultseek models fetch {}",
+    "install": "{}",
+}
+"""Shell commands by kind of advice; braces stand for its names."""
+
+
+def with_command(text: object, advice: Advice | None) -> str:
+    """Return the message of an error, or a reason, with the shell command that its advice means."""
+    if not advice or advice["kind"] not in _COMMANDS:
+        return str(text)
+    import shlex
+
+    from vaultseek.base.extras import install_command
+
+    name = install_command if advice["kind"] == "install" else shlex.quote
+    return f"{text} with `{_COMMANDS[advice['kind']].replace('{}', ' '.join(map(name, advice['names'])))}`"
 
 
 def print_json(value: JSON) -> None:
@@ -80,7 +107,7 @@ def print_paths(answer: JSON, key: str = "results") -> None:
 def print_remarks(answer: JSON) -> None:
     """Print the remarks on an answer on standard error, where they do not mix with results for programs."""
     for remark in answer.get("remarks") or ():
-        print_error(str(remark["text"]))
+        print_error(with_command(remark["text"], remark.get("advice")))
 
 
 def print_places(answer: JSON) -> None:

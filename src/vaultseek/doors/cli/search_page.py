@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vaultseek.doors.cli.listing import currency_lines, file_of, title_and_name
+from vaultseek.doors.cli.output import with_command
 from vaultseek.doors.cli.terminal import Terminal, age, clean, count, width_of, wrap
 
 TYPE_CHECKING = False
@@ -64,7 +65,8 @@ def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]
     """Yield the remarks of these codes on an answer."""
     for remark in answer.get("remarks") or ():
         if remark["code"] in codes:
-            yield from terminal.wrapped(terminal.paint(clean(remark["text"]), "yellow"))
+            text = with_command(remark["text"], remark.get("advice"))
+            yield from terminal.wrapped(terminal.paint(clean(text), "yellow"))
 
 
 def is_listing(answer: JSON) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from vaultseek import __version__
 from vaultseek.base.model import JSON, NOT_EMBEDDED
+from vaultseek.doors.cli.output import with_command
 from vaultseek.doors.cli.progress import percent
 from vaultseek.doors.cli.terminal import Terminal, age, clean, count, duration, size
 
@@ -91,7 +92,7 @@ def _daemon(daemon: JSON, terminal: Terminal, settings_problem: str) -> Iterator
 def _worker(worker: JSON) -> list[str]:
     parts = [clean(worker.get(key)) for key in ("model", "status") if worker.get(key)]
     if worker.get("reason"):
-        parts.append(clean(worker["reason"]))
+        parts.append(clean(with_command(worker["reason"], worker.get("advice"))))
     if worker.get("memory_bytes"):
         parts.append(size(worker["memory_bytes"]))
     if worker.get("computing"):
@@ -103,7 +104,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     state = str(vault.get("state") or "unknown")
     color, label = _STATES.get(state, ("yellow", clean(state)))
     if vault.get("reason"):
-        label += f" ({clean(vault['reason'])})"
+        label += f" ({clean(with_command(vault['reason'], vault.get('advice')))})"
         color = "yellow" if color == "green" else color
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
     where = clean(vault.get("path") or "")
@@ -135,7 +136,7 @@ def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
     states = []
     for name, lane in lanes.items():
         up = bool(lane.get("up"))
-        reason = f" ({clean(lane['reason'])})" if lane.get("reason") else ""
+        reason = f" ({clean(with_command(lane['reason'], lane.get('advice')))})" if lane.get("reason") else ""
         state = terminal.paint("up", "green") if up else terminal.paint("down", "red")
         states.append(f"{clean(name)} {state}{reason}")
     if states:

@@ -9,17 +9,7 @@ from itertools import groupby
 from vaultseek.base.limits import LISTED_ITEMS_MOST, NOTE_LINKS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
-from vaultseek.doors.mcp.reply import (
-    Form,
-    Reply,
-    dated,
-    head_of,
-    largest,
-    line,
-    outdated,
-    times,
-    without_commands,
-)
+from vaultseek.doors.mcp.reply import Form, Reply, advised, dated, head_of, largest, line, outdated, times
 from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
@@ -149,7 +139,7 @@ def _table(table: JSON) -> JSON:
             f"{line(each['name'])} of {line(each['column'])}: {_cell(each['value'])}"
             for each in table["summaries"]
         ],
-        "problems": [without_commands(problem) for problem in table["problems"]],
+        "problems": [line(problem) for problem in table["problems"]],
     }
 
 
@@ -381,19 +371,21 @@ def _property_text(item: JSON) -> str:
 
 def _vault(vault: JSON) -> JSON:
     lanes = (vault.get("lanes") or {}).items()
-    down = {name: lane.get("reason") for name, lane in lanes if not lane.get("up")}
-    return {**{name: vault.get(name) for name in _VAULT_FIELDS}, "lanes_down": down}
+    down = {
+        name: advised(lane.get("reason") or "reason unknown", lane.get("advice"))
+        for name, lane in lanes
+        if not lane.get("up")
+    }
+    reason = vault.get("reason") and advised(vault["reason"], vault.get("advice"))
+    return {**{name: vault.get(name) for name in _VAULT_FIELDS}, "reason": reason, "lanes_down": down}
 
 
 def _vault_text(vault: JSON) -> str:
-    reason = f" ({without_commands(vault['reason'])})" if vault.get("reason") else ""
+    reason = f" ({vault['reason']})" if vault["reason"] else ""
     parts = [count(vault["notes"], "note")]
     parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
     parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
-    parts += [
-        f"{name} search down: {without_commands(reason or 'reason unknown')}"
-        for name, reason in vault["lanes_down"].items()
-    ]
+    parts += [f"{name} search down: {reason}" for name, reason in vault["lanes_down"].items()]
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
 
 

@@ -16,8 +16,6 @@ NEAREST_NAMES = 5
 """Number of names suggested in the error for a missing note."""
 NEAR_ENOUGH = 0.5
 """Minimum confidence of a suggested note that was found by the words of a wrong name."""
-_SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
-"""The daemon's advice, which contains titles; it is removed, because an agent gets paths."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 """Function from method and parameters to the daemon's answer; raises VaultseekError."""
@@ -45,7 +43,7 @@ class Notes:
         except NotFound as error:
             if "note" not in params:
                 raise
-            raise NotFound(await self._no_note(params["note"], vault, error)) from None
+            raise await self._no_note(params["note"], vault, error) from None
 
     async def status(self, vault: str | None) -> JSON:
         """Return the answer to ``index/status``: for one vault, or for all that the server may show."""
@@ -82,7 +80,7 @@ class Notes:
         if no_part is not None:
             raise no_part
         if isinstance(missing, NotFound):
-            raise NotFound(await self._no_note(name, vault, missing)) from None
+            raise await self._no_note(name, vault, missing) from None
         raise missing or NotFound(f"no note matches {quote(name)}; search for it")
 
     async def _lines(self, address: Address, vault: str | None) -> JSON:
@@ -106,12 +104,11 @@ class Notes:
     async def _answer(self, method: str, params: JSON, vault: str | None) -> JSON:
         try:
             return await self._ask(method, {**params, **self._which(vault)})
-        except VaultMissing as error:
+        except VaultMissing:
             if self._place.vault:
                 # Do not reveal the names of other vaults to this agent.
-                raise VaultMissing(
-                    f"{str(error).partition(';')[0]}; ask the user to check the folder"
-                ) from None
+                name = quote(self._place.vault)
+                raise VaultMissing(f"the vault {name} is missing; ask the user to check the folder") from None
             if vault is None:
                 raise
         # After a restart the daemon does not know a vault's name until the vault is opened by folder.
@@ -119,9 +116,11 @@ class Notes:
             await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
         return await self._ask(method, {**params, **self._which(vault)})
 
-    async def _no_note(self, name: str, vault: str | None, error: NotFound) -> str:
-        message = _SUGGESTION.sub("", str(error))
-        names: list[str] = []
+    async def _no_note(self, name: str, vault: str | None, error: NotFound) -> NotFound:
+        """Return ``error`` with paths for the titles that it suggests, if ``name`` is like any."""
+        if error.advice is None or error.advice["kind"] != "search":
+            return error
+        asked, names = quote(name), []
         with suppress(VaultseekError):
             name = name.partition("#")[0].strip() or name
             params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
@@ -132,8 +131,8 @@ class Notes:
                 answer = await self._answer("search", params, vault)
                 items = [each for each in answer["results"] if (each.get("confidence") or 0.0) >= NEAR_ENOUGH]
             names = list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
-        advice = f"the nearest are {', '.join(map(quote, names))}" if names else "search for its words"
-        return f"{message}; {advice}"
+        nearest = ", ".join(map(quote, names))
+        return NotFound(f"no note matches {asked}; the nearest are {nearest}") if names else error
 
     def _which(self, vault: str | None) -> JSON:
         if vault is not None and ("/" in vault or vault.startswith("~")):

@@ -18,7 +18,7 @@ from vaultseek.base.limits import QUERY_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import remove_hidden, tokens
 from vaultseek.base.when import dates
-from vaultseek.errors import NotRunning, VaultseekError
+from vaultseek.errors import VaultseekError
 
 FILTER_CHARS = 80
 """Maximum characters of an argument repeated in the advice to write it as a filter."""
@@ -154,32 +154,18 @@ def head_of(answer: JSON) -> JSON:
     return {"untrusted": True, "vault": line(answer.get("vault") or ""), **note}
 
 
-_NOT_RUNNING = "vaultseek is not running on this computer; the user has to start it"
-_OF_A_SHELL = re.compile(r"`vaultseek |\bvaultseek (?:vault|models|config|service) |(?<!\S)--[a-z]")
-"""Patterns of clauses about the command line."""
-_CLAUSE = re.compile(r"(; |\. (?=[A-Z])|, or )")
-_REWORDED = (
-    (re.compile(r"use --vault NAME \(known: ([^)]*)\)"), r"give vault one of: \1"),
-    (re.compile("use --vault DIR, run this inside a vault"), "none is known; the user has to add one"),
-)
+_OF_AGENTS = {"choose", "search"}
+"""Advice that agents can follow by themselves."""
 
 
 def one_line(error: VaultseekError) -> str:
     """Return the message of an error of the daemon."""
-    return _NOT_RUNNING if isinstance(error, NotRunning) else without_commands(str(error))
+    return advised(error, error.advice)
 
 
-def without_commands(text: str) -> str:
-    """Return a message on one line, without the clauses that advise a shell command."""
-    text = line(text)
-    for pattern, words in _REWORDED:
-        text = pattern.sub(words, text)
-    first, *rest = _CLAUSE.split(text)
-    parts = [first]
-    for separator, clause in zip(rest[::2], rest[1::2], strict=True):
-        if not _OF_A_SHELL.search(clause):
-            parts += [separator, clause]
-    return "".join(parts)
+def advised(text: object, advice: JSON | None) -> str:
+    """Return a message or reason on one line; it says if only the user can follow its advice."""
+    return line(text) + (" (ask the user)" if advice and advice["kind"] not in _OF_AGENTS else "")
 
 
 _FILTERS = {

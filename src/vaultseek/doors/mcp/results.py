@@ -13,12 +13,12 @@ from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,
     Reply,
+    advised,
     dated,
     head_of,
     largest,
     line,
     times,
-    without_commands,
 )
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.remarks import with_remarks
@@ -91,7 +91,8 @@ def evidence(answer: JSON) -> Reply:
 
 def _remarks(answer: JSON) -> list[JSON]:
     return [
-        {**remark, "text": without_commands(line(remark["text"]))} for remark in answer.get("remarks") or ()
+        {"code": remark["code"], "text": advised(remark["text"], remark.get("advice"))}
+        for remark in answer.get("remarks") or ()
     ]
 
 
@@ -106,7 +107,7 @@ def _partial(answer: JSON) -> list[JSON]:
         {
             "lane": str(lane["lane"]),
             "code": lane.get("code"),
-            "reason": without_commands(lane.get("reason") or ""),
+            "reason": advised(lane.get("reason") or "", lane.get("advice")),
         }
         for lane in answer.get("partial") or ()
     ]

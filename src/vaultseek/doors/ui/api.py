@@ -197,7 +197,7 @@ class API:
             answer = await self._ask("vault/list", {})
             self._folders = {each["path"] for each in answer["vaults"]}
             if vault not in self._folders:
-                raise NotFound(f"no vault {quote(vault)}; `vaultseek vault list` lists them")
+                raise NotFound(f"no vault {quote(vault)}; choose another one")
         return vault
 
 

@@ -67,12 +67,28 @@ class LanePart(Answer):
     """With ``explain``: contribution minus baseline, the part that counts."""
 
 
+class Advice(Answer):
+    """Something to do; ``names`` are the vaults to choose from, the vault, the model or the extra."""
+
+    kind: str
+    names: list[str]
+
+
+class Explained(Answer):
+    """A state; code and reason are None if all is well."""
+
+    code: ReasonCode | None
+    reason: str | None
+    advice: NotRequired[Advice]
+
+
 class Lane(Answer):
     """A lane that was left out, with the cause; "vault" if notes may be missing from the answer."""
 
     lane: str
     code: ReasonCode
     reason: str
+    advice: NotRequired[Advice]
 
 
 class Remark(Answer):
@@ -81,6 +97,7 @@ class Remark(Answer):
     code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
     text: str
     """It begins with a small letter and has no full stop."""
+    advice: NotRequired[Advice]
 
 
 class Index(Answer):
@@ -173,12 +190,10 @@ class Via(Answer):
     title: str
 
 
-class IndexNow(Index):
+class IndexNow(Index, Explained):
     """The index at the time of the answer; ``state`` as in ``index/status``."""
 
     state: str
-    code: ReasonCode | None
-    reason: str | None
 
 
 class Result(Titled):
@@ -1141,12 +1156,10 @@ class PausedVault(Answer):
     paused: bool
 
 
-class WorkerStatus(Answer):
+class WorkerStatus(Explained):
     """The semantic worker."""
 
     status: Literal["down", "starting", "ready", "broken"]
-    code: ReasonCode | None
-    reason: str | None
     model: str | None
     pid: NotRequired[int | None]
     memory_bytes: NotRequired[int | None]
@@ -1176,12 +1189,10 @@ class DaemonStatus(Answer):
     worker: WorkerStatus
 
 
-class LaneStatus(Answer):
+class LaneStatus(Explained):
     """The state of a lane; ``up`` if it takes part in searches."""
 
     up: bool
-    code: ReasonCode | None
-    reason: str | None
 
 
 class NoteProblem(Answer):
@@ -1211,14 +1222,12 @@ class VaultModels(Answer, total=False):
     """Advice on installing a model for other languages."""
 
 
-class VaultStatus(Index):
+class VaultStatus(Index, Explained):
     """One vault; ``problems`` contains the first of ``problem_count``."""
 
     name: str
     path: str
     state: str
-    code: ReasonCode | None
-    reason: str | None
     lanes: dict[str, LaneStatus]
     problems: list[NoteProblem]
     problem_count: int

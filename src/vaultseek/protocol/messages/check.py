@@ -8,7 +8,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import SHOWN_CHARS
-from vaultseek.errors import ProtocolError
+from vaultseek.errors import ProtocolError, advise
 from vaultseek.protocol.messages import answers, params
 from vaultseek.protocol.messages.answers import Answer
 from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
@@ -43,7 +43,8 @@ def check_answer(method: str, answer: object) -> None:
         wrong = f"{where}: {first['msg'][:SHOWN_CHARS]}"
         raise ProtocolError(
             f"the daemon's answer to {method!r} does not match the protocol ({wrong}); "
-            "if it is another version, stop it with `vaultseek stop`"
+            "if it is another version, stop it",
+            advise("stop"),
         ) from None
 
 

@@ -66,10 +66,10 @@ def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
             if found:
                 yield _remark("incomplete", f"{of}{lane['reason']}: results may be missing")
         elif lane["lane"] == "vault":
-            yield _remark("incomplete", f"{of}notes may be missing: {lane['reason']}")
+            yield _remark("incomplete", f"{of}notes may be missing: {lane['reason']}", lane)
         elif not _is_coming(lane):
             name = NAMES.get(lane["lane"], lane["lane"])
-            yield _remark("incomplete", f"{of}{name} was left out: {lane['reason']}")
+            yield _remark("incomplete", f"{of}{name} was left out: {lane['reason']}", lane)
     indexes = [each["index"] for each in answer.get("vaults", [answer]) if "index" in each]
     pending = sum(index.get("pending") or 0 for index in indexes)
     if pending or any(map(_is_coming, lanes)):
@@ -83,5 +83,5 @@ def _is_coming(lane: JSON) -> bool:
     return bool(lane["lane"] == "semantic" and lane["code"] in WAITING)
 
 
-def _remark(code: str, text: str) -> JSON:
-    return {"code": code, "text": text}
+def _remark(code: str, text: str, of: JSON | None = None) -> JSON:
+    return {"code": code, "text": text, **({"advice": of["advice"]} if of and "advice" in of else {})}

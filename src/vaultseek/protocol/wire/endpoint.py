@@ -17,7 +17,7 @@ import time
 
 from vaultseek.base import paths
 from vaultseek.base.limits import BACKLOG
-from vaultseek.errors import AlreadyRunning, Unavailable
+from vaultseek.errors import AlreadyRunning, Unavailable, advise
 from vaultseek.protocol.wire.reach import LOCKED, address, make_folders, owner, read_owner
 
 TYPE_CHECKING = False
@@ -198,7 +198,7 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
         if time.monotonic() >= until:
             pid = read_owner(lock)
             running = f"another daemon is already running{f' (pid {pid})' if pid else ''}"
-            raise AlreadyRunning(f"{running}; use it, or stop it with `vaultseek stop`")
+            raise AlreadyRunning(f"{running}; use it, or stop it", advice=advise("stop"))
         time.sleep(0.01)
 
 

@@ -15,7 +15,7 @@ import stat
 import time
 
 from vaultseek.base.limits import ADDRESS_BYTES, BACKLOG
-from vaultseek.errors import Forbidden, Unavailable
+from vaultseek.errors import Forbidden, Unavailable, advise
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Secrets:
         value = answer.get(PROOF) if isinstance(answer, dict) else None
         if not is_same(value, self.proof):
             raise Unavailable(
-                "another program answers on the daemon's port; nothing was sent; "
-                "start the daemon with `vaultseek start`"
+                "another program answers on the daemon's port; nothing was sent; start the daemon",
+                advice=advise("start"),
             )
 
 
@@ -106,7 +106,7 @@ def listen_on(port: int) -> socket.socket:
 
     Raises Unavailable if the port is taken.
     """
-    return listen(HOST, port, "choose another port with --port")
+    return listen(HOST, port, "choose another port")
 
 
 def is_of_this_machine(host: str) -> bool:

@@ -108,11 +108,10 @@ def answer(id: Id, result: object) -> JSON:
 
 def error_response(id: Id | None, error: VaultseekError) -> JSON:
     """Return the error that answers request ``id``."""
-    members = {
-        "code": error.number,
-        "message": one_line(str(error), ERROR_CHARS),
-        "data": {"code": error.code},
-    }
+    data: JSON = {"code": error.code}
+    if error.advice is not None:
+        data["advice"] = error.advice
+    members = {"code": error.number, "message": one_line(str(error), ERROR_CHARS), "data": data}
     return {"jsonrpc": "2.0", "id": id, "error": members}
 
 
@@ -120,11 +119,12 @@ def to_exception(error: object) -> VaultseekError:
     """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
     members = error if isinstance(error, dict) else {}
     data = members.get("data")
-    code = data.get("code") if isinstance(data, dict) else None
+    code, advice = (data.get("code"), data.get("advice")) if isinstance(data, dict) else (None, None)
     classes = {**error_classes(), **_WITHOUT_CLASS}
     kind = classes.get(code, VaultseekError) if isinstance(code, str) else VaultseekError
     message = str(members.get("message", "the daemon did not say what went wrong"))
     exception = kind(one_line(message, ERROR_CHARS))
+    exception.advice = advice if isinstance(advice, dict) and {"kind", "names"} <= {*advice} else None
     if isinstance(code, str):
         exception.code = code
     if isinstance(number := members.get("code"), int):

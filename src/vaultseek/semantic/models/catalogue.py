@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaultseek.base import limits
+from vaultseek.base.model import Reason
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.directories import BUNDLED_NAME, model_directory
 from vaultseek.semantic.models.metadata import fingerprint, window_of
@@ -40,7 +41,7 @@ class LocalModel:
     directory: Path | None
     fingerprint: str
     window: int
-    fault: str | None = None
+    fault: Reason | None = None
     service: Service | None = None
 
     def counter(self) -> Callable[[str], int]:
@@ -59,8 +60,7 @@ class LocalModel:
             return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
         except (OSError, ValueError):
             raise ConfigError(
-                f"model folder {self.directory} has no readable tokenizer.json; "
-                "go back with `vaultseek models use bundled`"
+                f"model folder {self.directory} has no readable tokenizer.json; set model.name to bundled"
             ) from None
 
 
@@ -78,7 +78,8 @@ def find_model(name: str) -> LocalModel:
 def served_model(service: Service) -> LocalModel:
     """Return the model behind a server; its ``fault`` is the reason if the settings cannot be used."""
     name = service.model or "the server's model"
-    return LocalModel(name, None, service.fingerprint, service.window, service.fault, service=service)
+    fault = Reason("model_unusable", service.fault) if service.fault else None
+    return LocalModel(name, None, service.fingerprint, service.window, fault, service=service)
 
 
 def find_directory(name: str) -> Path | None:
@@ -91,11 +92,12 @@ def find_directory(name: str) -> Path | None:
     return None if name.partition("-")[0] == HASHING else model_directory(name)
 
 
-def absent_model(name: str, fault: str) -> LocalModel:
+def absent_model(name: str, error: ConfigError) -> LocalModel:
     """Return a placeholder for a model that cannot be used, so that everything else keeps working.
 
     It counts tokens like the bundled model, if that is installed.
     """
+    fault = Reason("model_unusable", str(error), error.advice)
     with suppress(ConfigError):
         bundled = find_model(BUNDLED)
         return LocalModel(name, bundled.directory, f"absent:{name}", bundled.window, fault)

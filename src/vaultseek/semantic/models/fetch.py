@@ -209,7 +209,7 @@ def _verified(
     if before not in (None, new) and not accept_change:
         raise ConfigError(
             f"{name} differs from the model that was fetched before (now {new[:16]}, then "
-            f"{str(before)[:16]}); to accept it, use --accept-change"
+            f"{str(before)[:16]}); to keep it, set accept_change"
         )
     known = name in pinned or before == new
     return FetchedModel(name, fetched_directory(name), commit, new, sum(f.size for f in files), known)
@@ -254,8 +254,8 @@ def _translated(name: str, error: Exception) -> Exception:
         return Unavailable("HF_HUB_OFFLINE is set, so nothing is fetched; unset it and try again")
     if any(isinstance(one, errors.GatedRepoError) for one in chain):
         return Unavailable(
-            f"{name} needs a signed-in user; download it with the hub's own tool, then "
-            "`vaultseek models use FOLDER`"
+            f"{name} needs a signed-in user; download it with the hub's own tool, then set model.name to "
+            "its folder"
         )
     if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
         return Unavailable(f"{hub} has no model called {name}, or it is private")
@@ -267,5 +267,5 @@ def _translated(name: str, error: Exception) -> Exception:
     reason = one_line(str(error), SHOWN_CHARS) or type(error).__name__
     return Unavailable(
         f"{hub} cannot be reached ({reason}); everything but fetching works offline. On another machine, "
-        "download the model, copy its folder here and run `vaultseek models use FOLDER`"
+        "download the model, copy its folder here and set model.name to it"
     )

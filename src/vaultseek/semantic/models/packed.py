@@ -51,7 +51,7 @@ class PackedModel:
         installed."""
         file = package_path(self.package, self.file_name)
         if file is None:
-            raise ConfigError(missing_extra(self.extra, f"the model {self.name}"))
+            raise missing_extra(self.extra, f"the model {self.name}")
         return file
 
 

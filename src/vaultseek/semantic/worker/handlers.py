@@ -129,7 +129,7 @@ class RequestHandlers:
             if name not in self._rerankers:
                 self._rerankers = {name: TimedReranker(self._load(name))}
         except ConfigError as error:
-            raise WorkerUnavailable(str(error), "model_unusable") from None
+            raise WorkerUnavailable(str(error), "model_unusable", error.advice) from None
         return self._rerankers[name]
 
     def _load(self, name: str) -> Reranker:

@@ -68,7 +68,7 @@ def error_of(header: JSON) -> VaultseekError:
     """Return the error in the header of an answer."""
     kind = error_classes().get(header["error"], WorkerUnavailable)
     error = kind(header.get("message", "the semantic worker failed"))
-    error.cause = header.get("cause")
+    error.cause, error.advice = header.get("cause"), header.get("advice")
     return error
 
 

@@ -90,7 +90,8 @@ class _Queue:
                 raise Cancelled("the request was cancelled")
             header, arrays = self._handle(frame)
         except VaultseekError as error:
-            self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())
+            more = {"cause": error.cause, "advice": error.advice}
+            self._send({"id": id, "error": error.code, "message": str(error), **more}, ())
         except BaseException as error:  # native code may panic with one; the queue must continue
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]

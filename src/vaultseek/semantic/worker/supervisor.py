@@ -107,7 +107,7 @@ class Supervisor:
         """Start the child without waiting until it is ready. Idempotent."""
         self._stopped = False
         if self._model.fault is not None:
-            self._set_status("broken", Reason("model_unusable", self._model.fault))
+            self._set_status("broken", self._model.fault)
         elif self._supervising is None:
             self._set_status("starting", _LOADING)
             self._supervising = asyncio.create_task(self._supervise())
@@ -141,8 +141,8 @@ class Supervisor:
         if self._status != "ready" or self._child is None:
             reason = self._reason
             why = f": {reason.text}" if reason else ""
-            cause = reason.code if reason else "loading"
-            raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause)
+            cause, advice = (reason.code, reason.advice) if reason else ("loading", None)
+            raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause, advice)
         return self._child
 
     def want(self) -> None:

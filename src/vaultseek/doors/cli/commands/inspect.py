@@ -17,7 +17,7 @@ from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, current_folder
 from vaultseek.doors.cli.local_vault import vault_of
 from vaultseek.doors.cli.options import completed_by, json_option, local_options, vault_option
-from vaultseek.doors.cli.output import failure, print_error, print_json
+from vaultseek.doors.cli.output import failure, print_error, print_json, with_command
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultseekError
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, al
         try:
             root, parsed = _standard_input(invocation, path) if note == "-" else _file(invocation, note)
         except VaultseekError as error:
-            print_error(str(error))
+            print_error(error)
             if invocation.json:
-                print_json(failure(error.code, str(error)))
+                print_json(failure(error.code, with_command(error, error.advice)))
             code = max(code, error.exit_code)
             continue
         if invocation.json:

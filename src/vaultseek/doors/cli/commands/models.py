@@ -183,7 +183,7 @@ def _other_folders(directories: set[str], used: Mapping[str, str]) -> Iterator[J
         try:
             yield _as_json(describe_model(directory, Path(directory)), used)
         except ConfigError as error:
-            print_error(str(error))
+            print_error(error)
 
 
 # Models in the settings
@@ -217,7 +217,7 @@ def _used(settings: Settings) -> dict[str, str]:
         try:
             directory = find_directory(name)
         except ConfigError as error:
-            print_error(str(error))
+            print_error(error)
             continue
         if directory is not None:
             folders[str(directory)] = use

@@ -10,6 +10,7 @@ from vaultseek.base.text import one_line
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import can_be_linked, destination
 from vaultseek.doors.cli.live.preview import Preview, written_words
+from vaultseek.doors.cli.output import with_command
 from vaultseek.errors import VaultseekError
 
 SEARCH_GRACE_SECONDS = 0.2
@@ -214,7 +215,7 @@ class Finder:
             self.selected, self.unfolded = 0, False
             self._select()
         except VaultseekError as error:
-            self.message = str(error)
+            self.message = with_command(error, error.advice)
         self._answered = query
         self.on_change()
         async with self._settled:
@@ -242,6 +243,6 @@ class Finder:
                 "note/get", {**note, "start_line": first, "end_line": line + LINES_AROUND}
             )
         except VaultseekError as error:
-            return Preview((str(error),), first=1, line=0)
+            return Preview((with_command(error, error.advice),), first=1, line=0)
         lines = str(answer.get("text") or "").split("\n")
         return Preview(tuple(lines), first=first, line=line, words=written_words(result))

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from vaultseek.base.model import JSON
 from vaultseek.base.text import is_unspaced
 from vaultseek.doors.cli.listing import title_and_name
+from vaultseek.doors.cli.output import with_command
 from vaultseek.doors.cli.terminal import bar, clean, count, cut, width_of, wrap
 
 Row = list[tuple[str, str]]
@@ -137,7 +138,7 @@ def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
     if answer.get("results"):
         yield "figures", _figures(answer)
     for remark in answer.get("remarks") or ():
-        yield "warning", clean(remark["text"])
+        yield "warning", clean(with_command(remark["text"], remark.get("advice")))
 
 
 def _title(result: JSON) -> str:

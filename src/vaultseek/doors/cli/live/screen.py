@@ -36,6 +36,7 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
 from vaultseek.doors.cli.live.preview import Row, remarks, row
+from vaultseek.doors.cli.output import with_command
 from vaultseek.doors.cli.search_page import is_listing
 from vaultseek.doors.cli.terminal import clean, count, width_of, wrap
 from vaultseek.errors import VaultseekError
@@ -307,7 +308,7 @@ class Screen:
             try:
                 links = await self._finder.links()
             except VaultseekError as error:
-                self._notice = clean(str(error))
+                self._notice = clean(with_command(error, error.advice))
             else:
                 if links:
                     data = b64encode("\n".join(links).encode()).decode()
