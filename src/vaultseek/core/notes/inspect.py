@@ -14,12 +14,12 @@ from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.read import read_note, too_large
 from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_markdown, kind_of
-from vaultseek.content.markdown.currency import read_currency
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
 from vaultseek.content.markdown.skeleton import FOOTNOTE
 from vaultseek.content.markdown.title import file_stem, other_name
+from vaultseek.content.query.currency import read_currency
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.errors import ConfigError, NotFound
 
