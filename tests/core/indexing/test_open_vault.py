@@ -206,14 +206,14 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
     assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("not_embedded", True)
     trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
-    assert trace.retrieval.answered == ["keyword"], "few vectors would mislead the order"
+    assert trace.query.retrieval.answered == ["keyword"], "few vectors would mislead the order"
     assert trace.partial == {"semantic": reason}
     assert await vault.embedding.step(), "the notes"
     reason = vault.lag_reason("copper")
     assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("being_built", True)
     trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
-    assert trace.retrieval.answered == ["keyword", "semantic"]
+    assert trace.query.retrieval.answered == ["keyword", "semantic"]
     assert trace.partial == {"vault": reason}, "the lane takes part"
     answer = await vault.ask_semantic("copper", 10, None)
     assert (len(answer.note_ids) > 0, len(answer.passage_numbers)) == (True, 0), "few passages would, too"

@@ -51,11 +51,6 @@ class Resolution:
 UNRESOLVED = Resolution()
 
 
-def is_ambiguous(target: str, resolution: Resolution) -> bool:
-    """True if a target may mean several files; an exact path never does."""
-    return bool(resolution.candidates) and not target.startswith(("/", "./", "../"))
-
-
 def link_key(target: str) -> str:
     """Return the name by which a link is indexed: the last segment of its target, folded, without ``.md``.
 

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from vaultseek.base.model import Link
 from vaultseek.base.text import fold_case
 from vaultseek.content.markdown.links import in_quotes
-from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, is_ambiguous
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names
 from vaultseek.content.markdown.title import file_stem, note_name
 
 Format = Literal["shortest", "relative", "absolute"]
@@ -62,7 +62,6 @@ def moved_target(
     names: Names,
     *,
     by_alias: bool = False,
-    unique: bool = False,
     portable: bool = False,
 ) -> str | None:
     """Return the new target of a link whose note and file moved from the paths ``was`` to the paths ``now``.
@@ -71,22 +70,17 @@ def moved_target(
     names after the move. The style of the link is kept: name, path, relative or from the root, with or
     without ``.md``. A Markdown link that is a valid path remains one, because other programs follow only
     those; with ``portable``, it is relative to its note. A link spelled like the file remains so, because
-    some programs distinguish upper and lower case. With ``unique``, the link was not ambiguous and does not
-    become so. Returns the target unchanged if it is still valid, and None if no target is possible.
+    some programs distinguish upper and lower case. Returns the target unchanged if it is still valid, and
+    None if no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
     leads = resolution.path == path and resolution.by_alias == by_alias
-    leads = leads and not (unique and is_ambiguous(link.target, resolution))
     was_true, is_true = (_is_true_path(link, *pair, portable=portable) for pair in (was, now))
     was_spelled, is_spelled = (_is_spelled(link.target, of) for _, of in (was, now))
     if leads and (is_true or not was_true) and (is_spelled or not was_spelled):
         return link.target
-    targets = (
-        target
-        for target in _in_manner(link, was, now, names)
-        if _leads(target, path, source, names, unique=unique)
-    )
+    targets = (target for target in _in_manner(link, was, now, names) if _leads(target, path, source, names))
     first = next(targets, None)
     if first is None or link.kind == "markdown" or can_be_in_brackets(first):
         return first
@@ -188,10 +182,9 @@ def _leading(targets: Iterator[str], path: str, source: str, names: Names) -> st
     return next((target for target in targets if _leads(target, path, source, names)), None)
 
 
-def _leads(target: str, path: str, source: str, names: Names, *, unique: bool = False) -> bool:
+def _leads(target: str, path: str, source: str, names: Names) -> bool:
     resolution = names.resolve(target, source)
-    leads = resolution.path == path and not resolution.by_alias
-    return leads and not (unique and is_ambiguous(target, resolution))
+    return resolution.path == path and not resolution.by_alias
 
 
 def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Names) -> Iterator[str]:

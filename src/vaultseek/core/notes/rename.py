@@ -19,7 +19,7 @@ from vaultseek.content.kinds import is_markdown, kind_of
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.links import markdown_link, parse_destination, wikilink
 from vaultseek.content.markdown.parse import lines_of, parse
-from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, is_ambiguous, name_keys
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, name_keys
 from vaultseek.content.markdown.spelling import (
     can_be_in_brackets,
     can_be_linked,
@@ -184,15 +184,7 @@ class Moves:
             return link.target
         now = self._moves.get(source, source), self._moves.get(before.path, before.path)
         was = source, before.path
-        return moved_target(
-            link,
-            was,
-            now,
-            self._after,
-            by_alias=before.by_alias,
-            unique=not is_ambiguous(link.target, before),
-            portable=self._portable,
-        )
+        return moved_target(link, was, now, self._after, by_alias=before.by_alias, portable=self._portable)
 
 
 def _key(link: LinkRow) -> tuple[int, int, Place | None, str]:

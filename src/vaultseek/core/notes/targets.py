@@ -11,7 +11,7 @@ from typing import Literal
 from vaultseek.base.model import JSON, Link, Problem
 from vaultseek.base.text import quote
 from vaultseek.content.kinds import is_markdown
-from vaultseek.content.markdown.resolve import Names, is_ambiguous
+from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.notes.anchors import Anchors
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -59,8 +59,9 @@ class LinkTargets:
         if path is None:
             return LinkTarget(None, problem="missing_note")
         note = self._note(path)
+        ambiguous = bool(resolution.candidates) and not link.target.startswith(("/", "./", "../"))
         line, problem = (None, None) if note is None else note.part(link)
-        if problem is None and is_ambiguous(link.target, resolution):
+        if problem is None and ambiguous:
             problem = "ambiguous"
         return LinkTarget(
             path, note.title if note else None, line, resolution.candidates, resolution.by_alias, problem
