@@ -112,9 +112,9 @@ async def test_errors_of_the_daemon_come_through(llama, notes):
 
 
 async def test_without_a_daemon_the_retriever_says_how_to_start_one(llama, tmp_path):
-    with pytest.raises(Unavailable, match="vaultseek start"):
+    with pytest.raises(Unavailable, match="no daemon is running; start one"):
         llama.Retriever(tmp_path).retrieve("pump")
-    with pytest.raises(Unavailable, match="vaultseek start"):
+    with pytest.raises(Unavailable, match="no daemon is running; start one"):
         await llama.Retriever(tmp_path).aretrieve("pump")
 
 

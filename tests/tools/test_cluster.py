@@ -25,7 +25,7 @@ SILENT = ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1
 
 def test_an_installation_without_ray_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="needs the extra ray; add it with"):
+    with pytest.raises(ConfigError, match="needs the extra ray; add it"):
         cluster.checked_address("local")
 
 

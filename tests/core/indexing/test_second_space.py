@@ -11,6 +11,7 @@ import pytest
 
 from postgres_server import PostgresServer, postgres_server
 from semantic_here import WorkerHere
+from vaultseek.base.model import Reason
 from vaultseek.core.indexing.comparison import compare
 from vaultseek.core.indexing.embed import follow
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -87,7 +88,9 @@ def world(vault: Callable[..., Path], tmp_path: Path) -> Iterator[Callable[..., 
 
     def make(second: str | None = "hashing-32", advice: str = "install one") -> World:
         other = None if second is None else find_model(second)
-        models = VaultModels(find_model("hashing"), other, True, "" if other else advice)
+        models = VaultModels(
+            find_model("hashing"), other, True, None if other else Reason("unread_language", advice)
+        )
         made.append(World(vault(NOTES), tmp_path / "index", models))
         return made[-1]
 
