@@ -75,7 +75,7 @@ class Threads(ThreadPoolExecutor):
 
 
 class FairThreads(Threads):
-    """A thread pool of which each connection occupies at most one thread, however much work it queues."""
+    """A thread pool that gives each connection at most one thread at a time."""
 
     def __init__(self, most: int, *, thread_name_prefix: str) -> None:
         super().__init__(most, thread_name_prefix=thread_name_prefix)
@@ -95,7 +95,7 @@ class FairThreads(Threads):
             try:
                 if result.set_running_or_notify_cancel():
                     result.set_result(function(*arguments, **more))
-            except BaseException as error:  # the caller's business, whatever it is
+            except BaseException as error:  # raised for whoever waits for the result
                 result.set_exception(error)
             finally:
                 end.set_result(None)

@@ -22,10 +22,10 @@ _LANE_FIGURES = ("rank", "score", "weight", "gain")
 _HIDDEN_FIGURES = (*_LANE_FIGURES, "contribution", "baseline", "fused_rank")
 _STEPS = (
     ("recency", "x", "recency", 1.0),
+    ("time", "+", "time", 0.0),
     ("anchors", "x", "anchors", 1.0),
     ("bound", "x", "bound", 1.0),
     ("joined", "x", "joined", 1.0),
-    ("time", "+", "time", 0.0),
     ("name", "+", "name", 0.0),
     ("opened or pinned", "+", "opened", 0.0),
     ("successor", "+", "succession", 0.0),

@@ -18,11 +18,13 @@ export function partsOf(result) {
     value = next;
   };
   step("recency", value * sum.recency);
+  step("time", value + sum.time * scale);
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
   step("linked to a better one", value * sum.joined);
   step("name of the note", value + sum.name * scale);
   step("opened or pinned", value + sum.opened * scale);
+  step("successor", value + sum.succession * scale);
   step("limit", Math.min(value, 1));
   return parts.filter(([, part]) => round(part) !== 0);
 }
