@@ -99,6 +99,7 @@ def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp
     root, renamed = tmp_path / "notes", tmp_path / "wiki"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
     assert daemon.run("vault", "add", str(root), "--name", "mine").returncode == 0
+    assert daemon.run("index", "--wait", "--vault", "mine").returncode == 0
     root.rename(renamed)
     assert daemon.run("search", "granite", "--paths", cwd=renamed).stdout.split() == ["a.md"]
     assert [(each["name"], each["path"]) for each in daemon.json("vault", "list")["vaults"]] == [
