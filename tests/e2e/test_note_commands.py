@@ -462,10 +462,11 @@ def test_stale_notes_are_listed_and_marked_where_they_are_found(indexed_vault):
 def test_each_command_about_notes_says_which_are_outdated(indexed_vault):
     vault = indexed_vault(
         {
-            "Old.md": "---\nsuperseded_by: '[[New]]'\n---\nThe loop is blue and long. See [[Map]].",
+            "Old.md": "---\nsuperseded_by: '[[New]]'\n---\nThe loop is blue and long. See [[Map]]. A map.",
             "New.md": "The loop is red. Not as in [[Old]].",
             "Map.md": "See [[Old]] and [[Lease]].",
-            "Lease.md": "---\nvalid_until: 2020-01-01\n---\nRent is due.",
+            "Lease.md": "---\nvalid_until: 2020-01-01\n---\nRent is due. Old.",
+            "Ferry.md": "---\nvalid_until: 2020-01-01\n---\nIt leaves at noon.",
         }
     )
     shown = vault.run("read", "Old")
@@ -485,5 +486,9 @@ def test_each_command_about_notes_says_which_are_outdated(indexed_vault):
     assert shown.count("superseded by New") == 1
     assert "stale since 2020-01-02" in shown
     assert vault.run("related", "Old").stdout.splitlines()[1] == "superseded by New"
+    for command in ("neighbors", "unlinked"):
+        assert "superseded by New" in vault.run(command, "Map").stdout
+        assert vault.run(command, "Old").stdout.splitlines()[1] == "superseded by New"
+    assert "stale since 2020-01-02" in vault.run("orphans").stdout
     assert "superseded by New" in vault.run("inspect", "Old").stdout
     assert "currency" not in json.loads(vault.run("inspect", "New", "--json").stdout)

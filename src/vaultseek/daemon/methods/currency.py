@@ -22,16 +22,20 @@ LISTED: Mapping[str, Listed] = {
     "note/related": Listed("results"),
     "links/outgoing": Listed("links", "resolved"),
     "links/backlinks": Listed("links"),
+    "links/unlinked": Listed("mentions"),
+    "graph/neighbors": Listed("notes"),
+    "vault/orphans": Listed("notes"),
 }
-"""The lists of notes by method. Each answer is itself about a note."""
+"""The lists of notes by method."""
 
 
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
     """Add ``currency`` to an answer and to its items, for notes that are not current."""
     listed = LISTED[method]
     items = answer[listed.key] if listed.key else []
-    notes = [(answer, answer["path"]), *((item, item[listed.path]) for item in items if item[listed.path])]
-    currencies = currency_of_paths((path for _, path in notes), ledger, rules, present().date().isoformat())
+    notes = [(answer, answer.get("path")), *((item, item[listed.path]) for item in items)]
+    paths = (path for _, path in notes if path)
+    currencies = currency_of_paths(paths, ledger, rules, present().date().isoformat())
     for note, path in notes:
         if path in currencies:
             note["currency"] = currencies[path].as_json()

@@ -627,7 +627,7 @@ class Unresolved(OfVault, Counted):
     links: list[PlacedLink]
 
 
-class Mention(About):
+class Mention(About, Judged):
     """A line that mentions the note by ``name``."""
 
     line: int
@@ -638,14 +638,14 @@ class Mention(About):
     """Range ``[start, end)`` of the name's characters in ``text``."""
 
 
-class Unlinked(OfNote, Counted):
+class Unlinked(OfNote, Counted, Judged):
     """Mentions without a link."""
 
     names: list[str]
     mentions: list[Mention]
 
 
-class Neighbor(About):
+class Neighbor(About, Judged):
     """A note ``depth`` links away: the ``direction`` of the link at depth 1, otherwise ``via``, the previous
     note."""
 
@@ -654,7 +654,7 @@ class Neighbor(About):
     via: str | None
 
 
-class Neighbors(OfNote):
+class Neighbors(OfNote, Judged):
     """The notes around a note; each edge is a pair of paths, source and target."""
 
     depth: int
@@ -879,10 +879,14 @@ class Properties(OfVault, Counted):
     values: NotRequired[list[Value]]
 
 
+class Orphan(About, Judged):
+    """A note without backlinks."""
+
+
 class Orphans(OfVault, Counted):
     """Notes without backlinks."""
 
-    notes: list[About]
+    notes: list[Orphan]
 
 
 class Alike(Answer):

@@ -127,6 +127,7 @@ def orphans(invocation: Invocation, /, isolated: bool) -> int:
 
 
 _BELOW_LINK = " " * 9
+_BELOW_NOTE = " " * 4
 
 
 def _head(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -155,7 +156,7 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
-    lines = [f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"]
+    lines = list(_head(answer, terminal))
     if not answer["notes"]:
         lines.append("No note links to it, and it links to none.")
     for note in answer["notes"]:
@@ -163,6 +164,7 @@ def _neighbors(answer: JSON, terminal: Terminal) -> str:
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
         where = f"{sign:<3} {place(note, terminal, answer)}  {terminal.paint(via, 'dim')}"
         lines.append("  " * note["depth"] + where)
+        lines += currency_lines(note, terminal, "  " * note["depth"] + _BELOW_NOTE)
     left = answer["total"] - len(answer["notes"])
     return "\n".join([*lines, *([f"… and {left:,} more"] if left > 0 else [])])
 
@@ -172,7 +174,10 @@ def _mentions(answer: JSON, terminal: Terminal) -> str:
     if not answer["mentions"]:
         return f"No unlinked mentions of {names}."
     lines = [heading_line(f"Mentions of {names}", answer["total"], terminal)]
-    lines += [place_and_text(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
+    lines += currency_lines(answer, terminal)
+    for mention in answer["mentions"]:
+        lines.append(place_and_text(mention, mention["text"], terminal, answer))
+        lines += currency_lines(mention, terminal, _BELOW_NOTE)
     return "\n".join(lines) + remaining(answer)
 
 
@@ -193,8 +198,11 @@ def _broken(answer: JSON, terminal: Terminal) -> str:
 def _orphans(answer: JSON, terminal: Terminal) -> str:
     if not answer["notes"]:
         return "No orphans."
-    lines = [place_and_text(note, note["title"], terminal, answer) for note in answer["notes"]]
-    return "\n".join([heading_line("Orphans", answer["total"], terminal), *lines]) + remaining(answer)
+    lines = [heading_line("Orphans", answer["total"], terminal)]
+    for note in answer["notes"]:
+        lines.append(place_and_text(note, note["title"], terminal, answer))
+        lines += currency_lines(note, terminal, _BELOW_NOTE)
+    return "\n".join(lines) + remaining(answer)
 
 
 @click.command()
