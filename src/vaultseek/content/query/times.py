@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+K = TypeVar("K")
 
 EVE_WEEKS = 4
 """Number of weeks covered by *before* or *after* a holiday, a month or a day."""
@@ -178,6 +180,22 @@ _UNITS = {
     "month": r"months?|monate?n?|mois|mes(?:es)?|mês|mes[ei]|maand(?:en)?",
     "year": r"years?|jahre?n?|ans?|années?|años?|anos?|ann[oi]|jaar|jaren",
 }
+_ORDINALS: Mapping[int, str] = {
+    1: "first|1st|erste[rnms]?|premi(?:er|ère)s?|primer[oa]?|primeir[oa]|prim[oa]|eerste",
+    2: "second|2nd|zweite[rnms]?|deuxième|second[eoa]?|segund[oa]|tweede",
+    3: "third|3rd|dritte[rnms]?|troisième|tercer[oa]?|terceir[oa]|terz[oa]|derde",
+    4: "fourth|4th|vierte[rnms]?|quatrième|cuart[oa]|quart[oa]|vierde",
+    -1: "last|final|letzte[rnms]?|derni(?:er|ère)s?|últim[oa]s?|ultim[oa]|laatste",
+}
+"""Words for a part's place in its time, from 1; -1 is the last part."""
+_PIECES: Mapping[str, str] = {
+    "half": "half|hälfte|halbjahr|semestre|moitié|mitad|metade|metà|helft",
+    "quarter": "quarter|quartal|trimestre|kwartaal",
+    "month": _UNITS["month"],
+    "weekend": "weekends?|wochenenden?|week-end|fin de semana|fim de semana",
+    "week": _UNITS["week"],
+    "day": _UNITS["day"],
+}
 _UNIT = "|".join(_UNITS.values())
 _NUMBERS = {
     1: "one|an?|ein(?:e[mnr]?)?|une?|uno|una|um|uma|een",
@@ -253,7 +271,10 @@ _OF = r"(?:of |de |del |do |di |von |van )?"
 _MONTH = _any(_MONTHS)
 _DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
 _ONLY_DAY = re.compile(rf"{_AN_ARTICLE}{_DAY.format('day')}")
-_WITHIN = rf"\s(?:(?:of|von|vom|de|du|do|di|van)\s|(?:before|in|im|en|em)\s(?:[0-9]|(?:{_MONTH})\b))"
+_WITHIN = (
+    rf"\s(?:(?:of|von|vom|des|de|du|do|di|van)\s|(?:(?:before|in|im|en|em)\s)?(?:[0-9]{{4}}|(?:{_MONTH})\b)"
+    r"|before\s[0-9])"
+)
 """Words after *the last week* that make it a part of another time: *the last week of August*."""
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
@@ -268,11 +289,13 @@ _TIME = re.compile(
     rf"(?P<relative>{_any(_RELATIVE_WORDS.values())}))(?!{_WITHIN})"
     rf"|(?P<iso_week>{_YEAR}-w[0-9]{{2}})"
     rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?+{_AN_ARTICLE}+"
-    rf"(?:(?P<part>{_PART})[\s-]+)?+(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?+"
-    rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})"
+    rf"(?:(?P<part>{_PART})[\s-]+|(?P<ordinal>{_any(_ORDINALS.values())})\s"
+    rf"(?:(?P<pieces>[2-9]|{_any(_NUMBERS.values())})\s)?(?P<piece>{_any(_PIECES.values())})"
+    rf"\s(?:(?:of|in|von|vom|im|des|de|del|du|do|da|di|van)\s)?(?:the\s|{_AN_ARTICLE}))?+(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?+"
+    rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})\.?"
     rf"|(?P<month2>{_MONTH})\.?\s{_DAY.format('day2')}(?![0-9])"
-    rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})"
-    rf"|(?P<weekday>{_any(_WEEKDAYS)})|(?P<quarter>q[1-4]))(?:\.?,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
+    rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})(?:\.(?=\s))?|(?P<season>{_any(_SEASONS)})"
+    rf"|(?P<weekday>{_any(_WEEKDAYS)})|(?P<quarter>q[1-4]))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
     rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
 )
 _HIER = re.compile(
@@ -311,23 +334,24 @@ def _days(match: re.Match[str], today: date) -> Days | None:
         monday = date.fromisocalendar(int(match["iso_week"][:4]), int(match["iso_week"][-2:]), 1)
         return Days(monday, monday + timedelta(days=6))
     is_last = bool(match["last"] or match["after"])
+    is_part = bool(match["part"] or match["piece"])
     year = match["year"]
     if match["year2"]:
-        is_number = not (relation or match["part"]) or relation in ("until", "by")
+        is_number = not (relation or is_part) or relation in ("until", "by")
         if is_number or is_last or match["this"]:  # or a part of a name
             return None
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
-        return _related(_part(days, match["part"]), relation, today, is_long=True)
+        return _related(_part(days, match), relation, today, is_long=not match["piece"])
     day = match["day"] or match["day2"]
     is_named = match["season"] is not None or not _NAMES.isdisjoint((match["month3"], match["holiday"]))
-    is_clear = year or is_last or match["this"] or match["part"]
+    is_clear = year or is_last or match["this"] or is_part
     if (
         relation in ("of", "by")
         and is_named
         and not (is_clear or _FROM_SEASON.match(match.string, match.start()))
     ):
         return None
-    if day is None and relation is None and not (is_last or match["this"] or match["part"] or year):
+    if day is None and relation is None and not is_clear:
         return None  # a name
     nearest = _nearest(match, day, today, is_last=is_last)
     found = nearest(int(year)) if year else _before(nearest, today, is_last=is_last)
@@ -335,7 +359,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
         return None
     if not year and match["this"] and found.last < date(today.year, 1, 1):
         return None
-    return _related(_part(found, match["part"]), relation, today)
+    return _related(_part(found, match), relation, today)
 
 
 def _nearest(
@@ -384,7 +408,15 @@ def _related(days: Days, relation: str | None, today: date, *, is_long: bool = F
     return days
 
 
-def _part(days: Days, part: str | None) -> Days:
+def _part(days: Days, match: re.Match[str]) -> Days:
+    """Return the named part of these days: *early*, *second week of*."""
+    if match["piece"]:
+        place, piece = _key(match["ordinal"], _ORDINALS), _key(match["piece"], _PIECES)
+        many = _value(match["pieces"]) if match["pieces"] else 1
+        pieces = _pieces(days, piece, from_end=place < 0)
+        meant = pieces[-many:] if place < 0 else pieces[place - 1 : place - 1 + many]
+        return Days(meant[0].first, meant[-1].last) if meant else days
+    part = match["part"]
     if part is None:
         return days
     third = (days.last - days.first) / 3
@@ -395,15 +427,35 @@ def _part(days: Days, part: str | None) -> Days:
     return Days(days.last - third, days.last)
 
 
+def _pieces(days: Days, piece: str, *, from_end: bool) -> list[Days]:
+    """Return the halves, quarters, months, weekends, weeks or days of a time, in order.
+
+    Weeks are counted from an end of the time, so *the last week of May* has seven days.
+    """
+    if piece == "weekend":
+        saturday = days.first + timedelta(days=(5 - days.first.weekday()) % 7)
+        weekends = range(((days.last - saturday).days + 7) // 7)
+        starts = [saturday + timedelta(weeks=number) for number in weekends]
+        return [Days(start, start + timedelta(days=1)) for start in starts]
+    whole = relativedelta(days.last + timedelta(days=1), days.first)
+    months = 12 * whole.years + whole.months
+    if piece == "month" or (piece in ("half", "quarter") and months > 1):
+        length = {"month": 1, "quarter": 3, "half": max(1, months // 2)}[piece]
+        first = [days.first + relativedelta(months=month) for month in range(0, months, length)]
+    else:
+        count = (days.last - days.first).days + 1
+        size = {"day": 1, "week": 7, "quarter": -(-count // 4), "half": -(-count // 2)}[piece]
+        first = [
+            days.first + timedelta(days=day) for day in range(count % size if from_end else 0, count, size)
+        ]
+    ends = [start - timedelta(days=1) for start in first[1:]]
+    return [Days(*each) for each in zip(first, [*ends, days.last], strict=True)]
+
+
 def _ago(match: re.Match[str], today: date) -> Days | None:
     suffix = next(each for each in ("", "2", "3", "4", "5") if match[f"number{each}"])
     written, unit = match[f"number{suffix}"], _key(match[f"unit{suffix}"], _UNITS)
-    number = (
-        int(written)
-        if written.isdecimal()
-        else next(value for value, words in _NUMBERS.items() if re.fullmatch(words, written))
-    )
-    then = today - relativedelta(**{f"{unit}s": number})
+    then = today - relativedelta(**{f"{unit}s": _value(written)})
     if suffix in ("3", "4", "5"):
         return Days(then, today)
     if unit == "day":
@@ -479,8 +531,12 @@ def _compiled(words: str) -> re.Pattern[str]:
     return re.compile(words)
 
 
-def _key(text: str, table: Mapping[str, str]) -> str:
+def _key(text: str, table: Mapping[K, str]) -> K:
     return next(key for key, words in table.items() if _compiled(words).fullmatch(text))
+
+
+def _value(number: str) -> int:
+    return int(number) if number.isdecimal() else _key(number, _NUMBERS)
 
 
 def _number(text: str, table: Iterable[str]) -> int:
