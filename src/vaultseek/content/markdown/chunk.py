@@ -49,8 +49,8 @@ UNCOUNTED_CHARS = 64 * KIB
 """Number of characters above which a block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 10
-"""Version of the chunks. Raise it whenever the same note gives different chunks, title, links or
+CHUNKER_VERSION = 11
+"""Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
 properties; vaults are then read again."""
 
 Path = tuple[str, ...]
