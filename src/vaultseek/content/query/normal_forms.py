@@ -30,7 +30,7 @@ MOST_DIGITS = 20
 """Maximum digits and separators of a number; longer runs are rows of numbers."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
-_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]+(?:[-‐‑./_:][^\W_]+)*(?![^\W_])")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑./_:][^\W_]++)+")
 _SPACED = re.compile(
     rf"(?<![^\W_])(?:(?=([^\W\d_]{{1,{SPACED_LETTERS}}}[ \xa0][0-9]+(?:[-.][0-9]+)*)(?![^\W_]))"
     rf"|(?=([0-9]+[ \xa0][^\W\d_]{{1,{UNIT_LETTERS}}})(?![^\W_])))"
@@ -76,7 +76,7 @@ def normal_forms(text: str) -> Iterator[NormalForm]:
         written = match[0]
         if (version := _VERSION.fullmatch(written)) is not None:
             yield NormalForm((version[1],), *match.span())
-        if not written.isalnum() and (form := identifier_form(written)):
+        if form := identifier_form(written):
             yield NormalForm((form,), *match.span())
     for pattern in (_SPACED, _SPACED_DIGITS, _GROUPS):
         for match in pattern.finditer(text):
