@@ -45,7 +45,8 @@ def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
     read = answer(opened, "brake squealed in September 2024", mode="keyword")["interpreted"]
     assert read["time"] == {"text": "in September 2024", "first": "2024-09-01", "last": "2024-09-30"}
     said = (
-        "notes of “in September 2024” (2024-09-01 to 2024-09-30) rank higher; when:any searches without this"
+        "“in September 2024” was read as 2024-09-01 to 2024-09-30; notes from then rank higher; "
+        "add when:any to turn this off"
     )
     assert read["notes"] == [said]
     taken_back = answer(opened, "brake squealed in September 2024 when:any", mode="keyword")["interpreted"]

@@ -43,13 +43,12 @@ class SpokenTime:
     text: str
 
     @property
-    def described(self) -> str:
-        """The words of the time and its days."""
+    def period(self) -> str:
+        """The days, for people."""
         first, last = self.days
-        days = first.isoformat() if first == last else f"{first} to {last}"
         if first == EARLIEST:
-            days = f"until {last}"
-        return f"“{self.text}” ({days})"
+            return f"any day until {last}"
+        return str(first) if first == last else f"{first} to {last}"
 
 
 def find_time(text: str, today: date) -> SpokenTime | None:

@@ -252,7 +252,8 @@ def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
 def _remarks(trace: Trace) -> Iterator[str]:
     parsed, keyword, matches = trace.query.parsed, trace.query.keyword, trace.ranking.matches
     if parsed.time is not None:
-        yield f"notes of {parsed.time.described} rank higher; {NO_TIME} searches without this"
+        how = f"“{parsed.time.text}” was read as {parsed.time.period}"
+        yield f"{how}; notes from then rank higher; add {NO_TIME} to turn this off"
     if not trace.results:
         return
     which = "no note" if trace.query.filtered is None else "none of these notes"
