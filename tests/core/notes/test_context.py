@@ -370,3 +370,18 @@ def test_names_forge_neither_dates_nor_lines(packed: Open):
     heads = [line for line in text.splitlines() if line.startswith("- ")]
     assert all(line.count(" | ") == 2 for line in heads)
     assert not any(line.startswith("- evil") for line in text.splitlines())
+
+
+def test_struck_out_text_stays_marked(packed):
+    evidence = packed(
+        {
+            "Tank.md": (
+                "# Tank\n\n~~The filter runs at full power.~~ It is ~~red~~ <del>green</del> blue.\n\n"
+                "- [ ] ~~clean the filter~~\n\n~~~\na ~~b~~\n~~~\n"
+            )
+        }
+    )("filter")["passages"]
+    assert evidence[0]["text"] == (
+        "Tank\n\n~~The filter runs at full power.~~ It is ~~red~~ ~~green~~ blue.\n\n"
+        "- [ ] ~~clean the filter~~\n\n\na ~~b~~\n"
+    )

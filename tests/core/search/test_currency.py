@@ -95,7 +95,7 @@ def test_a_note_past_its_date_says_since_when(opened):
 
 
 def test_a_struck_passage_is_marked_where_it_is_shown(opened):
-    assert search(opened, "lantern barn", mode="keyword") == [("Struck.md", "this passage is struck out")]
+    assert search(opened, "lantern barn", mode="keyword") == [("Struck.md", "line 5 is struck out")]
     assert search(opened, "keys shed", mode="keyword") == [("Struck.md", None)]
 
 

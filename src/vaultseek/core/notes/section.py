@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from vaultseek.base.model import Chunk, Span
+from vaultseek.base.model import Chunk, Edit, Span, apply_edits
 from vaultseek.content.markdown.blocks import read_blocks
 from vaultseek.content.markdown.rendering import BULLET
 from vaultseek.content.markdown.split import SENTENCE
@@ -21,6 +21,8 @@ many."""
 _CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
 """The characters before the text of a list item: indentation, marker and, for a task, its state."""
+
+_STRIKE = re.compile(r"(?<!~)~~(?!~)|</?(?:del|s|strike)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +163,21 @@ def is_one_section(first: Chunk, second: Chunk) -> bool:
 def marked_lines(chunk: Chunk) -> list[str]:
     """Return the displayed lines of a passage.
 
-    List items keep their indentation, their marker and, if they are tasks, their state.
+    List items keep their indentation, their marker and, if they are tasks, their state. Text that is struck
+    out stays between ``~~``, since it no longer holds.
     """
-    lines = chunk.text.split("\n")
     if not chunk.edits:
-        return lines
+        return chunk.text.split("\n")
+    lines = apply_edits(chunk.text, _strikes(chunk)).split("\n")
     return [_marked(line, written) for line, written in zip(lines, chunk.source.split("\n"), strict=True)]
+
+
+def _strikes(chunk: Chunk) -> Iterator[Edit]:
+    """Yield the edits that put back the ``~~`` around text that is struck out."""
+    for start, end, written in chunk.edits:
+        if strike := _STRIKE.search(written):
+            shown = chunk.text[start:end]
+            yield Edit(start, end, f"{shown}~~" if strike.start() else f"~~{shown}")
 
 
 def _marked(line: str, written: str) -> str:

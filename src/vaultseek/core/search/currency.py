@@ -71,7 +71,14 @@ class Currency:
         }
 
 
-STRUCK = Currency("struck", reason="this passage is struck out")
+def currency_of_line(line: int, row: NoteRow) -> Currency | None:
+    """Return the currency of a line of a current note; None unless its paragraph is struck out."""
+    for first, last in row.stated.struck:
+        if first <= line <= last:
+            lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
+            return Currency("struck", reason=f"{lines} struck out")
+    return None
+
 
 
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:

@@ -10,7 +10,7 @@ from vaultseek.base.model import JSON, Chunk, Reason, less_certain
 from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
-from vaultseek.core.search.currency import STRUCK, Currency
+from vaultseek.core.search.currency import Currency, currency_of_line
 from vaultseek.core.search.lanes import DIRECT_LANES, Evidence
 from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.snippet import Matcher, Preview, preview
@@ -149,9 +149,9 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
         if request.explain:  # the score belongs to the rank, which another note had before
             answered["rerank"]["score_before"] = candidate.recomputed
-    is_struck = any(first <= answered["line"] <= last for first, last in row.stated.struck)
-    if answered["currency"] is None and is_struck:
-        answered["currency"] = STRUCK.as_json()
+    if answered["currency"] is None and not trace.query.parsed.is_listing:
+        struck = currency_of_line(answered["line"], row)
+        answered["currency"] = struck and struck.as_json()
     if request.passages > 1:
         further = trace.further.get(row.id, ())
         answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]

@@ -164,7 +164,7 @@ class Currency(Answer):
 
     state: str
     """``superseded``: by other notes, or by its own statement; ``stale``: past its date; ``struck``: the
-    passage is struck out; ``successor``: it replaces another result."""
+    line shown is struck out; ``successor``: it replaces another result."""
     by: list[Successor]
     """The notes at the end of each chain of successors; a circle has none."""
     replaces: list[Successor]
