@@ -80,7 +80,6 @@ def currency_of_line(line: int, row: NoteRow) -> Currency | None:
     return None
 
 
-
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
     """Return, by path, the currency of these notes on an ISO day; current notes are left out."""
     successors = _read_successors(rows, ledger)
