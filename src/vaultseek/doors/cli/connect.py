@@ -46,7 +46,7 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
     """Call ``method`` for a note, which may be a file in any folder, or for a vault if there is no note."""
-    file = note_file(note) if note else ""
+    file = note_file(note, invocation) if note else ""
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)
     return call_vault(invocation, method, note=file or note, **params)
@@ -115,9 +115,15 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     raise no_part or missing or no_note
 
 
-def note_file(note: str) -> str:
-    """Return the absolute path of a file given as a note; nothing if the note is named differently."""
-    is_file = (os.sep in note or note.lower().endswith(".md")) and os.path.isfile(note)
+def note_file(note: str, invocation: Invocation) -> str:
+    """Return the absolute path of a file given as a note; nothing if the note is named differently.
+
+    For an agent, the spelling decides, not the disk, where hidden notes exist.
+    """
+    if invocation.agent:
+        is_file = note.startswith((os.sep, f"{os.curdir}{os.sep}", f"{os.pardir}{os.sep}"))
+    else:
+        is_file = (os.sep in note or note.lower().endswith(".md")) and os.path.isfile(note)
     return os.path.realpath(note) if is_file else ""
 
 

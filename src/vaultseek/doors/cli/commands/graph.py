@@ -93,7 +93,7 @@ def path(invocation: Invocation, /, note: str, other: str, limit: int | None) ->
     Each step shows the line of its link. Links count in both directions. If links do not connect the notes,
     one step goes between the notes closest in meaning. Exit code 1 if there is no path.
     """
-    answer = call_note(invocation, "graph/path", note, other=note_file(other) or other, limit=limit)
+    answer = call_note(invocation, "graph/path", note, other=note_file(other, invocation) or other, limit=limit)
     return print_answer(answer, invocation, "routes", _routes)
 
 
