@@ -107,6 +107,23 @@ def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp
     ]
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_moved_folder_keeps_its_name(daemon, tmp_path, restarts):
+    root, moved = tmp_path / "notes", tmp_path / "up" / "notes"
+    write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    assert daemon.run("index", "--wait", "--vault", "notes").returncode == 0
+    if restarts:
+        daemon.stop()
+    moved.parent.mkdir()
+    root.rename(moved)
+    assert json.loads(daemon.run("search", "granite", "--json", cwd=moved).stdout)["vault"] == "notes"
+    assert [(each["name"], each["path"]) for each in daemon.json("vault", "list")["vaults"]] == [
+        ("notes", str(moved))
+    ]
+    assert daemon.paths("granite", "--vault", "notes") == ["a.md"]
+
+
 def test_a_copy_of_a_vault_is_another_vault(daemon, tmp_path):
     root, copy = tmp_path / "notes", tmp_path / "copy"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})

@@ -102,10 +102,13 @@ class KnownVaults:
         return kind(f"{problem} add a folder of notes", advice=advise("add"))
 
     def free_name(self, root: Path) -> str:
-        """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
-        name = vault_name(root)
-        used = {entry.name.casefold() for entry in self.settings.vaults}
-        used |= {vault.name.casefold() for vault in self.opened if vault.root != root}
+        """Return a name for the vault at ``root``, with a number appended if another vault has that name.
+
+        A moved folder does not count as another vault.
+        """
+        name, former = vault_name(root), former_root(root)
+        used = {entry.name.casefold() for entry in self.settings.vaults if entry.path != former}
+        used |= {vault.name.casefold() for vault in self.opened if vault.root not in (root, former)}
         candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]
         return next(candidate for candidate in candidates if candidate.casefold() not in used)
 
