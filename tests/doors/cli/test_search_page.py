@@ -100,7 +100,7 @@ def marked(preview: str, *words: str) -> dict[str, Any]:
 
 def set_off(found: dict[str, Any], width: int = 40) -> list[str]:
     text = page(answer(found), Terminal(color=True, width=width), now=NOW)
-    return re.findall(r"\x1b\[1;33m(.*?)\x1b\[0m", text)
+    return re.findall(r"\x1b\[1;35m(.*?)\x1b\[0m", text)
 
 
 def test_what_matched_is_set_off_wherever_the_line_breaks() -> None:

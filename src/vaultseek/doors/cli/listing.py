@@ -48,7 +48,7 @@ def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | 
 def currency_lines(note: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
     """Yield one line that says how a note is outdated, or which one it replaces; none for a current note."""
     if currency := note.get("currency"):
-        style = "dim" if currency["state"] == "successor" else "yellow"
+        style = "dim" if currency["state"] == "successor" else "magenta"
         yield margin + terminal.paint(
             terminal.fit(clean(currency["text"]), terminal.width - len(margin)), style
         )

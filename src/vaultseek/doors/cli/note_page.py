@@ -85,7 +85,7 @@ def _target(link: JSON) -> tuple[str, str]:
         return "-> missing", "red"
     if others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-        return f"-> {clean(resolved)} (ambiguous, could be {clean(others[0])}{more})", "yellow"
+        return f"-> {clean(resolved)} (ambiguous, could be {clean(others[0])}{more})", "magenta"
     return f"-> {clean(resolved)}", "green"
 
 
@@ -104,7 +104,7 @@ def _problems(note: JSON, terminal: Terminal) -> Iterator[str]:
     for problem in note.get("problems") or ():
         line = f":{problem['line']} " if problem.get("line") else ""
         text = f"{line}{clean(problem.get('message') or problem.get('code'))}"
-        yield terminal.paint(terminal.fit(text, terminal.width - 2), "yellow")
+        yield terminal.paint(terminal.fit(text, terminal.width - 2), "magenta")
 
 
 def _each(key: str, line: Callable[[JSON], str]) -> Lines:

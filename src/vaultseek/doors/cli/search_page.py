@@ -66,7 +66,7 @@ def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]
     for remark in answer.get("remarks") or ():
         if remark["code"] in codes:
             text = with_command(remark["text"], remark.get("advice"))
-            yield from terminal.wrapped(terminal.paint(clean(text), "yellow"))
+            yield from terminal.wrapped(terminal.paint(clean(text), "magenta"))
 
 
 def is_listing(answer: JSON) -> bool:
@@ -144,7 +144,7 @@ def _highlighted(line: str, offset: int, marks: Spans, terminal: Terminal) -> st
     for start, end in sorted((mark[0] - offset, mark[1] - offset) for mark in marks):
         low, high = max(start, done), min(end, len(line))
         if low < high:
-            parts += [line[done:low], terminal.paint(line[low:high], "bold", "yellow")]
+            parts += [line[done:low], terminal.paint(line[low:high], "bold", "magenta")]
             done = high
     return "".join([*parts, line[done:]])
 

@@ -14,9 +14,9 @@ PROBLEMS_SHOWN = 5
 
 _STATES = {
     "ready": ("green", "ready"),
-    "indexing": ("yellow", "indexing"),
-    "scanning": ("yellow", "scanning for changes"),
-    "paused": ("yellow", "paused"),
+    "indexing": ("magenta", "indexing"),
+    "scanning": ("magenta", "scanning for changes"),
+    "paused": ("magenta", "paused"),
     "vault_missing": ("red", "unreachable; its index is kept"),
 }
 
@@ -71,13 +71,13 @@ def _daemon(daemon: JSON, terminal: Terminal, settings_problem: str) -> Iterator
     name = f"vaultseek {clean(daemon.get('version', ''))}".rstrip()
     yield from terminal.listed([terminal.paint(name, "bold"), *parts])
     if other := other_version(daemon.get("version", "")):
-        yield from terminal.wrapped(terminal.paint(other, "yellow"))
+        yield from terminal.wrapped(terminal.paint(other, "magenta"))
     worker = daemon.get("worker") or {}
     if worker:
         model, *rest = _worker(worker)
         yield from terminal.listed([f"model: {model}", *rest])
         if worker.get("sends"):
-            yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "yellow"))
+            yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "magenta"))
     for name, problem in (daemon.get("addresses") or {}).items():
         if problem:
             what = "port" if name == "daemon.tcp" else "team"
@@ -102,10 +102,10 @@ def _worker(worker: JSON) -> list[str]:
 
 def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
     state = str(vault.get("state") or "unknown")
-    color, label = _STATES.get(state, ("yellow", clean(state)))
+    color, label = _STATES.get(state, ("magenta", clean(state)))
     if vault.get("reason"):
         label += f" ({clean(with_command(vault['reason'], vault.get('advice')))})"
-        color = "yellow" if color == "green" else color
+        color = "magenta" if color == "green" else color
     name = terminal.paint(clean(vault.get("name") or ""), "bold")
     where = clean(vault.get("path") or "")
     yield from terminal.listed([name, where, terminal.paint(label, color)], between="  ")
@@ -146,7 +146,7 @@ def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
 def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator[str]:
     if not number:
         return
-    yield "  " + terminal.paint(count(number, "problem"), "yellow")
+    yield "  " + terminal.paint(count(number, "problem"), "magenta")
     for problem in problems[:PROBLEMS_SHOWN]:
         message = problem.get("message") or problem.get("code") or ""
         where = f":{problem['line']}" if int(problem.get("line") or 1) > 1 else ""

@@ -20,7 +20,7 @@ TERMINAL_COLUMNS_MOST = 120
 """Maximum width of text; longer lines are hard to read."""
 TERMINAL_LINES = 24
 
-_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "magenta": "35", "blue": "34", "cyan": "36"}
 _BREAKS = {ord(c): " " for c in "\t\r\n"}
 _LINK = r"\x1b\]8;;[^\x1b]*\x1b\\"
 _ESCAPE = rf"\x1b\[[0-9;]*m|{_LINK}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vaultseek.tools.doctor.finding import Finding
 
 _BROKEN_EXIT = 1
-_COLORS = {"ok": "green", "warning": "yellow", "broken": "red"}
+_COLORS = {"ok": "green", "warning": "magenta", "broken": "red"}
 _INDENT = 9
 
 

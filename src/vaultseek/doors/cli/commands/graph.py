@@ -93,7 +93,9 @@ def path(invocation: Invocation, /, note: str, other: str, limit: int | None) ->
     Each step shows the line of its link. Links count in both directions. If links do not connect the notes,
     one step goes between the notes closest in meaning. Exit code 1 if there is no path.
     """
-    answer = call_note(invocation, "graph/path", note, other=note_file(other, invocation) or other, limit=limit)
+    answer = call_note(
+        invocation, "graph/path", note, other=note_file(other, invocation) or other, limit=limit
+    )
     return print_answer(answer, invocation, "routes", _routes)
 
 
@@ -209,7 +211,7 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
     for step in route:
         if step["by"] == "meaning":
             remark = f"~ no link, similar in meaning ({step['cosine']:.2f})"
-            yield f"    {terminal.paint(remark, 'yellow')}"
+            yield f"    {terminal.paint(remark, 'magenta')}"
         elif step["by"] == "link":
             text = terminal.fit(clean(step["text"] or ""), LINE_CHARS)
             yield f"    {DIRECTIONS[step['direction']]} {terminal.paint(text, 'dim')}"

@@ -263,7 +263,7 @@ def _pairs(answer: JSON, terminal: Terminal) -> str:
         lines.append("")
     for lane in answer["partial"]:
         remark = f"compared by text alone: {clean(lane['reason'])}"
-        lines += terminal.wrapped(terminal.paint(remark, "yellow"))
+        lines += terminal.wrapped(terminal.paint(remark, "magenta"))
     if not answer["pairs"]:
         lines.append("No two notes are alike.")
     return "\n".join(lines).removesuffix("\n")

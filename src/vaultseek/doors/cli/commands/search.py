@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 _VERDICT_COLORS = {
     "found": "green",
-    "filtered": "yellow",
+    "filtered": "magenta",
     "no_lane": "red",
-    "below_limit": "yellow",
-    "cut": "yellow",
+    "below_limit": "magenta",
+    "cut": "magenta",
 }
 
 
@@ -149,7 +149,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
     for lane in answer.get("partial") or ():
         missing = f"{clean(lane['lane'])} was left out: {clean(lane['reason'])}"
-        yield from terminal.wrapped(terminal.paint(missing, "yellow"))
+        yield from terminal.wrapped(terminal.paint(missing, "magenta"))
 
 
 def _lane_table(answer: JSON, terminal: Terminal) -> list[str]:

@@ -70,7 +70,7 @@ def _text(table: JSON, terminal: Terminal, answer: JSON, *, heading: bool) -> st
     if not table["rows"]:
         lines.append("No rows.")
     for problem in table["problems"]:
-        lines += terminal.wrapped(terminal.paint(clean(problem), "yellow"), hanging=_GAP)
+        lines += terminal.wrapped(terminal.paint(clean(problem), "magenta"), hanging=_GAP)
     return "\n".join(lines)
 
 
