@@ -147,7 +147,7 @@ LONG_BLOCKS: Mapping[str, tuple[str, str, str]] = {
         "| Part | **Price** |\n| --- | --- |\n",
         "| cog {0} | {0}7 francs for [[Reto]] |\n",
     ),
-    "callout": ("Hot pump", "> [!warning] Hot pump\n", "> Rule {0} is that cog {0} stays off.\n"),
+    "callout": ("[!warning] Hot pump", "> [!warning] Hot pump\n", "> Rule {0} is that cog {0} stays off.\n"),
     "list": ("The pump needs:", "The pump needs:\n\n", "- [ ] cog {0}, which is the cog of step {0}\n"),
     "numbers": ("It rests.", "It rests.\n\n", "1. cog {0}\n\n   It is the cog of step {0}. Once.\n"),
     "quote": ("cog 100", "", "> The cog {0} is the cog of step {0}. So.\n>\n"),
@@ -224,7 +224,7 @@ def test_the_state_of_tasks_and_the_nesting_of_lists_are_kept(packed: Open):
     (passage,) = answer["passages"]
     for line in (
         *("- [ ] Order a seal", "\t- [x] Measure it", "\t\t1. Twice", "- [/] Oil the Pump", "* Rest"),
-        *("Later", "- [-] Paint it", "  - With Lead", "- [ ] code"),
+        *("[!todo] Later", "- [-] Paint it", "  - With Lead", "- [ ] code"),
     ):
         assert line in passage["text"].splitlines()
         assert f"  {line}" in answer["text"].splitlines()
@@ -252,7 +252,7 @@ MIDDLING_BLOCKS: Mapping[str, tuple[str, str, str]] = {
         "{0}. Turn key {0} until lamp {0} is green.\n",
     ),
     "callout": (
-        "To start the crusher",
+        "[!info] To start the crusher",
         "> [!info] To start the crusher\n",
         "> Turn key {0} until its lamp is green.\n",
     ),

@@ -18,7 +18,7 @@ COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
 """Number of passages on each side in which the borders of a section are first searched; then four times as
 many."""
-_CALLOUT = re.compile(r"[ ]{0,3}>[ ]?\[!")
+_CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
 """The characters before the text of a list item: indentation, marker and, for a task, its state."""
 
@@ -163,7 +163,8 @@ def is_one_section(first: Chunk, second: Chunk) -> bool:
 def marked_lines(chunk: Chunk) -> list[str]:
     """Return the displayed lines of a passage.
 
-    List items keep their indentation, their marker and, if they are tasks, their state. Text that is struck
+    List items keep their indentation, their marker and, if they are tasks, their state, and the titles of
+    callouts their kind. Text that is struck
     out stays between ``~~``, since it no longer holds.
     """
     if not chunk.edits:
@@ -181,6 +182,8 @@ def _strikes(chunk: Chunk) -> Iterator[Edit]:
 
 
 def _marked(line: str, written: str) -> str:
+    if (callout := _CALLOUT.match(written)) and line and line.casefold() != callout[1].casefold():
+        return f"[!{callout[1]}] {line}"
     item = _ITEM.match(written)
     if item is None:
         return line
