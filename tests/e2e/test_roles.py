@@ -133,9 +133,9 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     with Client(searcher.socket) as client:
         links = client.call("links/backlinks", {"vault": "wiki", "note": "Sundial"})["links"]
         assert [link["path"] for link in links] == ["Hidden/Clock.md"]
-        with pytest.raises(Unavailable, match="renaming needs the files of wiki, and this searcher has none"):
+        with pytest.raises(Unavailable, match="renaming needs the files of wiki, which are on"):
             client.call("vault/rename", {"vault": "wiki", "tag": "secret", "to": "open"})
-        with pytest.raises(Unavailable, match="a cluster needs the files of wiki, and this searcher has"):
+        with pytest.raises(Unavailable, match="a cluster needs the files of wiki, which are on"):
             client.call("index/texts", {"vault": "wiki", "limit": 0})
 
     with Client(token) as member:

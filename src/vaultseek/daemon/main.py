@@ -23,8 +23,8 @@ from vaultseek.base.threads import Threads
 from vaultseek.content.files.watch import is_watching
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.hosting import Hosting, hosting_of
 from vaultseek.daemon.methods import Methods, Subscribers
-from vaultseek.daemon.shards import Role, check_role
 from vaultseek.daemon.shutdown import STOP_SECONDS, Shutdown, report_crashes
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.team.grants import TeamVerifier
@@ -65,10 +65,11 @@ READY_SECONDS = 10.0
 log = logging.getLogger("vaultseek")
 
 
-def serve(config_path: Path | None = None, role: Role = "all") -> int:
+def serve(config_path: Path | None = None, **options: str) -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
-    Raises ConfigError for wrong settings and AlreadyRunning if another daemon uses the socket.
+    ``options`` are those that other packages add to the command. Raises ConfigError for wrong settings and
+    AlreadyRunning if another daemon uses the socket.
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -76,7 +77,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
-    check_role(role, settings)
+    hosting = hosting_of(settings, **options)
     raise_file_limit()
     os.chdir("/")  # so that the folder in which it was started can be unmounted
     _start_log()
@@ -86,7 +87,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     paths.private_directory(paths.data_directory())  # before trusting anything below it
     endpoint = Endpoint.open()
     try:
-        return asyncio.run(_run(file, settings, endpoint, manager, role))
+        return asyncio.run(_run(file, settings, endpoint, manager, hosting))
     finally:
         endpoint.close()
 
@@ -94,7 +95,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
 def raise_file_limit() -> None:
     """Raise the limit of open files as far as the system allows.
 
-    Some systems set it to 1,024, and a searcher of fifty shards needs more.
+    Some systems set it to 1,024, and a daemon of fifty vaults needs more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
@@ -104,13 +105,13 @@ def raise_file_limit() -> None:
 
 
 async def _run(
-    file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager, role: Role
+    file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager, hosting: Hosting
 ) -> int:
     models = _models(settings)
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, models, subscribers.publish, role, file.follow_rename)
+    registry = VaultRegistry(settings, models, subscribers.publish, hosting, file.follow_rename)
     metrics = Metrics(lambda: map(_vault_metrics, registry.followers)) if settings.team.metrics else None
-    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics, role)
+    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics)
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
     loop.set_default_executor(Threads(thread_name_prefix="asyncio"))
@@ -230,7 +231,7 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
         # First, because a model takes longest; it is loaded while the vaults are opened.
         await registry.start_workers()
         await registry.open_configured(settings, file.registry.paused)
-        await registry.follow_shards()
+        await registry.hosting.follow(registry.list_again)
     except Exception:
         log.exception("opening the configured vaults failed")
 

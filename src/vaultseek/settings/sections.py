@@ -1,10 +1,11 @@
 """The settings of models, of servers that replace them, and of a team's server."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from vaultseek import plugins
 from vaultseek.base import limits
 from vaultseek.base.model import VectorIndexKind
 from vaultseek.errors import BadQuery
@@ -33,6 +34,24 @@ class Section(BaseModel):
     @classmethod
     def _by_usual_names(cls, values: Any) -> Any:
         return describe.by_usual_names(values, cls)
+
+    def unusable(self) -> Iterator[tuple[str, str]]:
+        """Yield the keys whose values name something that cannot be used, each with the problem."""
+        yield from ()
+
+
+S = TypeVar("S", bound=Section)
+
+
+def extended(section: type[S]) -> type[S]:
+    """Return a section with the keys that other packages add to it."""
+    place = plugins.names("settings").get(section.__name__)
+    if place is None:
+        return section
+    named = {name: getattr(section, name) for name in ("__module__", "__qualname__", "__doc__")}
+    make: Any = type(section)
+    whole: type[S] = make(section.__name__, (plugins.imported(place), section), named)
+    return whole
 
 
 class ServerSettings(Section):

@@ -83,7 +83,7 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
     """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
     if vault.options.folder is None:
         raise Unavailable(
-            f"{purpose} needs the files of {vault.name}, and this searcher has none; ask its indexer"
+            f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"
         )
     return vault.options.folder
 

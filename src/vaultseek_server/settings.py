@@ -1,0 +1,178 @@
+"""The settings of a server: keys that are added to ``[index]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from vaultseek.base import paths
+from vaultseek.base.model import EngineKind
+from vaultseek.errors import ConfigError
+from vaultseek.settings.sections import Section
+
+if TYPE_CHECKING:
+    from vaultseek.settings.model import Settings
+
+EMBEDDED = "embedded"
+ENGINE_FOLDER = "engine"
+"""Folder, within the index folder, of the files kept for an engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """The address and use of an engine; see the section ``[index]`` of the settings.
+
+    ``shard`` names this vault's part of it and is unique within the engine.
+    """
+
+    uri: str
+    shard: str = ""
+    prefix: str = "vaultseek"
+    token_variable: str = ""
+    token_file: str = ""
+    certificate: str = ""
+    """File with the certificates that verify the server; empty for the system's certificates."""
+    seconds: float = 10.0
+    """Time limit of a search; a batch may take ``write_seconds``."""
+    write_seconds: float = 120.0
+
+    kind: ClassVar[str] = "postgres"
+    title: ClassVar[str] = "PostgreSQL"
+    """The display name of the engine."""
+
+    @property
+    def place(self) -> str:
+        """The address without user and password, for display."""
+        parts = urlsplit(self.uri)
+        if not parts.netloc:
+            return self.uri
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    @property
+    def sends(self) -> str:
+        """The place where text is stored, in words."""
+        return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
+
+    def check(self) -> None:
+        """Raise a one-line ConfigError for an invalid combination."""
+        self.check_address()
+        self.check_certificate()
+
+    def check_address(self) -> None:
+        """Raise a one-line ConfigError if the address is missing or invalid."""
+        if not self.uri:
+            raise ConfigError(
+                f'index.uri is missing: index.backend = "{self.kind}" needs the address of a server, '
+                'such as "postgresql://db.example/notes"'
+            )
+        parts = urlsplit(self.uri)
+        if parts.scheme not in ("postgresql", "postgres") or not parts.hostname or parts.password:
+            raise ConfigError(
+                "index.uri: expected postgresql://HOST/DATABASE; put user:password into a file of mode 0600 "
+                "and name it as index.token_file"
+            )
+
+    def check_certificate(self) -> None:
+        """Raise a one-line ConfigError if the certificate file is missing."""
+        if self.certificate and not Path(self.certificate).expanduser().is_file():
+            raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
+
+    def token(self) -> str:
+        """Return the token, "" if there is none. Raises ConfigError if the settings name a source that
+        has none."""
+        return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""
+
+
+class EngineKeys(Section):
+    """Keys of ``[index]``: the place of the index."""
+
+    backend: EngineKind = "embedded"
+    """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the extra
+    postgres."""
+    uri: str = ""
+    """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
+    token_variable: str = ""
+    """Environment variable of the daemon that contains the token."""
+    token_file: str = ""
+    """File with the token, readable only by you (mode 0600), instead of a variable."""
+    certificate: str = ""
+    """Certificate file (PEM) that verifies the engine; the server's name is then also checked."""
+    collections: str = Field(
+        default="vaultseek",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
+        title="letters, digits and _, no digit first, 22 at most",
+    )
+    """Prefix of schema names, at most 22 characters."""
+    seconds: float = Field(default=10.0, gt=0.0, le=600.0)
+    """Time limit of a search in seconds."""
+
+    @field_validator("backend", mode="before")
+    @classmethod
+    def _no_milvus(cls, value: Any) -> Any:
+        if value == "milvus":
+            raise ValueError(
+                '"embedded" or "postgres", as Milvus is no longer supported; the daemon copies the notes to '
+                "either by itself"
+            )
+        return value
+
+    @property
+    def engine(self) -> EngineOptions | None:
+        """The engine; None for the embedded one."""
+        return None if self.backend == EMBEDDED else self.options
+
+    @property
+    def kept_at(self) -> str:
+        """The address of the engine; "" for the embedded one."""
+        return "" if self.engine is None else self.uri
+
+    @property
+    def sends(self) -> str:
+        """The words that a status has about what is sent to the engine."""
+        return "" if self.engine is None else self.engine.sends
+
+    def unusable(self) -> Iterator[tuple[str, str]]:
+        """Yield the keys whose values name something that cannot be used, each with the problem."""
+        options = self.options
+        checks: dict[str, Callable[[], object]] = {
+            "token_file": lambda: paths.read_secret("", options.token_file, "index.token"),
+            "certificate": options.check_certificate,
+        }
+        if self.uri or self.engine is not None:
+            checks["uri"] = options.check_address
+        for key, check in checks.items():
+            try:
+                check()
+            except ConfigError as error:
+                yield key, str(error).removeprefix(f"index.{key}: ").removeprefix(f"index.{key} is ")
+        if self.token_file and self.token_variable:
+            yield "token_variable", "token_file is also set; leave one of them out"
+
+    @property
+    def options(self) -> EngineOptions:
+        """The options of PostgreSQL, in use or not."""
+        return EngineOptions(
+            uri=self.uri,
+            prefix=self.collections,
+            token_variable=self.token_variable,
+            token_file=self.token_file,
+            certificate=self.certificate,
+            seconds=self.seconds,
+        )
+
+
+def engine_of(settings: Settings) -> EngineOptions | None:
+    """Return the engine of the settings; None for the embedded one."""
+    return index_of(settings).engine
+
+
+def index_of(settings: Settings) -> EngineKeys:
+    """Return ``[index]``, which has the keys of an engine since this package is installed."""
+    index: Any = settings.index
+    assert isinstance(index, EngineKeys)
+    return index
