@@ -45,7 +45,7 @@ ENGINES = {
     "yaml": {"content/markdown/yamlcore.py"},
     "sentence_transformers": {"semantic/inference/embed.py", "semantic/inference/rerank.py"},
     "tomlkit": {"settings/toml.py"},
-    "prometheus_client": {"daemon/team/metrics.py"},
+    "prometheus_client": {"vaultseek_server/team/metrics.py"},
     "prompt_toolkit": {"doors/cli/live/screen.py"},
     "simsimd": {"semantic/vectors/matrix.py"},
     "torch": {"semantic/inference/bert_torch.py"},

@@ -1,14 +1,17 @@
-"""Checks of an engine: whether it can be used, and whether it has all notes."""
+"""Checks of an engine, whether it can be used and has all notes, and of a team's settings."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 
+from vaultseek.base import paths
 from vaultseek.base.model import JSON
+from vaultseek.base.text import count, quote
 from vaultseek.client import Client
 from vaultseek.errors import ConfigError, Unavailable, VaultseekError
+from vaultseek.protocol.wire.loopback import is_of_this_machine
 from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
-from vaultseek_server.settings import engine_of
+from vaultseek_server.settings import TokenSettings, address_of, engine_of, team_of
 
 VERIFY_SECONDS = 60.0
 """Seconds for an engine to count its rows of a vault."""
@@ -27,10 +30,12 @@ def checks(
 ) -> Iterator[tuple[str, Callable[[], Iterator[Finding]]]]:
     """Yield the checks of a server by name; ``status`` is the daemon's."""
     yield "engine", lambda: check_engine(settings)
-    vaults = status["vaults"] if isinstance(status, dict) and engine_of(settings) is not None else ()
-    for each in vaults:
+    vaults = status["vaults"] if isinstance(status, dict) else ()
+    for each in vaults if engine_of(settings) is not None else ():
         name = str(each["name"])
         yield f"engine of {name}", partial(check_numbers, name, str(each["path"]))
+    addresses = status["daemon"].get("addresses") if isinstance(status, dict) else None
+    yield "team", lambda: check_team(settings, [str(each["name"]) for each in vaults], addresses)
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
@@ -82,3 +87,58 @@ def _in_words(number: JSON) -> str:
     if engine == ledger:
         return f"{ledger:,} {_SINGULAR.get(of, of) if ledger == 1 else of}"
     return f"{'unknown' if engine is None else f'{engine:,}'} of {ledger:,} {of}"
+
+
+def check_team(
+    settings: Settings,
+    shards: Collection[str] = (),
+    addresses: Mapping[str, str | None] | None = None,
+) -> Iterator[Finding]:
+    """Check that every token has access to something, and that addresses are in use and not public.
+
+    ``shards`` are the names of the daemon's vaults from an engine, ``addresses`` the addresses that it should
+    open, each with the reason if it did not; None if no daemon runs.
+    """
+    team = team_of(settings)
+    closed = False
+    for key in ("listen", "metrics"):
+        text = getattr(team, key)
+        if (address := address_of(text)) is None:
+            continue
+        if not is_of_this_machine(address[0]):
+            message = f"team.{key} can be reached from other machines, without encryption"
+            yield Finding("team", WARNING, message, "use 127.0.0.1 and a proxy with TLS; see docs/team.md")
+        if addresses is not None and text not in addresses:
+            closed = True
+            message = f"the daemon does not listen on {text} yet"
+            yield Finding("team", WARNING, message, "run `vaultseek start --restart`")
+        elif addresses is not None and (problem := addresses[text]) is not None:
+            closed = True
+            advice = f"correct team.{key} and run `vaultseek start --restart`"
+            yield Finding("team", BROKEN, problem, advice)
+    if not team.listen and not team.tokens:
+        return
+    for token in team.tokens:
+        yield from _token(token, settings, {name.casefold() for name in shards})
+    if not team.listen or not team.tokens:
+        missing = "tokens, but team.listen is not set" if team.tokens else "team.listen, but no token"
+        yield Finding("team", WARNING, f"there are {missing}", "see docs/team.md")
+    elif not closed:
+        message = f"{team.listen} for {count(len(team.tokens), 'token')}"
+        yield Finding("team", OK, message if addresses is None else f"listens on {message}")
+
+
+def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) -> Iterator[Finding]:
+    roots = {vault.name.casefold(): vault.path for vault in settings.vaults}
+    for each in token.sees:
+        vault, _, folder = each.rstrip("/").partition("/")
+        root = roots.get(vault.casefold())
+        fault = None
+        if vault != "*" and root is None and vault.casefold() not in shards:
+            fault = f"there is no vault {quote(vault)}"
+        elif root is not None and folder and not paths.is_folder(root / folder):
+            fault = f"there is no folder {quote(folder)} in {quote(vault)}"
+        if fault is not None:
+            message = f"the token {quote(token.name)} gets nothing from {quote(each)}: {fault}"
+            public = "a token refers to a vault or folder that does not exist"
+            yield Finding("team", WARNING, message, "correct sees in [[team.tokens]]", public)

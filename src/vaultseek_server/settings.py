@@ -1,4 +1,4 @@
-"""The settings of a server: keys that are added to ``[index]``."""
+"""The settings of a server: keys that are added to ``[index]``, and the section ``[team]``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from vaultseek.base import paths
+from vaultseek.base import limits, paths
 from vaultseek.base.model import EngineKind
 from vaultseek.errors import ConfigError
 from vaultseek.settings.sections import Section
@@ -164,6 +164,96 @@ class EngineKeys(Section):
             certificate=self.certificate,
             seconds=self.seconds,
         )
+
+
+class TokenSettings(Section):
+    """``[[team.tokens]]``: a token of the team's server, and the notes it gives access to."""
+
+    name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
+    """Name for the log."""
+    sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
+    """SHA-256 of the token in hexadecimal; `vaultseek team token` creates both."""
+    sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
+    """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
+    requests_per_minute: int = Field(default=600, ge=1, le=100_000)
+    """Maximum requests per minute of all clients with this token."""
+    in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
+    """Maximum simultaneous requests of all clients with this token."""
+
+    @field_validator("sees")
+    @classmethod
+    def _plain_folders(cls, sees: tuple[str, ...]) -> tuple[str, ...]:
+        for each in sees:
+            if not each.isprintable() or any(part in ("", ".", "..") for part in each.rstrip("/").split("/")):
+                raise ValueError('names of vaults, or folders in them as "vault/folder"')
+        return sees
+
+
+class TeamSettings(Section):
+    """``[team]``: a server for several people, each with a token; see docs/team.md."""
+
+    listen: str = ""
+    """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
+    put a proxy with TLS in front. Takes effect when the daemon restarts."""
+    metrics: str = ""
+    """Address and port of /health and /metrics, over HTTP and without a token. Takes effect when the daemon
+    restarts."""
+    audit: bool = True
+    """Log each request with a token to audit.log."""
+    audit_queries: bool = False
+    """Also log the text of queries."""
+    tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
+    """The tokens; a change takes effect at once."""
+
+    @field_validator("listen", "metrics")
+    @classmethod
+    def _address(cls, text: str) -> str:
+        if text and address_of(text) is None:
+            raise ValueError('an address and a port, as "127.0.0.1:7447"')
+        return text
+
+    @field_validator("metrics")
+    @classmethod
+    def _another_address(cls, text: str, info: ValidationInfo) -> str:
+        address = address_of(text)
+        if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
+            raise ValueError("another address than listen")
+        return text
+
+    @field_validator("tokens")
+    @classmethod
+    def _distinct(cls, tokens: tuple[TokenSettings, ...]) -> tuple[TokenSettings, ...]:
+        for key in ("name", "sha256"):
+            if len({getattr(token, key) for token in tokens}) < len(tokens):
+                raise ValueError(f"a different {key} for each token")
+        return tokens
+
+
+def address_of(text: str) -> tuple[str, int] | None:
+    """Return host and port of ``host:port`` or ``[host]:port``; None for other texts."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:
+        return None
+    return host, int(port)
+
+
+class TeamKeys(Section):
+    """Sections of a team's server."""
+
+    team: TeamSettings = TeamSettings()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses at which clients are accepted."""
+        return tuple(filter(None, (self.team.listen, self.team.metrics)))
+
+
+def team_of(settings: Settings) -> TeamSettings:
+    """Return ``[team]``, which the settings have since this package is installed."""
+    whole: Any = settings
+    assert isinstance(whole, TeamKeys)
+    return whole.team
 
 
 def engine_of(settings: Settings) -> EngineOptions | None:

@@ -17,8 +17,8 @@ import pytest
 from daemons import Daemon, eventually
 from postgres_server import PostgresServer, postgres_server
 from vaultseek.client import Client
-from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Forbidden, NotFound, Unavailable
+from vaultseek_server.team.grants import token_digest, token_proof
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent

@@ -18,7 +18,6 @@ from vaultseek.settings.sections import (
     ModelSettings,
     RerankerSettings,
     Section,
-    TeamSettings,
     VectorSettings,
     extended,
 )
@@ -110,6 +109,7 @@ class DaemonSettings(Section):
     """Minutes between full comparisons of the disk with the index."""
 
 
+@extended
 class Settings(Section):
     """All settings, as returned by ``load``."""
 
@@ -122,6 +122,10 @@ class Settings(Section):
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
     agents: AgentSettings = AgentSettings()
-    team: TeamSettings = TeamSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
     """Saved searches: a query begins with @name instead of writing it out."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses besides the socket and the daemon's port at which clients are accepted."""
+        return ()

@@ -16,7 +16,6 @@ from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
 from vaultseek_server.daemon import heartbeat as heartbeat_module
@@ -26,6 +25,7 @@ from vaultseek_server.engines.postgres import server as server_module
 from vaultseek_server.engines.postgres.backend import PostgresBackend
 from vaultseek_server.engines.storage import IndexedStorage
 from vaultseek_server.settings import EngineOptions
+from vaultseek_server.team.metrics import Metrics
 from worlds import until, write_files
 
 pytestmark = pytest.mark.slow

@@ -25,9 +25,8 @@ from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
-from vaultseek.daemon.team.gate import ALLOWED
-from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.visible.gate import ALLOWED
 from vaultseek.doors.cli.status_page import page
 from vaultseek.doors.cli.terminal import Terminal
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
@@ -35,7 +34,6 @@ from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
-from vaultseek.settings.sections import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek_server.daemon import hosting, source
 from vaultseek_server.daemon.shards import with_shards
@@ -44,6 +42,8 @@ from vaultseek_server.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek_server.engines.postgres import server as server_module
 from vaultseek_server.engines.postgres.backend import PostgresBackend
 from vaultseek_server.engines.storage import IndexedStorage
+from vaultseek_server.settings import TeamSettings, TokenSettings
+from vaultseek_server.team.grants import Grant
 from worlds import until, write_files
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from vaultseek import __version__, plugins
-from vaultseek.base import paths
 from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
+from vaultseek.daemon.clients import clients_of
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Handlers, about_vault
 from vaultseek.daemon.methods.agents import AgentMethods
@@ -25,12 +25,9 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
-from vaultseek.daemon.team.audit import AuditLog
-from vaultseek.daemon.team.gate import AccessControl
-from vaultseek.daemon.team.grants import TeamVerifier
-from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.daemon.team.view import SeenFollower, Views
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.visible.gate import AccessControl
+from vaultseek.daemon.visible.view import SeenFollower, Views
 from vaultseek.errors import IndexDamaged
 from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams, read
 from vaultseek.protocol.wire.context import Handler, RequestContext
@@ -48,30 +45,18 @@ class Methods:
         registry: VaultRegistry,
         socket: str,
         subscribers: Subscribers | None = None,
-        metrics: Metrics | None = None,
     ) -> None:
-        """``metrics`` counts the requests, if enabled."""
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses of a team's server and the daemon's port, with the reason if one cannot be used, or
-        None."""
+        """The addresses besides the socket, each with the reason if it cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket
         self._began = time.monotonic()
         self._vaults = VaultMethods(file, registry)
         self._views = Views(registry)
-        self.verifier = TeamVerifier(lambda: registry.settings, self._vaults.follow_good_settings)
-        self.audit = AuditLog(paths.state_directory() / "audit.log")
-        self._access = AccessControl(
-            lambda: registry.settings.team,
-            self.verifier.current,
-            self._views.names,
-            self._views.counts,
-            self.audit,
-            self._hidden_from_agents,
-            metrics,
-        )
+        self.clients = clients_of(registry, self._vaults.follow_good_settings)
+        self._access = AccessControl(self._views.names, self._views.counts, self._hidden_from_agents)
         subscribers = subscribers or Subscribers()
         self._parts = (
             self._vaults,
@@ -94,7 +79,10 @@ class Methods:
             handlers[name] = self._healing(kind, partial(self._of_vault, name, handle))
         for part in (own, *(part.handlers() for part in self._parts)):
             handlers |= {name: self._healing(*entry) for name, entry in part.items()}
-        return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
+        return {
+            name: self.clients.guard(name, self._access.guard(name, handler))
+            for name, handler in handlers.items()
+        }
 
     async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
         """Stop the daemon after this answer."""

@@ -21,8 +21,8 @@ from vaultseek.daemon.methods.access import (
     whole,
 )
 from vaultseek.daemon.methods.subscribers import Subscribers
-from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext

@@ -15,8 +15,8 @@ from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import check_vault_folder
 from vaultseek.daemon.methods.access import Handlers
-from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry, closed_soon
+from vaultseek.daemon.visible.rights import CURRENT_RIGHTS
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
@@ -55,7 +55,7 @@ class VaultMethods:
 
         Raises ConfigError, but not to a client with a token, which cannot correct them.
         """
-        if CURRENT_GRANT.get() is not None:
+        if CURRENT_RIGHTS.get() is not None:
             await self.follow_good_settings()
             return
         async with self._changing:

@@ -10,7 +10,7 @@ from vaultseek.client import Client
 from vaultseek.errors import NotRunning, Unavailable, VaultseekError
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.tools.doctor.semantic import check_models, check_worker
-from vaultseek.tools.doctor.settings import check_settings, check_team
+from vaultseek.tools.doctor.settings import check_settings
 from vaultseek.tools.doctor.system import (
     check_directories,
     check_disk,
@@ -58,9 +58,6 @@ def examine(
             yield from _guarded(name, check)
     pid = answer["daemon"].get("pid")
     yield from _guarded("inotify", lambda: check_inotify(count_folders(vaults), len(vaults), pid))
-    shards = [str(each["name"]) for each in answer["vaults"]]
-    addresses = answer["daemon"].get("addresses")
-    yield from _guarded("team", lambda: check_team(settings, shards, addresses))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
         yield from _guarded("worker", lambda: check_worker(settings))

@@ -21,7 +21,7 @@ _MORE = (
     *("compact", "inspect", "models", "doctor", "evaluate"),
     *("start", "stop", "serve", "service", "uninstall"),
 )
-_ADDED = {"team": "vaultseek.doors.cli.commands.team:team", **plugins.names("commands")}
+_ADDED = plugins.names("commands")
 """Commands of other packages, whose documentation names them."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(

@@ -152,7 +152,7 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
 
     settings, _ = examine(invocation.config)
     asked = (settings.model.url, settings.reranker.url, settings.index.sends)
-    network = any((*asked, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
+    network = any((*asked, *settings.addresses, settings.daemon.tcp))
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 

@@ -34,12 +34,12 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
 
     from pydantic import ValidationError
 
-    from vaultseek.daemon.team.grants import token_digest, token_proof
     from vaultseek.errors import UsageError
     from vaultseek.protocol.wire.loopback import PROOF, TOKEN, TOKEN_LENGTH
     from vaultseek.settings.describe import first_problem
-    from vaultseek.settings.sections import TokenSettings
     from vaultseek.settings.toml import format_value
+    from vaultseek_server.settings import TokenSettings
+    from vaultseek_server.team.grants import token_digest, token_proof
 
     text = secrets.token_urlsafe(TOKEN_LENGTH)
     try:

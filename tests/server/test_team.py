@@ -20,18 +20,18 @@ from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import open_folder
 from vaultseek.core.indexing.scoped_vault import general
 from vaultseek.daemon.methods import Methods
-from vaultseek.daemon.team.audit import AuditLog, entry_of
-from vaultseek.daemon.team.gate import AccessControl, Quotas
-from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Busy, Forbidden
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.settings.sections import TeamSettings, TokenSettings, address_of
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.tools.doctor.settings import check_team
+from vaultseek_server.doctor import check_team
+from vaultseek_server.settings import TeamSettings, TokenSettings, address_of
+from vaultseek_server.team.audit import AuditLog, entry_of
+from vaultseek_server.team.gate import Quotas, TokenGate
+from vaultseek_server.team.grants import Grant, token_digest, token_proof
 from worlds import write_files
 
 
@@ -109,15 +109,10 @@ async def test_refused_requests_do_not_fill_the_audit_log(tmp_path: Path):
     async def current(grant: Grant) -> Grant:
         return grant
 
-    async def hide() -> tuple[str, ...]:
-        return ()
-
     async def search(params: JSON, context: RequestContext) -> JSON:
         return {"count": 1}
 
-    control = AccessControl(
-        TeamSettings, current, lambda grant: (), lambda vault: None, log, hide, clock=lambda: clock[0]
-    )
+    control = TokenGate(TeamSettings, current, log, clock=lambda: clock[0])
     context = RequestContext(ClientInfo(grant=grant))
     for now in (0.0, 61.0):
         clock[0] = now

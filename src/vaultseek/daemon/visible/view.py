@@ -1,4 +1,4 @@
-"""The part of a vault that a token or an agent may see."""
+"""The part of a vault that an agent, or a client with rights of its own, may see."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.scoped_vault import ScopedVault, general
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
-from vaultseek.daemon.team.hidden import HIDE, current_hidden, hidden_paths
 from vaultseek.daemon.vaults import VaultRegistry, opened_soon
+from vaultseek.daemon.visible.hidden import HIDE, current_hidden, hidden_paths
+from vaultseek.daemon.visible.rights import CURRENT_RIGHTS, Rights
 from vaultseek.errors import Forbidden, Unavailable, UsageError, VaultMissing
 from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
@@ -83,7 +83,7 @@ USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
 
 
 class Views:
-    """Finds vaults with the visibility of the current grant or the user's agent; the user sees all of
+    """Finds vaults with the visibility of the current rights or the user's agent; the user sees all of
     them."""
 
     def __init__(self, registry: VaultRegistry) -> None:
@@ -92,22 +92,22 @@ class Views:
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
         """Return the vault that a request means. Raises the errors of `VaultRegistry.find`, and Forbidden."""
-        grant = CURRENT_GRANT.get()
-        if grant is None:
-            return await self._seen(await self._registry.find(vault, folder), grant)
-        name = _name_of(vault, self.names(grant))
-        return await self._seen(await self._registry.find(name, None), grant)
+        rights = CURRENT_RIGHTS.get()
+        if rights is None:
+            return await self._seen(await self._registry.find(vault, folder), rights)
+        name = _name_of(vault, self.names(rights))
+        return await self._seen(await self._registry.find(name, None), rights)
 
     async def find_all(self) -> Mapping[str, SeenFollower | Exception]:
         """Return every visible vault. Raises the errors of `VaultRegistry.find_all`."""
         vaults = await self._registry.find_all()
-        grant = CURRENT_GRANT.get()
-        names = [*vaults] if grant is None else self.names(grant)
+        rights = CURRENT_RIGHTS.get()
+        names = [*vaults] if rights is None else self.names(rights)
         seen = {name: vault for name, vault in vaults.items() if name in names}
         if not seen:
             raise UsageError("this token has access to no vault; ask the server's administrator")
         return {
-            name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
+            name: vault if isinstance(vault, Exception) else await self._seen(vault, rights)
             for name, vault in seen.items()
         }
 
@@ -134,12 +134,12 @@ class Views:
         follower = await self.find(vault, None)
         return await asyncio.to_thread(follower.vault.ledger.counts)
 
-    def names(self, grant: Grant) -> list[str]:
+    def names(self, rights: Rights) -> list[str]:
         """Return the names of the visible configured vaults."""
-        return [vault.name for vault in self._registry.settings.vaults if grant.sees(vault.name)]
+        return [vault.name for vault in self._registry.settings.vaults if rights.sees(vault.name)]
 
-    async def _seen(self, follower: VaultFollower, grant: Grant | None) -> SeenFollower:
-        folders = None if grant is None else grant.folders(follower.vault.name)
+    async def _seen(self, follower: VaultFollower, rights: Rights | None) -> SeenFollower:
+        folders = None if rights is None else rights.folders(follower.vault.name)
         if folders is None and not HIDE.get():
             return follower
         folders, hidden = EVERYWHERE if folders is None else folders, current_hidden()

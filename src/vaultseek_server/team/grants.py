@@ -3,7 +3,6 @@
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +11,7 @@ from vaultseek.errors import Forbidden
 from vaultseek.protocol.wire.auth import Admission
 from vaultseek.protocol.wire.loopback import PROOF, TOKEN
 from vaultseek.settings.model import Settings
-from vaultseek.settings.sections import TokenSettings
+from vaultseek_server.settings import TokenSettings, team_of
 
 EVERY_VAULT = "*"
 
@@ -50,10 +49,6 @@ class Grant:
         return folders
 
 
-CURRENT_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
-"""The rights of the client whose request is being answered; None for the user, who has all rights."""
-
-
 class TeamVerifier:
     """Admits clients with a token from the settings. ``refresh`` applies settings that changed on disk."""
 
@@ -71,7 +66,7 @@ class TeamVerifier:
         await self._refresh()
         digest = token_digest(text)
         # Compare all of them, in constant time.
-        same = [each for each in self._settings().team.tokens if hmac.compare_digest(each.sha256, digest)]
+        same = [each for each in team_of(self._settings()).tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None
         return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]), same[0].sha256)
@@ -79,7 +74,7 @@ class TeamVerifier:
     async def current(self, grant: Grant) -> Grant:
         """Return the current rights of the token. Raises Forbidden if it was withdrawn."""
         await self._refresh()
-        for token in self._settings().team.tokens:
+        for token in team_of(self._settings()).tokens:
             if token.sha256 == grant.token.sha256:
                 return grant if token == grant.token else Grant(token)
         raise Forbidden(f"this token is no longer valid; {self.where}")
