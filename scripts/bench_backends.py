@@ -41,16 +41,18 @@ from vaultseek.base.model import Mode
 from vaultseek.base.paths import folder_bytes
 from vaultseek.client import Client
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.storage import LOCAL
 from vaultseek.core.library import indexed_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.choice import choose_models
-from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings
 from vaultseek.tools.evaluate.judgements import ALL, read_queries
 from vaultseek.tools.evaluate.run import Report, cache_directory, evaluate
 from vaultseek.tools.evaluate.variants import Variant
+from vaultseek_server.engines.storage import IndexedStorage
+from vaultseek_server.settings import EngineOptions
 
 MODEL = "hashing-384"
 PREFIX = "bench"
@@ -136,7 +138,7 @@ async def measure_speed(passages: int, folder: Path, server: PostgresServer) -> 
         if engine is not None and not cache.exists():
             copy_ledger(folder / "embedded", cache)
         began, before = time.monotonic(), processor_seconds(server)
-        options = VaultOptions(PREFIX, vault, engine=engine)
+        options = VaultOptions(PREFIX, vault, storage=IndexedStorage(engine) if engine else LOCAL)
         async with indexed_vault(options, cache, choose_models(MODEL, "off"), Progress(name)) as open_vault:
             counts = open_vault.ledger.counts()
             print(f"{name}: {counts.notes:,} notes, {counts.embedded:,} passages")
@@ -331,7 +333,8 @@ async def measure_ranking(
     root, own, straight, moved = (place / name for name in ("vault", "embedded", "straight", "moved"))
 
     async def ranked(cache: Path, engine: EngineOptions | None) -> Report:
-        options, models = VaultOptions(PREFIX, root, engine=engine), choose_models(arguments.model, "off")
+        options = VaultOptions(PREFIX, root, storage=IndexedStorage(engine) if engine else LOCAL)
+        models = choose_models(arguments.model, "off")
         given = known if engine is None else own / "ledger.sqlite"
         async with indexed_vault(options, cache, models, Progress(place.name), vectors_in=given) as vault:
             ways = [Variant(mode, Settings().search, mode) for mode in MODES]

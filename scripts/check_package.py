@@ -66,7 +66,8 @@ def of_wheel(wheel: Path) -> Iterable[str]:
         about = next(name for name in names if name.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(about).decode())
         commands = archive.read(about.replace("METADATA", "entry_points.txt")).decode()
-    expected = {f"vaultseek/{path}" for path in files_in(PROJECT / "src" / "vaultseek")} | NEEDED
+    packages = ("vaultseek", "vaultseek_server")
+    expected = {f"{name}/{path}" for name in packages for path in files_in(PROJECT / "src" / name)} | NEEDED
     expected |= {f"vaultseek_minilm/model/{path}" for path in files_in(bundled_directory(), MODEL_SUFFIXES)}
     shared = about.replace(".dist-info/METADATA", ".data/data")
     for part, place in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items():

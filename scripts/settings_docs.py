@@ -14,8 +14,8 @@ from vaultseek.settings.environment import ENV_PREFIX
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.reference import capital, example, example_value, scalars, sections
 from vaultseek.settings.search import RecencyTier
-from vaultseek.settings.sections import TokenSettings
 from vaultseek.settings.toml import format_value
+from vaultseek_server.settings import TokenSettings
 
 ROOT = Path(__file__).parents[1]
 _SHOWN_BY_DEFAULT = re.compile(r"^(true or false|string( that is )?|(whole )?number )")

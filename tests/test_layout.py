@@ -20,13 +20,14 @@ from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.protocol import answer
 
 SOURCE = Path(__file__).parent.parent / "src" / "vaultseek"
+SERVER = SOURCE.parent / "vaultseek_server"
 ENGINES = {
     "whoosh": {"store/keyword/commits.py", "content/languages/stems.py"},
     "chromadb": {"semantic/vectors/chroma.py"},
     "httpx": {"semantic/inference/served.py"},
     "llama_index": {"llama.py"},
     "huggingface_hub": {"semantic/models/fetch.py"},
-    "psycopg": {"engines/postgres/server.py"},
+    "psycopg": {"vaultseek_server/engines/postgres/server.py"},
     "mcp": {"doors/mcp/http.py", "doors/mcp/server.py"},
     "uvicorn": {"doors/ui/application.py", "protocol/wire/http.py"},
     "starlette": {"doors/mcp/http.py", "doors/ui/application.py", "doors/ui/gate.py"},
@@ -44,7 +45,7 @@ ENGINES = {
     "yaml": {"content/markdown/yamlcore.py"},
     "sentence_transformers": {"semantic/inference/embed.py", "semantic/inference/rerank.py"},
     "tomlkit": {"settings/toml.py"},
-    "prometheus_client": {"daemon/team/metrics.py"},
+    "prometheus_client": {"vaultseek_server/team/metrics.py"},
     "prompt_toolkit": {"doors/cli/live/screen.py"},
     "simsimd": {"semantic/vectors/matrix.py"},
     "torch": {"semantic/inference/bert_torch.py"},
@@ -101,11 +102,12 @@ TRANSLATED = re.compile(r"(What|That|Who|Whether|Why|So many|How)\b")
 
 
 def modules() -> list[Path]:
-    return sorted(SOURCE.rglob("*.py"))
+    return sorted((*SOURCE.rglob("*.py"), *SERVER.rglob("*.py")))
 
 
 def relative(file: Path) -> str:
-    return file.relative_to(SOURCE).as_posix()
+    """Return the path within ``vaultseek``, or within ``src`` for the other package."""
+    return file.relative_to(SOURCE if file.is_relative_to(SOURCE) else SOURCE.parent).as_posix()
 
 
 def name_of(file: Path) -> str:
@@ -132,7 +134,8 @@ def imports_of(file: Path) -> frozenset[str]:
 
 
 def test_no_folder_has_a_single_module():
-    parts = Counter(part.parent for part in SOURCE.rglob("*") if part.suffix == ".py" or is_package(part))
+    files = (*SOURCE.rglob("*"), *SERVER.rglob("*"))
+    parts = Counter(part.parent for part in files if part.suffix == ".py" or is_package(part))
     assert [relative(folder) for folder, count in parts.items() if count <= 2] == []
 
 
@@ -172,9 +175,14 @@ def test_tests_mirror_the_source():
     unknown = {
         str(folder)
         for folder in folders
-        if folder.parts and folder.parts[0] not in TESTS_OF_NO_FOLDER and not (SOURCE / folder).is_dir()
+        if folder.parts and folder.parts[0] not in TESTS_OF_NO_FOLDER and not source_of(folder).is_dir()
     }
     assert unknown == set()
+
+
+def source_of(folder: Path) -> Path:
+    """Return the folder of the source that the tests in a folder are about."""
+    return SERVER.joinpath(*folder.parts[1:]) if folder.parts[0] == "server" else SOURCE / folder
 
 
 def test_each_engine_stands_behind_its_own_module():

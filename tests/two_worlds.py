@@ -12,15 +12,15 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods
-from vaultseek.daemon.team.grants import Grant, token_digest
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import VaultseekError
 from vaultseek.protocol.messages.methods import METHODS
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.settings.sections import TokenSettings
 from vaultseek.settings.watch import SettingsFile
+from vaultseek_server.settings import TokenSettings
+from vaultseek_server.team.grants import Grant, token_digest
 from worlds import write_files
 
 CHANGED = 1_760_000_000.0

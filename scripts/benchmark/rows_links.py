@@ -148,7 +148,7 @@ def _measure(file: Path) -> dict[str, Any]:
 
 def _save(ledger: Ledger, graph: Graph, note: int) -> float:
     with ledger.commit() as revision:
-        ledger.copies.mark_changed([note], revision)
+        ledger.mark_changed([note], revision)
     return _timed(lambda: graph.sync(ledger, [note]))
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from semantic_here import WorkerHere
 from two_worlds import AGENT, ASKED, HIDDEN, MEMBER, SEEN, USER, World, call, differing, made_world
-from vaultseek.daemon.team.gate import ALLOWED, FOR_AGENTS
+from vaultseek.daemon.visible.gate import ALLOWED, FOR_AGENTS
 from vaultseek.errors import ConfigError, Forbidden, NotFound, Unavailable
 from vaultseek.settings.sections import AgentSettings
 from worlds import write_files

@@ -14,6 +14,7 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.base import paths
 from vaultseek.core.indexing.model_source import ModelSource
+from vaultseek.core.indexing.storage import LOCAL
 from vaultseek.daemon import folder_watch, vaults
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods
@@ -263,12 +264,12 @@ async def test_a_move_to_an_engine_that_no_vault_can_be_opened_with_changes_noth
     opened = vaults.OpenVault.open
 
     def open_here(options: Any, *arguments: Any, **more: Any) -> Any:
-        if options.engine is not None:
+        if options.storage != LOCAL:
             raise Unavailable("the engine has no room")
         return opened(options, *arguments, **more)
 
     monkeypatch.setattr(vaults.OpenVault, "open", open_here)
-    monkeypatch.setattr("vaultseek.engines.administration.probe_engine", lambda engine: None)
+    monkeypatch.setattr("vaultseek_server.engines.administration.probe_engine", lambda engine: None)
     config = tmp_path / "config.toml"
     config.write_text(f'[[vaults]]\nname = "kept"\npath = "{tmp_path / "kept"}"\n')
     file = SettingsFile(config)

@@ -15,7 +15,7 @@ PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "vaultseek"
 ARCHITECTURE = PROJECT / "docs" / "architecture.md"
 PAGES = [ARCHITECTURE, PROJECT / "CONTRIBUTING.md"]
-CODE = "".join(file.read_text("utf-8") for file in sorted(SOURCE.rglob("*.py")))
+CODE = "".join(file.read_text("utf-8") for file in sorted(SOURCE.parent.rglob("*.py")))
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:py|md|toml|json|txt)")
 OWN = re.compile(r"(src|tests|scripts|editors)/")
 _SKIPPED = re.compile(r"^```.*?^```|^#[^\n]*", re.MULTILINE | re.DOTALL)
@@ -27,7 +27,7 @@ def spans(page: Path) -> list[str]:
 
 
 def located(path: str) -> Path | None:
-    return next((base / path for base in (SOURCE, PROJECT) if (base / path).exists()), None)
+    return next((base / path for base in (SOURCE, SOURCE.parent, PROJECT) if (base / path).exists()), None)
 
 
 @lru_cache

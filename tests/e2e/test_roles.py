@@ -17,8 +17,8 @@ import pytest
 from daemons import Daemon, eventually
 from postgres_server import PostgresServer, postgres_server
 from vaultseek.client import Client
-from vaultseek.daemon.team.grants import token_digest, token_proof
 from vaultseek.errors import Forbidden, NotFound, Unavailable
+from vaultseek_server.team.grants import token_digest, token_proof
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent
@@ -133,9 +133,9 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     with Client(searcher.socket) as client:
         links = client.call("links/backlinks", {"vault": "wiki", "note": "Sundial"})["links"]
         assert [link["path"] for link in links] == ["Hidden/Clock.md"]
-        with pytest.raises(Unavailable, match="renaming needs the files of wiki, and this searcher has none"):
+        with pytest.raises(Unavailable, match="renaming needs the files of wiki, which are on"):
             client.call("vault/rename", {"vault": "wiki", "tag": "secret", "to": "open"})
-        with pytest.raises(Unavailable, match="a cluster needs the files of wiki, and this searcher has"):
+        with pytest.raises(Unavailable, match="a cluster needs the files of wiki, which are on"):
             client.call("index/texts", {"vault": "wiki", "limit": 0})
 
     with Client(token) as member:

@@ -16,12 +16,12 @@ from daemons import eventually
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek.base import limits, paths
 from vaultseek.client import Client
-from vaultseek.daemon.team.gate import ALLOWED
-from vaultseek.daemon.team.grants import token_digest, token_proof
+from vaultseek.daemon.visible.gate import ALLOWED
 from vaultseek.errors import Busy, Forbidden, UsageError, VaultseekError
 from vaultseek.protocol.messages.methods import METHODS
 from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.protocol import request
+from vaultseek_server.team.grants import token_digest, token_proof
 from worlds import write_files
 
 TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}

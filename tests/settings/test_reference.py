@@ -42,7 +42,7 @@ def test_the_example_names_every_key_with_its_default(
     assert loaded.vaults == (VaultSettings(name="notes", path=tmp_path / "Notes", language="en"),)
     assert list(loaded.searches) == ["todo"]
     assert loaded.model_copy(update={"vaults": (), "searches": {}}) == Settings()
-    names = [name if name != "searches" else "searches.todo" for name, _ in keys(Settings)]
+    names = [*(name for name, _ in keys(Settings) if name != "searches"), "searches.todo"]
     assert dotted_keys(tomllib.loads(text)) == names
     assert list(tomllib.loads(text)["vaults"][0]) == list(VaultSettings.model_fields)
 

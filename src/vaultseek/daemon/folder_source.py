@@ -19,6 +19,7 @@ from vaultseek.daemon.files import FilePreparation, FileQueue
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Extent, Scans
+from vaultseek.daemon.sources import Source
 from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing, advise
 
@@ -32,7 +33,7 @@ ENGINE_SECONDS = 0.5
 """Maximum seconds to wait for an engine to have a change before clients are notified of it."""
 
 
-class FolderSource:
+class FolderSource(Source):
     """The folder of an open vault, whose notes are read as they change."""
 
     def __init__(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import JSON, Reason, reason_json
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
@@ -15,10 +14,10 @@ from vaultseek.core.indexing.status import VaultStatus
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.activity import ActivityReporter, ChangedNotes
 from vaultseek.daemon.folder_source import FolderSource
-from vaultseek.daemon.heartbeat import HeartbeatWriter
+from vaultseek.daemon.hosting import Hosting
 from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import Backlog, Scans
-from vaultseek.daemon.sources import PausedSource, ReplicaSource
+from vaultseek.daemon.sources import PausedSource, Source
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.semantic.worker import SemanticWorker
@@ -26,8 +25,6 @@ from vaultseek.store.graph import GRAPH_MISSING
 
 NAMES_SECONDS = 1.0
 """Seconds before the names are read for completion, which would delay the first searches."""
-Source = FolderSource | ReplicaSource | PausedSource
-"""The source of an open vault, chosen when it is opened."""
 
 
 class VaultFollower:
@@ -44,6 +41,7 @@ class VaultFollower:
         worker: SemanticWorker,
         on_progress: OnProgress,
         on_damage: OnDamage = lambda follower: None,
+        hosting: Hosting | None = None,
     ) -> None:
         self.vault = vault
         self.worker = worker
@@ -60,7 +58,7 @@ class VaultFollower:
         self.structure = VaultStructure()
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
-        self._heartbeat = HeartbeatWriter(vault, vault.engine)
+        self._hosting = hosting or Hosting()
         self._source = self._choose_source(ActivityReporter(vault, partial(on_progress, self)))
         self.rescan = self._source.rescan
         self.degraded_reason = self._source.degraded_reason
@@ -74,20 +72,16 @@ class VaultFollower:
         vault = self.vault
         if vault.options.paused:
             return PausedSource(vault)
-        if vault.replica is not None:
-            return ReplicaSource(vault, vault.replica, self._scans, reporter)
+        if (source := self._hosting.source(vault, self._scans, reporter)) is not None:
+            return source
         return FolderSource(vault, reporter, self._scans, self._backlog, self.maintenance, self.changed_notes)
 
     def start(self) -> None:
         """Start the tasks. Searches can already be answered; the first scan follows."""
-        engine = self.vault.engine
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
-        engine.start_background_writer()
-        if engine.is_remote and self.vault.replica is None:
-            self._spawn(self._sync_engine, "engine")
-            self._spawn(self._heartbeat.run, "heartbeat")
-        for work, name in self._source.tasks():
+        self.vault.engine.start_background_writer()
+        for work, name in (*self._hosting.tasks(self.vault), *self._source.tasks()):
             self._spawn(work, name)
 
     async def close(self) -> None:
@@ -97,7 +91,6 @@ class VaultFollower:
             task.cancel()
         await self._scans.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._heartbeat.write_stopped()
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
     def expect_close(self, ending: VaultseekError) -> None:
@@ -113,7 +106,7 @@ class VaultFollower:
         self._ranking_names = True
         try:
             await asyncio.sleep(pause)
-            with suppress(Unavailable):  # a searcher's ledger; it is retried when something changes
+            with suppress(Unavailable):  # a ledger elsewhere; it is retried when something changes
                 await asyncio.to_thread(self.completer.prepare)
         finally:
             self._ranking_names = False
@@ -135,7 +128,7 @@ class VaultFollower:
         vault, ledger, options = self.vault, self.vault.ledger, self.vault.options
         try:
             computed, problems = ledger.vectors.embeddings_computed(), ledger.problems.all()
-        except Unavailable:  # a searcher's ledger is where the engine is
+        except Unavailable:  # a ledger elsewhere
             computed, problems = 0, []
         return VaultStatus(
             name=options.name,
@@ -172,12 +165,6 @@ class VaultFollower:
 
     # -- tasks -----------------------------------------------------------------------------------------
 
-    async def _sync_engine(self) -> None:
-        """Retry the sync of an engine that did not answer, until it has everything in the ledger."""
-        while True:
-            await asyncio.sleep(RETRY_SECONDS)
-            await self.vault.in_writer(self.vault.indexer.sync_again)
-
     async def _report_damage(self) -> None:
         await self.maintenance.wait_for_damage()
         self._on_damage(self)
@@ -196,11 +183,8 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
     state = worker.state
     semantic_up = vault.embedding.ready and state.status == "ready"
     unready = Reason("being_built", "the vectors are not ready yet")
-    away = None  # what is known about an engine without contacting it
-    if vault.engine.outage is not None:
-        away = Reason.of(vault.engine.outage)
-    elif vault.activity.state == "shard_missing":
-        away = vault.activity.reason
+    outage = vault.engine.outage  # what is known about an engine without contacting it
+    away = None if outage is None else Reason.of(outage)
     reasons = {
         "keyword": away or vault.keyword_reason(),
         "semantic": away

@@ -1,7 +1,7 @@
 """The vaults of a daemon, and the choice of the one that a request means."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +11,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.indexing.renamed_folder import former_root
-from vaultseek.daemon.shards import engine_of
+from vaultseek.core.indexing.storage import Storage
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError, advise
 from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
@@ -20,13 +20,13 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 class KnownVaults:
     """The vaults of the settings, and open ones that requests may have named by their folders.
 
-    Vaults at ``paused`` are not followed. ``is_searcher`` is True if they are copies of shards.
+    Vaults at ``paused`` are not followed. ``storage`` returns the place of the index of a vault.
     """
 
     settings: Settings
     opened: Sequence[VaultOptions]
     paused: frozenset[Path]
-    is_searcher: bool
+    storage: Callable[[Settings, Path], Storage]
 
     def names(self) -> dict[Path, str]:
         """Return the names of the configured vaults and of the open ones, by folder."""
@@ -57,7 +57,7 @@ class KnownVaults:
 
     def around(self, folder: str | None) -> VaultOptions:
         """Return the vault around ``folder``, or the only vault. Raises UsageError."""
-        here = Path(os.path.realpath(folder)) if folder and not self.is_searcher else None
+        here = Path(os.path.realpath(folder)) if folder else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
             if inside:
@@ -80,10 +80,10 @@ class KnownVaults:
         for vault in self.opened:
             if vault.root == root:
                 return vault
-        if self.is_searcher:
-            raise self.unresolved(
-                UsageError, f"{root} is not a vault of this searcher, which has no folders;"
-            )
+        return self.new_at(root)
+
+    def new_at(self, root: Path) -> VaultOptions:
+        """Return a new vault at a resolved path. Raises UsageError if it cannot be one."""
         check_vault_folder(root)
         return self._options(self.free_name(root), root)
 
@@ -94,11 +94,8 @@ class KnownVaults:
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
         """Return an error for a request without a known vault, with the vaults that it can name."""
         if names := self.names().values():
-            add = "" if self.is_searcher else "add one, or "
-            message = f"{problem} {add}choose one (known: {', '.join(names)})"
+            message = f"{problem} add one, or choose one (known: {', '.join(names)})"
             return kind(message, advice=advise("choose", *names))
-        if self.is_searcher:
-            return kind(f"{problem} no indexer has written to the engine yet; start one")
         return kind(f"{problem} add a folder of notes", advice=advise("add"))
 
     def free_name(self, root: Path) -> str:
@@ -119,7 +116,7 @@ class KnownVaults:
         self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
     ) -> VaultOptions:
         index, daemon = self.settings.index, self.settings.daemon
-        is_replica = self.is_searcher
+        storage = self.storage(self.settings, root)
         return VaultOptions(
             name,
             root,
@@ -127,11 +124,10 @@ class KnownVaults:
             language,
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
-            engine=engine_of(index.engine, root) if is_replica else index.engine,
-            is_replica=is_replica,
             kinds=index.kinds,
-            paused=root in self.paused and not is_replica,
+            paused=root in self.paused and storage.has_folder,
             expansion=self.settings.search.expansion.enabled,
+            storage=storage,
         )
 
 

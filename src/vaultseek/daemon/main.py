@@ -7,7 +7,6 @@ import logging
 import logging.handlers
 import os
 import resource
-import socket
 import sys
 import threading
 import time
@@ -17,23 +16,20 @@ from functools import partial
 from pathlib import Path
 
 from vaultseek.base import limits, paths
-from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 from vaultseek.base.threads import Threads
 from vaultseek.content.files.watch import is_watching
 from vaultseek.core.indexing.model_source import ModelSource
-from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.clients import authenticated
+from vaultseek.daemon.hosting import Hosting, hosting_of
 from vaultseek.daemon.methods import Methods, Subscribers
-from vaultseek.daemon.shards import Role, check_role
 from vaultseek.daemon.shutdown import STOP_SECONDS, Shutdown, report_crashes
 from vaultseek.daemon.systemd import ServiceManager
-from vaultseek.daemon.team.grants import TeamVerifier
-from vaultseek.daemon.team.metrics import Metrics, metrics_server
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.protocol.wire.auth import Authenticator, LoopbackVerifier, TokenVerifier
+from vaultseek.protocol.wire.auth import LoopbackVerifier
 from vaultseek.protocol.wire.endpoint import Endpoint
-from vaultseek.protocol.wire.loopback import LoopbackPort, is_of_this_machine, listen, remove_address_file
+from vaultseek.protocol.wire.loopback import LoopbackPort, remove_address_file
 from vaultseek.protocol.wire.reach import answers
 from vaultseek.protocol.wire.server import Server
 from vaultseek.semantic.models.catalogue import LocalModel
@@ -42,7 +38,6 @@ from vaultseek.semantic.models.service import sent_text
 from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool, log_name
 from vaultseek.settings.model import Settings
-from vaultseek.settings.sections import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 
 LOG_FILES = 5
@@ -65,10 +60,11 @@ READY_SECONDS = 10.0
 log = logging.getLogger("vaultseek")
 
 
-def serve(config_path: Path | None = None, role: Role = "all") -> int:
+def serve(config_path: Path | None = None, **options: str) -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
-    Raises ConfigError for wrong settings and AlreadyRunning if another daemon uses the socket.
+    ``options`` are those that other packages add to the command. Raises ConfigError for wrong settings and
+    AlreadyRunning if another daemon uses the socket.
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -76,7 +72,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     manager = ServiceManager.of_environment()
     file = SettingsFile(config_path)
     settings = file.read()
-    check_role(role, settings)
+    hosting = hosting_of(settings, **options)
     raise_file_limit()
     os.chdir("/")  # so that the folder in which it was started can be unmounted
     _start_log()
@@ -86,7 +82,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
     paths.private_directory(paths.data_directory())  # before trusting anything below it
     endpoint = Endpoint.open()
     try:
-        return asyncio.run(_run(file, settings, endpoint, manager, role))
+        return asyncio.run(_run(file, settings, endpoint, manager, hosting))
     finally:
         endpoint.close()
 
@@ -94,7 +90,7 @@ def serve(config_path: Path | None = None, role: Role = "all") -> int:
 def raise_file_limit() -> None:
     """Raise the limit of open files as far as the system allows.
 
-    Some systems set it to 1,024, and a searcher of fifty shards needs more.
+    Some systems set it to 1,024, and a daemon of fifty vaults needs more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
@@ -104,13 +100,12 @@ def raise_file_limit() -> None:
 
 
 async def _run(
-    file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager, role: Role
+    file: SettingsFile, settings: Settings, endpoint: Endpoint, manager: ServiceManager, hosting: Hosting
 ) -> int:
     models = _models(settings)
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, models, subscribers.publish, role, file.follow_rename)
-    metrics = Metrics(lambda: map(_vault_metrics, registry.followers)) if settings.team.metrics else None
-    methods = Methods(file, registry, str(endpoint.path), subscribers, metrics, role)
+    registry = VaultRegistry(settings, models, subscribers.publish, hosting, file.follow_rename)
+    methods = Methods(file, registry, str(endpoint.path), subscribers)
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
     loop.set_default_executor(Threads(thread_name_prefix="asyncio"))
@@ -124,7 +119,7 @@ async def _run(
     try:
         async with (
             _loopback(endpoint.path, server, methods.addresses, enabled=settings.daemon.tcp),
-            _team(settings.team, server, methods, metrics),
+            methods.clients.served(server, methods.addresses),
         ):
             await methods.stop.wait()
     finally:
@@ -135,7 +130,7 @@ async def _run(
         registry.stop_indexing()
         await server.close(STOP_SECONDS / 3)
         await asyncio.gather(models.pool.stop(), registry.close())
-        methods.audit.close()
+        methods.clients.close()
     log.info("stopped")
     return 0
 
@@ -160,69 +155,8 @@ async def _loopback(
         return
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
     with contextlib.closing(port):
-        async with _authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
+        async with authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
             yield
-
-
-@contextlib.asynccontextmanager
-async def _authenticated(
-    server: Server, listening: socket.socket, verifier: TokenVerifier
-) -> AsyncIterator[None]:
-    authenticator = Authenticator(verifier, server.add_client)
-    serving = asyncio.create_task(server.serve(listening, authenticator.accept))
-    try:
-        yield
-    finally:
-        serving.cancel()
-        await authenticator.close()
-
-
-@contextlib.asynccontextmanager
-async def _team(
-    settings: TeamSettings, server: Server, methods: Methods, metrics: Metrics | None
-) -> AsyncIterator[None]:
-    """Accept clients with a token, and serve metrics; continue without addresses that cannot be opened."""
-    of_clients = partial(_team_server, server, methods.verifier)
-    async with contextlib.AsyncExitStack() as servers:
-        await servers.enter_async_context(_open_address(settings.listen, of_clients, methods.addresses))
-        if metrics is not None:
-            of_metrics = partial(metrics_server, metrics)
-            await servers.enter_async_context(_open_address(settings.metrics, of_metrics, methods.addresses))
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _open_address(
-    text: str,
-    serve_at: Callable[[str, int], contextlib.AbstractAsyncContextManager[None]],
-    addresses: dict[str, str | None],
-) -> AsyncIterator[None]:
-    """Serve at an address of the settings; record in ``addresses`` why that fails, or None, and continue."""
-    async with contextlib.AsyncExitStack() as stack:
-        if (address := address_of(text)) is not None:
-            try:
-                await stack.enter_async_context(serve_at(*address))
-                addresses[text] = None
-            except Unavailable as error:
-                log.error("%s", error)
-                addresses[text] = str(error)
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _team_server(server: Server, verifier: TeamVerifier, host: str, number: int) -> AsyncIterator[None]:
-    with contextlib.closing(listen(host, number)) as listening:
-        log.info("listening for a team on %s:%d", host, number)
-        if not is_of_this_machine(host):
-            log.warning("%s:%d can be reached from other machines, without encryption", host, number)
-        async with _authenticated(server, listening, verifier):
-            yield
-
-
-def _vault_metrics(follower: VaultFollower) -> JSON:
-    status = follower.status().as_json()
-    lanes = {name: lane["up"] for name, lane in status["lanes"].items()}
-    return {key: status[key] for key in ("name", "state", "notes", "chunks", "pending")} | {"lanes": lanes}
 
 
 async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings) -> None:
@@ -230,7 +164,7 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
         # First, because a model takes longest; it is loaded while the vaults are opened.
         await registry.start_workers()
         await registry.open_configured(settings, file.registry.paused)
-        await registry.follow_shards()
+        await registry.hosting.follow(registry.list_again)
     except Exception:
         log.exception("opening the configured vaults failed")
 

@@ -143,8 +143,7 @@ class Backlog:
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous
-            # They would displace others among the nearest. For a searcher, the indexer deletes them.
-            or (vault.replica is None and vault.embedding.has_orphans)
+            or vault.embedding.has_orphans  # they would displace others among the nearest
             or vault.semantic_reason() is not None
             or vault.keyword_reason() is not None
             or not vault.engine.is_synced

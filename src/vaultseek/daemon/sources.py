@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import time
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import Activity
-from vaultseek.daemon.activity import ActivityReporter
-from vaultseek.daemon.scans import Extent, Scans
+from vaultseek.daemon.scans import Extent
 from vaultseek.daemon.tasks import Work
-from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-
-if TYPE_CHECKING:
-    from vaultseek.engines.engine import SearchedShard
-
-REFRESH_SECONDS = 2.0
-"""Seconds between a searcher's checks for changes of a shard."""
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 
 
 class Source:
-    """A source without a folder that could be missing and without anything to stop."""
+    """The source of an open vault's notes, chosen when it is opened.
+
+    By default it has no folder that could be missing, and nothing to stop.
+    """
+
+    def tasks(self) -> Iterator[tuple[Work, str]]:
+        """Yield the tasks that follow the source, with their names."""
+        raise NotImplementedError
+
+    async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
+        """Wait until what the source now has is indexed. Raises VaultMissing or Unavailable."""
+        raise NotImplementedError
 
     def degraded_reason(self) -> Reason | None:
         """Return why an answer may miss changes of notes, or None."""
@@ -72,57 +72,3 @@ class PausedSource(Source):
                     await embedding.discard_store(str(error))
             except WorkerUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
-
-
-class ReplicaSource(Source):
-    """A shard of an engine instead of a folder; each refresh counts as a scan."""
-
-    def __init__(
-        self, vault: OpenVault, replica: SearchedShard, scans: Scans, reporter: ActivityReporter
-    ) -> None:
-        self._vault = vault
-        self._replica = replica
-        self._scans = scans
-        self._reporter = reporter
-        self._is_loaded = False
-        """True while names and links match the ledger."""
-
-    def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Yield the task that follows the shard, with its name."""
-        yield self._follow, "shard"
-
-    def degraded_reason(self) -> Reason | None:
-        """Return why the shard may be behind."""
-        return self._vault.activity.reason
-
-    async def _follow(self) -> None:
-        embedding = self._vault.embedding
-        while True:
-            await self.rescan()
-            with contextlib.suppress(WorkerUnavailable, IndexDamaged):
-                await embedding.open()
-            await asyncio.sleep(REFRESH_SECONDS)
-
-    async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Apply new changes of the shard, or raise the reason why that fails."""
-        vault, replica, reporter = self._vault, self._replica, self._reporter
-        try:
-            changed = await vault.in_writer(replica.step)
-            if changed:
-                self._is_loaded = False
-                vault.activity = replace(vault.activity, last_change=time.time())
-            if not self._is_loaded:
-                await vault.in_writer(vault.indexer.load)
-                self._is_loaded = True
-            reporter.set_state("ready", replica.reason())
-        except Unavailable as error:
-            is_gone = error.cause == "vault_missing"
-            text = f"its shard is missing: {error}" if is_gone else str(error)
-            reporter.set_state("shard_missing", Reason("behind", text))
-        except Exception as error:  # e.g. a full disk; the ledger reports that itself
-            reporter.report_failure(error)
-        else:
-            if changed:
-                reporter.notify([])
-        self._scans.begin()
-        await self._scans.finish()

@@ -17,8 +17,8 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.renamed_folder import former_root, take_index
 from vaultseek.daemon.failed_vaults import FailedVault, FailedVaults
 from vaultseek.daemon.follow import OnProgress, VaultFollower
+from vaultseek.daemon.hosting import Hosting, hosting_of
 from vaultseek.daemon.known_vaults import KnownVaults
-from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.tasks import pause_after
 from vaultseek.errors import IndexDamaged, Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.semantic.models.choice import VaultModels
@@ -64,11 +64,11 @@ class VaultRegistry:
         settings: Settings,
         models: ModelSource,
         on_progress: OnProgress,
-        role: Role = "all",
+        hosting: Hosting | None = None,
         on_rename: OnRename = lambda former, path, name: True,
     ) -> None:
         self.settings = settings
-        self._role = role
+        self.hosting = hosting or hosting_of(settings)
         self._models = models
         self._on_progress = on_progress
         self._on_rename = on_rename
@@ -83,18 +83,11 @@ class VaultRegistry:
         self._failed = FailedVaults(self._open)
         self._configuring = asyncio.Lock()
         """Held while settings are applied, so that a task with old settings cannot overwrite new ones."""
-        self.shards_problem: Unavailable | None = None
-        """The reason why a searcher's last listing of the engine's shards failed; or None."""
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
         roots = [vault.path for vault in self.settings.vaults]
         await self._models.start([paths.vault_data_directory(root) for root in roots])
-
-    @property
-    def is_searcher(self) -> bool:
-        """True if the vaults are copies of shards indexed elsewhere."""
-        return self._role == "search"
 
     @property
     def worker(self) -> SemanticWorker:
@@ -132,16 +125,15 @@ class VaultRegistry:
         async with self._configuring:
             return await self._begin_opening(settings, paused)
 
-    async def look_for_shards(self) -> None:
-        """Open and close a searcher's vaults according to the current shards."""
+    async def list_again(self) -> None:
+        """Open and close vaults, as the hosting now lists them."""
         async with self._configuring:
             opening = await self._begin_opening(self.settings, self._paused)
         await opening
 
     async def _begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
         previous_roots = {vault.path for vault in self.settings.vaults}
-        if self.is_searcher:
-            settings, self.shards_problem = await asyncio.to_thread(with_shards, settings)
+        settings = await asyncio.to_thread(self.hosting.listed, settings)
         self.settings, self._paused = settings, paused
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
@@ -156,56 +148,44 @@ class VaultRegistry:
                 is_changed = follower is not None and follower.vault.options != options
             if is_changed:
                 self.close_vault(options.root)
-        engines = {options.root: options.engine for options in configured}
+        places = {options.root: options.storage for options in configured}
         names = {options.name.casefold() for options in configured}
         for follower in self.followers:
             options = follower.vault.options
-            has_moved = options.engine != engines.get(options.root, settings.index.engine)
+            place = places.get(options.root) or self.hosting.storage(settings, options.root)
+            has_moved = options.storage != place
             # Access rights are by name, so this vault would inherit the other's.
-            has_lost_name = options.root not in engines and options.name.casefold() in names
+            has_lost_name = options.root not in places and options.name.casefold() in names
             if has_moved or has_lost_name or options.paused != (options.root in paused):
                 self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             self.close_vault(root)
         return asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
-    async def check_engine(self, root: Path) -> None:
-        """Raise Unavailable if a vault's index cannot be deleted because its engine does not answer."""
-        engine = self.settings.index.engine
-        if engine is not None:
-            from vaultseek.engines.administration import check_reachable
+    async def check_deletable(self, root: Path) -> None:
+        """Raise Unavailable if a vault's index cannot be deleted."""
+        directory = paths.vault_data_directory(root)
+        await asyncio.to_thread(self.hosting.check_deletable, self.settings, directory)
 
-            await asyncio.to_thread(check_reachable, engine, paths.vault_data_directory(root))
+    async def forget(self, root: Path, *, drop: bool) -> bool:
+        """Forget a vault of another machine, and with ``drop`` its index there; return False for one of this
+        machine.
 
-    async def forget_shard(self, root: Path, *, drop: bool) -> bool:
-        """Forget a searcher's vault, and with ``drop`` its shard; return False if this is not a searcher.
-
-        Raises UsageError if an indexer maintains the shard, or Unavailable.
+        Raises UsageError or Unavailable.
         """
-        engine = self.settings.index.engine
-        if not self.is_searcher or engine is None:
-            return False
         follower = self._followers.get(root)
-        is_abandoned = (
-            follower is None or follower.vault.replica is None or follower.vault.replica.is_abandoned()
-        )
-        await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_abandoned=is_abandoned)
-        await self.look_for_shards()
+        vault = None if follower is None else follower.vault
+        if not await asyncio.to_thread(self.hosting.forget, self.settings, root, vault, drop=drop):
+            return False
+        await self.list_again()
         await closed_soon(self.close_vault(root, delete_index=True))
         return True
-
-    async def follow_shards(self) -> None:
-        """Open and close a searcher's vaults as shards come and go; return at once in other roles."""
-        while self.is_searcher:
-            await asyncio.sleep(SHARD_SECONDS)
-            with contextlib.suppress(VaultseekError):
-                await self.look_for_shards()
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
         """Return the vault that a request names, by name or folder, or the one around its ``folder``.
 
         Raises UsageError if no vault or several match, VaultMissing if its folder is missing, Unavailable if
-        it cannot be opened or a searcher cannot list the shards.
+        it cannot be opened or the vaults cannot be listed.
         """
         self.close_missing()
         return await self._open(self.options_of(vault, folder))
@@ -214,7 +194,7 @@ class VaultRegistry:
         """Return the options of the vault that a request names, open or not. Raises the errors of
         ``find``."""
         known = self._known()
-        self._check_shards(known)
+        self._check_listed(known)
         try:
             return known.named(vault, folder) if vault else known.around(folder)
         except (OSError, RuntimeError, ValueError):  # too long a name, a NUL, an unknown user in ~user
@@ -224,11 +204,11 @@ class VaultRegistry:
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
         """Return the configured vaults and the open ones by name, or why one cannot be opened.
 
-        Raises UsageError if there is none, Unavailable if a searcher cannot list the shards.
+        Raises UsageError if there is none, Unavailable if they cannot be listed.
         """
         self.close_missing()
         known = self._known()
-        self._check_shards(known)
+        self._check_listed(known)
         names = known.names()
         if not names:
             raise known.unresolved(UsageError, "there is no vault yet;")
@@ -295,11 +275,7 @@ class VaultRegistry:
             await asyncio.to_thread(self._delete_index, paths.vault_data_directory(root))
 
     def _delete_index(self, directory: Path) -> None:
-        engine = self.settings.index.engine
-        if engine is not None and not self.is_searcher:
-            from vaultseek.engines.administration import drop_shard
-
-            drop_shard(engine, directory)  # first, because the folder has the name of the shard
+        self.hosting.delete(self.settings, directory)
         shutil.rmtree(directory, ignore_errors=True)
 
     def _closed(self, root: Path, task: asyncio.Task[None]) -> None:
@@ -368,13 +344,14 @@ class VaultRegistry:
         """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
         return self._known().free_name(root)
 
-    def _check_shards(self, known: KnownVaults) -> None:
-        if self.shards_problem is not None and not known.names():
-            raise Unavailable(str(self.shards_problem), self.shards_problem.cause)
+    def _check_listed(self, known: KnownVaults) -> None:
+        problem = self.hosting.problem
+        if problem is not None and not known.names():
+            raise Unavailable(str(problem), problem.cause)
 
     def _known(self) -> KnownVaults:
         opened = [follower.vault.options for follower in self.followers]
-        return KnownVaults(self.settings, opened, self._paused, self.is_searcher)
+        return self.hosting.known(self.settings, opened, self._paused)
 
     # -- opening ---------------------------------------------------------------------------------------
 
@@ -398,7 +375,7 @@ class VaultRegistry:
         if closing is not None:  # it is reopened, for example with another model
             await asyncio.wait([closing])
         try:
-            if not self.is_searcher:
+            if options.folder is not None:
                 await self._follow_rename(options)
             follower = await self._follow(options)
         except Exception as error:
@@ -427,11 +404,11 @@ class VaultRegistry:
             vault = await asyncio.to_thread(self._open_files, options, directory, models)
             undoing.push_async_callback(asyncio.to_thread, vault.close)
             worker.keep_reranker(self.settings.search.reranker)
-            follower = VaultFollower(vault, worker, self._on_progress, self._heal_later)
+            follower = VaultFollower(vault, worker, self._on_progress, self._heal_later, self.hosting)
             follower.start()
             undoing.pop_all()
         self._followers[options.root] = follower
-        if self._models.choice.automatic and not options.paused and not options.is_replica:
+        if self._models.choice.automatic and not options.paused and options.folder is not None:
             self._judging[options.root] = asyncio.create_task(self._judge_language(follower, directory))
         return follower
 

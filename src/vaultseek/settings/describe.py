@@ -63,7 +63,9 @@ def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
 
 def described_fields(model: Model) -> Mapping[str, FieldInfo]:
     """Return the fields of a model, described by the docstrings below them."""
-    described = field_docstrings(model.__module__)[model.__name__]
+    described: dict[str, str] = {}
+    for kind in reversed(model.__mro__[: model.__mro__.index(BaseModel)]):
+        described |= field_docstrings(kind.__module__).get(kind.__name__, {})
     for name, field in model.model_fields.items():
         field.description = described.get(name)
     return model.model_fields

@@ -6,22 +6,20 @@ documentation. ``load.py`` reads them. Importing this module takes some 100 ms.
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
 from vaultseek.base import limits
-from vaultseek.base.model import EngineKind
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
-from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
 from vaultseek.settings.sections import (
     AgentSettings,
     ModelSettings,
     RerankerSettings,
     Section,
-    TeamSettings,
     VectorSettings,
+    extended,
 )
 
 Language = Literal[
@@ -76,6 +74,7 @@ SavedSearches = Annotated[dict[str, str], AfterValidator(_plain_names)]
 """Queries by name."""
 
 
+@extended
 class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
@@ -86,52 +85,16 @@ class IndexSettings(Section):
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files to read besides notes; others are indexed by name only. "ocr" reads pictures and scanned
     PDFs, slowly, and needs the extra ocr; "session" reads logs of coding agents."""
-    backend: EngineKind = "embedded"
-    """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the extra
-    postgres."""
-    uri: str = ""
-    """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
-    token_variable: str = ""
-    """Environment variable of the daemon that contains the token."""
-    token_file: str = ""
-    """File with the token, readable only by you (mode 0600), instead of a variable."""
-    certificate: str = ""
-    """Certificate file (PEM) that verifies the engine; the server's name is then also checked."""
-    collections: str = Field(
-        default="vaultseek",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
-        title="letters, digits and _, no digit first, 22 at most",
-    )
-    """Prefix of schema names, at most 22 characters."""
-    seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a search in seconds."""
-
-    @field_validator("backend", mode="before")
-    @classmethod
-    def _no_milvus(cls, value: Any) -> Any:
-        if value == "milvus":
-            raise ValueError(
-                '"embedded" or "postgres", as Milvus is no longer supported; the daemon copies the notes to '
-                "either by itself"
-            )
-        return value
 
     @property
-    def engine(self) -> EngineOptions | None:
-        """The engine; None for the embedded one."""
-        return None if self.backend == EMBEDDED else self.options
+    def kept_at(self) -> str:
+        """The address of a server that has the index and the texts of notes; "" for this machine."""
+        return ""
 
     @property
-    def options(self) -> EngineOptions:
-        """The options of PostgreSQL, in use or not."""
-        return EngineOptions(
-            uri=self.uri,
-            prefix=self.collections,
-            token_variable=self.token_variable,
-            token_file=self.token_file,
-            certificate=self.certificate,
-            seconds=self.seconds,
-        )
+    def sends(self) -> str:
+        """The words that a status has about what is sent to that server; "" if nothing is."""
+        return ""
 
 
 class DaemonSettings(Section):
@@ -146,6 +109,7 @@ class DaemonSettings(Section):
     """Minutes between full comparisons of the disk with the index."""
 
 
+@extended
 class Settings(Section):
     """All settings, as returned by ``load``."""
 
@@ -158,6 +122,10 @@ class Settings(Section):
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
     agents: AgentSettings = AgentSettings()
-    team: TeamSettings = TeamSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
     """Saved searches: a query begins with @name instead of writing it out."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses besides the socket and the daemon's port at which clients are accepted."""
+        return ()

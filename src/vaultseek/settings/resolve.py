@@ -18,8 +18,8 @@ from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
 from vaultseek.semantic.models.service import Service
 from vaultseek.settings.describe import Location, dotted_key, quote_value
 from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX, environment
-from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
-from vaultseek.settings.sections import ServerSettings
+from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.sections import Section, ServerSettings
 
 
 def resolve_paths(
@@ -160,26 +160,13 @@ def _exists(path: Path) -> bool:
 
 def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
     """Return a problem for each unusable setting of a server."""
-    found = [*_of_engine(settings.index)]
+    found: list[tuple[Location, str]] = []
+    for name, section in settings:
+        if isinstance(section, Section):
+            found += [((name, key), message) for key, message in section.unusable()]
     for name, section in (("model", settings.model), ("reranker", settings.reranker)):
         found += [((name, *key), message) for key, message in _of_server(section)]
     return [replace(origin.problem(key, message), fatal=False) for key, message in found]
-
-
-def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
-    options = index.options
-    checks: dict[str, Callable[[], object]] = {
-        "token_file": lambda: paths.read_secret("", options.token_file, "index.token"),
-        "certificate": options.check_certificate,
-    }
-    if index.uri or index.engine is not None:
-        checks["uri"] = options.check_address
-    for key, check in checks.items():
-        if (message := _message(check)) is not None:
-            message = message.removeprefix(f"index.{key}: ").removeprefix(f"index.{key} is ")
-            yield ("index", key), message
-    if index.token_file and index.token_variable:
-        yield ("index", "token_variable"), "token_file is also set; leave one of them out"
 
 
 def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:

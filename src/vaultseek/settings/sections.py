@@ -1,10 +1,11 @@
-"""The settings of models, of servers that replace them, and of a team's server."""
+"""The settings of models, of servers that replace them, of vectors and of agents."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from vaultseek import plugins
 from vaultseek.base import limits
 from vaultseek.base.model import VectorIndexKind
 from vaultseek.errors import BadQuery
@@ -33,6 +34,24 @@ class Section(BaseModel):
     @classmethod
     def _by_usual_names(cls, values: Any) -> Any:
         return describe.by_usual_names(values, cls)
+
+    def unusable(self) -> Iterator[tuple[str, str]]:
+        """Yield the keys whose values name something that cannot be used, each with the problem."""
+        yield from ()
+
+
+S = TypeVar("S", bound=Section)
+
+
+def extended(section: type[S]) -> type[S]:
+    """Return a section with the keys that other packages add to it."""
+    place = plugins.names("settings").get(section.__name__)
+    if place is None:
+        return section
+    named = {name: getattr(section, name) for name in ("__module__", "__qualname__", "__doc__")}
+    make: Any = type(section)
+    whole: type[S] = make(section.__name__, (plugins.imported(place), section), named)
+    return whole
 
 
 class ServerSettings(Section):
@@ -142,75 +161,3 @@ class VectorSettings(Section):
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes, which is
     faster from about 150,000 vectors but needs another copy on disk and twice their size in memory. "auto"
     uses Chroma above that number if memory suffices. Takes effect when the daemon restarts."""
-
-
-class TokenSettings(Section):
-    """``[[team.tokens]]``: a token of the team's server, and the notes it gives access to."""
-
-    name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
-    """Name for the log."""
-    sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
-    """SHA-256 of the token in hexadecimal; `vaultseek team token` creates both."""
-    sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
-    """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
-    requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Maximum requests per minute of all clients with this token."""
-    in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Maximum simultaneous requests of all clients with this token."""
-
-    @field_validator("sees")
-    @classmethod
-    def _plain_folders(cls, sees: tuple[str, ...]) -> tuple[str, ...]:
-        for each in sees:
-            if not each.isprintable() or any(part in ("", ".", "..") for part in each.rstrip("/").split("/")):
-                raise ValueError('names of vaults, or folders in them as "vault/folder"')
-        return sees
-
-
-class TeamSettings(Section):
-    """``[team]``: a server for several people, each with a token; see docs/team.md."""
-
-    listen: str = ""
-    """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
-    put a proxy with TLS in front. Takes effect when the daemon restarts."""
-    metrics: str = ""
-    """Address and port of /health and /metrics, over HTTP and without a token. Takes effect when the daemon
-    restarts."""
-    audit: bool = True
-    """Log each request with a token to audit.log."""
-    audit_queries: bool = False
-    """Also log the text of queries."""
-    tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
-    """The tokens; a change takes effect at once."""
-
-    @field_validator("listen", "metrics")
-    @classmethod
-    def _address(cls, text: str) -> str:
-        if text and address_of(text) is None:
-            raise ValueError('an address and a port, as "127.0.0.1:7447"')
-        return text
-
-    @field_validator("metrics")
-    @classmethod
-    def _another_address(cls, text: str, info: ValidationInfo) -> str:
-        address = address_of(text)
-        if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
-            raise ValueError("another address than listen")
-        return text
-
-    @field_validator("tokens")
-    @classmethod
-    def _distinct(cls, tokens: tuple[TokenSettings, ...]) -> tuple[TokenSettings, ...]:
-        for key in ("name", "sha256"):
-            if len({getattr(token, key) for token in tokens}) < len(tokens):
-                raise ValueError(f"a different {key} for each token")
-        return tokens
-
-
-def address_of(text: str) -> tuple[str, int] | None:
-    """Return host and port of ``host:port`` or ``[host]:port``; None for other texts."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:
-        return None
-    return host, int(port)

@@ -16,7 +16,7 @@ from keyword_answers import hits_of
 from semantic_answers import notes_of
 from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing import open_vault
+from vaultseek.core.indexing import storage
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.scoped_vault import ScopedVault
 from vaultseek.core.indexing.spaces import Patience
@@ -102,7 +102,7 @@ def test_a_failed_opening_closes_what_it_opened(opened, monkeypatch):
         raise OSError(5, "broken")
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_vault, "KeywordSync", fail)
+        patch.setattr(storage, "KeywordSync", fail)
         with pytest.raises(OSError, match="broken"):
             opened()
     opened()

@@ -12,9 +12,9 @@ import pytest
 from postgres_server import PostgresServer, postgres_server
 from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.comparison import compare
 from vaultseek.core.indexing.embed import follow
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.storage import LOCAL
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
@@ -23,8 +23,10 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.choice import VaultModels, choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
+from vaultseek_server.daemon.comparison import compare
+from vaultseek_server.engines.storage import IndexedStorage
+from vaultseek_server.settings import EngineOptions
 
 NOTES = {f"n{i}.md": f"# Note {i}\n\nThe stone number {i} is granite.\n" for i in range(5)} | {
     "кварц.md": "# Кварц\n\nКварц твёрже гранита.\n"
@@ -39,14 +41,14 @@ class World:
         self.root = root
         self.first, self.second = WorkerHere(), WorkerHere(32)
         self.directory, self.models = directory, models
-        self.engine: EngineOptions | None = None
+        self.storage = LOCAL
         self.runner = asyncio.Runner()
         self.vault = self._open()
 
     def _open(self) -> OpenVault:
         model = self.models.main
         spec = EmbeddingSpec(model.fingerprint, find_model("bundled").counter(), 100, model.name)
-        options = VaultOptions("notes", self.root, engine=self.engine)
+        options = VaultOptions("notes", self.root, storage=self.storage)
         self.pool = WorkerPool(lambda model: self.second)
         return OpenVault.open(options, self.directory, self.first, spec, models=self.models, pool=self.pool)
 
@@ -276,14 +278,14 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
 
     before, computed = numbers(), world.vault.ledger.vectors.embeddings_computed()
     assert before["second vectors of notes"] == (6, 6)
-    for engine in (EngineOptions(server.uri, seconds=30.0), None):
-        world.engine = engine
+    for storage in (IndexedStorage(EngineOptions(server.uri, seconds=30.0)), LOCAL):
+        world.storage = storage
         world.reopen()
         world.index(RUSSIAN)
         assert numbers() == before
         assert world.vault.ledger.vectors.embeddings_computed() == computed
         assert world.search(RUSSIAN, mode="semantic")["results"][0]["path"] == "кварц.md"
-        if engine is not None:  # what changes while it has the vectors is not forgotten afterwards
+        if storage is not LOCAL:  # what changes while it has the vectors is not forgotten afterwards
             (world.root / "n0.md").write_text("# Note 0\n\nNow of marble.\n")
             world.index(RUSSIAN)
             computed = world.vault.ledger.vectors.embeddings_computed()

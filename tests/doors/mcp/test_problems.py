@@ -9,6 +9,7 @@ from messages_in_source import raised
 from vaultseek.base.extras import missing_extra
 from vaultseek.client.conversation import unanswered
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.indexing.storage import LOCAL
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.doors.mcp.server import Place, server
 from vaultseek.errors import NotRunning, Unavailable, VaultseekError, advise
@@ -20,7 +21,7 @@ NOTES = VaultOptions("My notes", Path("/notes"))
 
 
 def vaults(*opened):
-    return KnownVaults(Settings(), opened, frozenset(), is_searcher=False)
+    return KnownVaults(Settings(), opened, frozenset(), lambda settings, root: LOCAL)
 
 
 def error_of(call, *arguments):

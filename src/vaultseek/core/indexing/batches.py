@@ -18,7 +18,7 @@ from vaultseek.core.indexing.reading import NoteReader, content_digest, read_or_
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import Engine
+    from vaultseek.core.indexing.engine import Engine
 
 FIRST_NOTES = 64
 """Number of notes in the first batches, small so that searches soon find something."""

@@ -28,7 +28,7 @@ from vaultseek.store.graph import Graph, import_networkx
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import Engine
+    from vaultseek.core.indexing.engine import Engine
 
 BATCH_NOTES = 256
 """Number of notes per ledger commit when they are read in this process."""
@@ -295,11 +295,8 @@ class Indexer:
         return keys
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
-        """Store the new times of unchanged notes, including in an engine."""
-        if self._engine.keeps_rows:
-            before = self._ledger.copies.times([note.path for note in unchanged])
-            other = [note for note in unchanged if before[note.path][1] != note.modified]
-            self._ledger.copies.mark_changed([before[note.path][0] for note in other], revision)
+        """Store the new times of unchanged notes, including in the engine."""
+        self._engine.before_touch(self._ledger, unchanged, revision)
         self._ledger.notes.touch(unchanged)
 
     def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
@@ -309,10 +306,7 @@ class Indexer:
             for note, ordinal, source, target in links
         ]
         sources = {note for note, _, _ in resolved}
-        if self._engine.keeps_rows:
-            before = self._ledger.links.resolved(sorted(sources - set(ids)))
-            other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
-            self._ledger.copies.mark_changed(sorted(other), revision)
+        self._engine.before_relink(self._ledger, resolved, ids, revision)
         self._ledger.links.resolve(resolved)
         return sources
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
+from vaultseek.core.indexing.engine import Engine
 from vaultseek.core.indexing.reading import is_note_error, not_indexed
-from vaultseek.engines.port import Engine
 from vaultseek.errors import IndexDamaged
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex

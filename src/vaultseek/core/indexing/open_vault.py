@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
@@ -22,30 +22,26 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES
 from vaultseek.core.indexing.concepts import Concepts
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.embed import Embedding
+from vaultseek.core.indexing.engine import Engine
 from vaultseek.core.indexing.ingest import Indexer
-from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.renamed_folder import FILE, note_folder
 from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.spaces import EmbeddingSpaces, Patience
 from vaultseek.core.indexing.status import Activity
+from vaultseek.core.indexing.storage import LOCAL, Storage
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
-from vaultseek.engines.port import ENGINE_FOLDER, Engine
 from vaultseek.errors import Unavailable, WorkerUnavailable, advise
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
 from vaultseek.store.graph import Graph
 from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.ledger import Ledger, NoteRow
-
-if TYPE_CHECKING:
-    from vaultseek.engines.engine import SearchedShard
 
 _FILES = (FILE, "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
@@ -99,15 +95,13 @@ class VaultOptions:
     """Answer from the existing index and do not follow the vault."""
     expansion: bool = False
     """Maintain the concept vocabulary from the start, because queries are expanded by default."""
-    engine: EngineOptions | None = None
-    """The engine that stores notes and vectors; None for the embedded one."""
-    is_replica: bool = False
-    """True for a searcher's vault: it has no folder, and its ledger is a copy of the engine's content."""
+    storage: Storage = LOCAL
+    """The place of the index."""
 
     @property
     def folder(self) -> Path | None:
         """The folder with the notes; None if it is on another machine."""
-        return None if self.is_replica else self.root
+        return self.root if self.storage.has_folder else None
 
     @property
     def paused_reason(self) -> Reason:
@@ -145,10 +139,6 @@ class OpenVault:
         self.concepts = concepts
         self.activity = Activity()
         self.engine = engine
-        self.replica: SearchedShard | None = None
-        """The shard that a searcher's vault is read from; None for a vault with a folder."""
-        if options.is_replica and engine.is_remote:
-            self.replica = cast("SearchedShard", engine).of_space(embedding.store.name)
         self._worker = worker
         self._writer = writer
         self._patience = patience
@@ -174,11 +164,10 @@ class OpenVault:
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
-            ledger = _open_ledger(options, directory)
+            ledger = options.storage.open_ledger(directory)
             files.callback(ledger.close)
-            if not options.is_replica:
-                ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
-            engine = _open_engine(options, directory, ledger)
+            ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
+            engine = options.storage.open_engine(options.name, directory, ledger, options.language)
             files.callback(engine.close)
             crash_marker = CrashMarker(directory / "reading")
             files.callback(crash_marker.close)
@@ -189,7 +178,7 @@ class OpenVault:
             reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes, files_of_vault)
             models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
             second = None
-            if models.second is not None and pool is not None and not options.is_replica:
+            if models.second is not None and pool is not None and options.folder is not None:
                 second = SecondSpace(
                     ledger,
                     pool,
@@ -198,14 +187,15 @@ class OpenVault:
                     spec,
                     writer.run,
                     engine.vector_store,
-                    is_remote=engine.is_remote,
+                    is_remote=engine.stores_vectors,
                 )
-            elif not options.is_replica:
+            else:
                 ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             embedding = Embedding(
                 ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
             )
+            engine.use_space(embedding.store.name)
             patience = patience or Patience()
             return cls(
                 options,
@@ -335,19 +325,3 @@ class Advance:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:
             raise WorkerUnavailable(f"no progress for {STALLED_SECONDS:.0f} s: {problem}")
-
-
-def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:
-    if options.engine is None or not options.is_replica:
-        return Ledger(directory / "ledger.sqlite")
-    from vaultseek.engines.engine import open_ledger
-
-    return open_ledger(options.engine)
-
-
-def _open_engine(options: VaultOptions, directory: Path, ledger: Ledger) -> Engine:
-    if options.engine is None:
-        return KeywordSync(directory / "keyword", options.language)
-    from vaultseek.engines.engine import open_engine
-
-    return open_engine(options.engine, options.name, directory / ENGINE_FOLDER, ledger, options.language)

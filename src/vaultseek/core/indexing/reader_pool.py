@@ -28,7 +28,7 @@ from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import NoteRows, UnchangedNote
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import Engine
+    from vaultseek.core.indexing.engine import Engine
 
 PROCESSES = 4
 """Maximum number of readers per vault."""

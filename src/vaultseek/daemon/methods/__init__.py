@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
-from vaultseek import __version__
-from vaultseek.base import paths
+from vaultseek import __version__, plugins
 from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
+from vaultseek.daemon.clients import clients_of
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Handlers, about_vault
 from vaultseek.daemon.methods.agents import AgentMethods
@@ -20,20 +20,15 @@ from vaultseek.daemon.methods.graph import GRAPH_METHODS
 from vaultseek.daemon.methods.history import HistoryMethods
 from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
 from vaultseek.daemon.methods.links import LINK_METHODS
-from vaultseek.daemon.methods.move import MoveMethods
 from vaultseek.daemon.methods.notes import NOTE_METHODS
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
-from vaultseek.daemon.shards import Role
-from vaultseek.daemon.team.audit import AuditLog
-from vaultseek.daemon.team.gate import AccessControl
-from vaultseek.daemon.team.grants import TeamVerifier
-from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.daemon.team.view import SeenFollower, Views
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.daemon.visible.gate import AccessControl
+from vaultseek.daemon.visible.view import SeenFollower, Views
+from vaultseek.errors import IndexDamaged
 from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams, read
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
@@ -50,32 +45,18 @@ class Methods:
         registry: VaultRegistry,
         socket: str,
         subscribers: Subscribers | None = None,
-        metrics: Metrics | None = None,
-        role: Role = "all",
     ) -> None:
-        """``metrics`` counts the requests, if enabled."""
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses of a team's server and the daemon's port, with the reason if one cannot be used, or
-        None."""
+        """The addresses besides the socket, each with the reason if it cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket
         self._began = time.monotonic()
-        self._role = role
         self._vaults = VaultMethods(file, registry)
         self._views = Views(registry)
-        self.verifier = TeamVerifier(lambda: registry.settings, self._vaults.follow_good_settings)
-        self.audit = AuditLog(paths.state_directory() / "audit.log")
-        self._access = AccessControl(
-            lambda: registry.settings.team,
-            self.verifier.current,
-            self._views.names,
-            self._views.counts,
-            self.audit,
-            self._hidden_from_agents,
-            metrics,
-        )
+        self.clients = clients_of(registry, self._vaults.follow_good_settings)
+        self._access = AccessControl(self._views.names, self._views.counts, self._hidden_from_agents)
         subscribers = subscribers or Subscribers()
         self._parts = (
             self._vaults,
@@ -84,20 +65,24 @@ class Methods:
             AgentMethods(self._find_whole, lambda: registry.settings),
             TableMethods(self._find, lambda: registry.settings),
             IndexMethods(registry, self._find, self._vaults.remember, subscribers, self._daemon),
-            MoveMethods(file, registry, self._find, self._vaults.follow_settings, subscribers),
+            *(
+                make(file, registry, self._find, self._vaults.follow_settings, subscribers)
+                for make in plugins.load("methods").values()
+            ),
         )
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by method name."""
         own: Handlers = {"shutdown": (Nothing, self.shutdown), "$/schema": (Nothing, self.schema)}
         handlers: dict[str, Handler] = {}
-        for part in (own, *(part.handlers() for part in self._parts)):
-            handlers |= {name: self._healing(*entry) for name, entry in part.items()}
         for name, (kind, handle) in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
             handlers[name] = self._healing(kind, partial(self._of_vault, name, handle))
-        if self._role == "index":
-            handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
-        return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
+        for part in (own, *(part.handlers() for part in self._parts)):
+            handlers |= {name: self._healing(*entry) for name, entry in part.items()}
+        return {
+            name: self.clients.guard(name, self._access.guard(name, handler))
+            for name, handler in handlers.items()
+        }
 
     async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
         """Stop the daemon after this answer."""
@@ -168,8 +153,7 @@ class Methods:
     def _daemon(self) -> JSON:
         main = self._registry.worker
         worker = main.state
-        engine = self._registry.settings.index.engine
-        sends = [text for text in (worker.sends, engine and engine.sends) if text]
+        sends = [text for text in (worker.sends, self._registry.settings.index.sends) if text]
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -178,7 +162,7 @@ class Methods:
             "config": str(self._file.path) if self._file.path.exists() else None,
             "socket": self._socket,
             "addresses": self.addresses,
-            "shards_problem": str(self._registry.shards_problem or "") or None,
+            "shards_problem": str(self._registry.hosting.problem or "") or None,
             "worker": {
                 "status": worker.status,
                 **reason_json(worker.reason),
@@ -191,7 +175,3 @@ class Methods:
                 "doing": worker.doing,
             },
         }
-
-
-async def _refuse_search(params: JSON, context: RequestContext) -> Any:
-    raise Unavailable("this daemon only indexes; ask one whose role is search or all")

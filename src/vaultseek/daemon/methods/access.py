@@ -13,7 +13,7 @@ from vaultseek.base.text import quote
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.lookup import resolve_note, similar_names
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import Forbidden, NotFound, Unavailable, advise
 from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
@@ -83,7 +83,7 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
     """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
     if vault.options.folder is None:
         raise Unavailable(
-            f"{purpose} needs the files of {vault.name}, and this searcher has none; ask its indexer"
+            f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"
         )
     return vault.options.folder
 

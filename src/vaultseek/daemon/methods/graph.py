@@ -11,7 +11,7 @@ from vaultseek.core.graph.suggestions import recent_suggestions, suggestions
 from vaultseek.core.notes import links as linked
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note, graph_of, whole
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.protocol.messages import params
 
 

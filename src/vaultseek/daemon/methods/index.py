@@ -1,4 +1,4 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, verify, work for a cluster, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, work for a cluster, subscriptions."""
 
 import asyncio
 import base64
@@ -9,7 +9,6 @@ import numpy as np
 
 from vaultseek.base import paths
 from vaultseek.base.model import JSON
-from vaultseek.core.indexing.comparison import compare
 from vaultseek.daemon.failed_vaults import FailedVault
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
@@ -22,13 +21,12 @@ from vaultseek.daemon.methods.access import (
     whole,
 )
 from vaultseek.daemon.methods.subscribers import Subscribers
-from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.settings.engine import EMBEDDED
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
 """A function that adds an open vault to the user's vaults; returns False if it is already one."""
@@ -137,21 +135,6 @@ async def _compact(follower: SeenFollower, call: params.VaultParams) -> JSON:
     return {"bytes": after, "freed_bytes": max(0, before - after)}
 
 
-async def _verify(follower: SeenFollower, call: params.VaultParams) -> JSON:
-    follower = whole(follower)
-    vault = follower.vault
-    comparison = await compare(vault)
-    engine = vault.options.engine
-    return {
-        "engine": engine.kind if engine else EMBEDDED,
-        "place": engine.place if engine else None,
-        "numbers": [number.as_json() for number in comparison.numbers],
-        "pending": follower.pending,
-        "same": comparison.is_same,
-        "reason": comparison.reason,
-    }
-
-
 async def _texts(follower: SeenFollower, call: params.TextsParams) -> JSON:
     follower = whole(follower)
     embedding = follower.vault.embedding
@@ -181,7 +164,6 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
 
 INDEX_METHODS: VaultHandlers = {
     "index/compact": (params.VaultParams, _compact),
-    "index/verify": (params.VaultParams, _verify),
     "index/texts": (params.TextsParams, _texts),
     "index/vectors": (params.VectorsParams, _vectors),
 }

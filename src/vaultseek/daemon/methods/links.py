@@ -17,7 +17,7 @@ from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import LinkTargets, problem_message
 from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
 from vaultseek.daemon.scans import Extent
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages import params
 from vaultseek.store.ledger import NoteRow

@@ -17,7 +17,7 @@ from vaultseek.core.notes.new_links import manner_of
 from vaultseek.core.notes.related import related
 from vaultseek.core.notes.targets import problems
 from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note, graph_of, with_degraded
-from vaultseek.daemon.team.view import ScopedFollower, SeenFollower
+from vaultseek.daemon.visible.view import ScopedFollower, SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.messages.remarks import with_remarks

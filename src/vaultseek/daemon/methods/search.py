@@ -37,8 +37,8 @@ from vaultseek.daemon.methods.access import (
     with_degraded,
 )
 from vaultseek.daemon.methods.merge import merge_answers
-from vaultseek.daemon.team.grants import CURRENT_GRANT
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.visible.rights import CURRENT_RIGHTS
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.protocol.messages.params import (
     AllVaultsParams,
@@ -202,7 +202,7 @@ class SearchMethods:
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
-        if CURRENT_GRANT.get() is not None:  # clients with a token do not see the user's history
+        if CURRENT_RIGHTS.get() is not None:  # clients with a token do not see the user's history
             settings = settings.model_copy(update={"learn": False})
         plain = isinstance(call, SearchOptions) and call.plain
         return SearchRequest(
@@ -218,7 +218,7 @@ class SearchMethods:
 
     def _saved_searches(self) -> Mapping[str, str]:
         """Return the saved searches by name; empty for a token, since answers show what the user wrote."""
-        return self._settings().searches if CURRENT_GRANT.get() is None else {}
+        return self._settings().searches if CURRENT_RIGHTS.get() is None else {}
 
 
 def _with_aliases(answer: JSON) -> JSON:

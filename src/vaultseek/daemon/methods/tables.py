@@ -20,7 +20,7 @@ from vaultseek.daemon.methods.access import (
     folder_of,
     with_degraded,
 )
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.protocol.messages.params import TableParams
 from vaultseek.protocol.messages.remarks import with_remarks

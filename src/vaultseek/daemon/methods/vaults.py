@@ -15,8 +15,8 @@ from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import check_vault_folder
 from vaultseek.daemon.methods.access import Handlers
-from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry, closed_soon
+from vaultseek.daemon.visible.rights import CURRENT_RIGHTS
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
 from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
@@ -55,7 +55,7 @@ class VaultMethods:
 
         Raises ConfigError, but not to a client with a token, which cannot correct them.
         """
-        if CURRENT_GRANT.get() is not None:
+        if CURRENT_RIGHTS.get() is not None:
             await self.follow_good_settings()
             return
         async with self._changing:
@@ -75,7 +75,7 @@ class VaultMethods:
         """Return the vaults with the origin of each: the configuration, `vault add`, or a request."""
         await self.follow_settings()
         self._registry.close_missing()
-        own = () if self._registry.is_searcher else self._file.registry.vaults
+        own = self._file.registry.vaults if self._registry.hosting.has_folders else ()
         added = {vault.path for vault in own}
         configured = self._configured()
         states = {follower.vault.options.root: follower for follower in self._registry.followers}
@@ -109,7 +109,7 @@ class VaultMethods:
         return True
 
     async def _add(self, call: params.AddVaultParams) -> VaultSettings:
-        self._refuse_at_searcher()
+        self._registry.hosting.check_change()
         root = await asyncio.to_thread(_vault_folder, call.path)
         async with self._changing:
             await self._apply_settings()
@@ -118,18 +118,15 @@ class VaultMethods:
         return vault
 
     async def remove(self, call: params.RemoveVaultParams, context: RequestContext) -> JSON:
-        """Remove a vault from the registry, and its index if requested. Never touches its notes.
-
-        A searcher forgets a shard and deletes its copy.
-        """
+        """Remove a vault from the registry, and its index if requested. Never touches its notes."""
         await self.follow_settings()
         root = self._root(call.vault)
-        if await self._registry.forget_shard(root, drop=call.delete_index):
+        if await self._registry.forget(root, drop=call.delete_index):
             return {"path": str(root), "index_deleted": True}
         if root in self._configured():
             raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
         if call.delete_index:
-            await self._registry.check_engine(root)
+            await self._registry.check_deletable(root)
         async with self._changing:
             await self._change(lambda: write_registry(self._file.registry.without(root)))
         await closed_soon(self._registry.close_vault(root, delete_index=call.delete_index))
@@ -144,19 +141,13 @@ class VaultMethods:
         return await self._set_paused(call, paused=False)
 
     async def _set_paused(self, call: params.NamedVaultParams, *, paused: bool) -> JSON:
-        self._refuse_at_searcher()
+        self._registry.hosting.check_change()
         async with self._changing:
             await self._apply_settings()
             root = self._root(call.vault)
             await self._change(lambda: write_registry(self._file.registry.with_paused(root, paused=paused)))
         await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
-
-    def _refuse_at_searcher(self) -> None:
-        if self._registry.is_searcher:
-            raise UsageError(
-                "this daemon only searches and has no folders; run the command where the vault is indexed"
-            )
 
     async def _apply_settings(self) -> None:
         if not self._file.has_changed():  # called before every request, so a thread would cost more

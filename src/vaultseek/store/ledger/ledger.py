@@ -15,7 +15,6 @@ from typing import Any
 
 from vaultseek.content.markdown.resolve import Names, link_key, name_keys
 from vaultseek.store.ledger.chunks import ChunkTable
-from vaultseek.store.ledger.copies import NoteCopies
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
@@ -36,7 +35,7 @@ class Ledger:
     keeps_opens = True
     """False for a ledger without the tables ``opens`` and ``given``."""
     is_read_only = False
-    """True for a searcher's ledger, whose stores are created and filled where the vault is indexed."""
+    """True for a ledger whose stores are created and filled elsewhere."""
 
     def __init__(self, file: Path) -> None:
         """Open or create the ledger at ``file``; replace a damaged one or one with another schema."""
@@ -63,7 +62,6 @@ class Ledger:
         self.vectors = VectorTable(self._database)
         self.space = SpaceTable(self._database, FIRST)
         self.second_space = SpaceTable(self._database, SECOND)
-        self.copies = NoteCopies(self._database)
         self.generation: str = self._database.meta("generation")
         """Name that is unique to this ledger."""
         self._revision = int(self._database.meta("revision"))
@@ -173,9 +171,17 @@ class Ledger:
             self._database.run("UPDATE notes SET racy = 1, hash = x''")
         return bool(old)
 
+    def mark_changed(self, ids: Sequence[int], revision: int) -> None:
+        """Mark notes as changed at ``revision``, so that indexes that follow the ledger read them again."""
+        self._database.run_many("UPDATE notes SET revision = ? WHERE id = ?", ((revision, id) for id in ids))
+
     def select(self, sql: str, *values: Any) -> list[Any]:
         """Return the rows of a query; ``sql`` must never contain untrusted text."""
         return self._database.all(sql, *values)
+
+    def select_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """Yield the rows of a query whose ``IN ({})`` lists ``values``, however many there are."""
+        return self._database.all_in(sql, values)
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:

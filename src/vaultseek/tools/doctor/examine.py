@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from vaultseek import __version__
+from vaultseek import __version__, plugins
 from vaultseek.base.model import JSON
 from vaultseek.client import Client
 from vaultseek.errors import NotRunning, Unavailable, VaultseekError
-from vaultseek.tools.doctor.engine import check_engine, check_numbers
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.tools.doctor.semantic import check_models, check_worker
-from vaultseek.tools.doctor.settings import check_settings, check_team
+from vaultseek.tools.doctor.settings import check_settings
 from vaultseek.tools.doctor.system import (
     check_directories,
     check_disk,
@@ -49,20 +48,16 @@ def examine(
     vaults = known_vaults(settings)
     for vault in vaults:
         yield from _guarded(f"vault {vault.name}", partial(check_notes, vault))
-        if settings.index.engine is None:
+        if not settings.index.sends:
             yield from _guarded(f"index of {vault.name}", partial(check_index, vault))
             yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
         if audited:
             yield from _guarded(f"audit of {vault.name}", partial(audit_vault, vault))
-    yield from _guarded("engine", lambda: check_engine(settings))
-    for each in answer["vaults"] if settings.index.engine is not None else ():
-        name = str(each["name"])
-        yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))
+    for checks in plugins.load("checks").values():
+        for name, check in checks(settings, status):
+            yield from _guarded(name, check)
     pid = answer["daemon"].get("pid")
     yield from _guarded("inotify", lambda: check_inotify(count_folders(vaults), len(vaults), pid))
-    shards = [str(each["name"]) for each in answer["vaults"]]
-    addresses = answer["daemon"].get("addresses")
-    yield from _guarded("team", lambda: check_team(settings, shards, addresses))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
         yield from _guarded("worker", lambda: check_worker(settings))

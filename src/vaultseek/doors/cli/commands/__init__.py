@@ -3,11 +3,10 @@
 import sys
 from contextlib import nullcontext
 from functools import partial
-from importlib import import_module
 
 import click
 
-from vaultseek import __version__
+from vaultseek import __version__, plugins
 from vaultseek.doors.cli.options import shared_options
 
 _FIRST = (
@@ -22,9 +21,9 @@ _MORE = (
     *("compact", "inspect", "models", "doctor", "evaluate"),
     *("start", "stop", "serve", "service", "uninstall"),
 )
-_OF_A_SERVER = ("team", "backend")
-"""Commands for a server with several users; the documentation of the server names them."""
-_COMMANDS = (*_FIRST, *_MORE, *_OF_A_SERVER)
+_ADDED = plugins.names("commands")
+"""Commands of other packages, whose documentation names them."""
+_COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
         *("search", "context", "why", "read", "links", "tags", "properties", "table", "status", "inspect"),
@@ -60,8 +59,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"vaultseek.doors.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        usual = f"{__name__}.{_MODULES.get(cmd_name, cmd_name)}:{cmd_name.replace('-', '_')}"
+        command: click.Command = plugins.imported(_ADDED.get(cmd_name, usual))
         _hide_what_does_not_apply(command, cmd_name)
         return command
 

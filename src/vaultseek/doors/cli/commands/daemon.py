@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from vaultseek import plugins
 from vaultseek.base import limits, paths
 from vaultseek.doors.cli.exit_codes import SUCCESS, UNAVAILABLE
 from vaultseek.doors.cli.garbage import collect_as_usual
@@ -16,21 +17,10 @@ from vaultseek.doors.cli.output import print_json, print_result
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import ConfigError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.daemon.shards import Role
-
 
 @click.command()
-@click.option(
-    "--role",
-    type=click.Choice(["index", "search", "all"]),
-    default="all",
-    show_default=True,
-    help="Only index (others search the engine), only search (others index into it), or both.",
-)
 @local_options
-def serve(invocation: Invocation, role: Role) -> int:
+def serve(invocation: Invocation, **options: str) -> int:
     """Run the daemon in the foreground.
 
     It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. On the command line, use
@@ -39,7 +29,10 @@ def serve(invocation: Invocation, role: Role) -> int:
     from vaultseek.daemon.main import serve as serve_until_stopped
 
     collect_as_usual()
-    return serve_until_stopped(invocation.config, role)
+    return serve_until_stopped(invocation.config, **options)
+
+
+serve.params[:0] = plugins.load("options of serve").values()
 
 
 @click.command()

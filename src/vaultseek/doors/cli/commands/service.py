@@ -151,9 +151,8 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     from vaultseek.settings.load import examine
 
     settings, _ = examine(invocation.config)
-    asked = (settings.model.url, settings.reranker.url)
-    has_engine = settings.index.backend != "embedded"
-    network = any((*asked, has_engine, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
+    asked = (settings.model.url, settings.reranker.url, settings.index.sends)
+    network = any((*asked, *settings.addresses, settings.daemon.tcp))
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 

@@ -54,8 +54,8 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
             print(clean(f"not touched: {foreign}, because vaultseek did not make it"))
     for root in vaults:
         print(clean(f"not touched: the notes in {root}"))
-    if settings.index.engine is not None:
-        print(clean(f"not touched: the copy of the notes at {settings.index.uri}; delete it there"))
+    if settings.index.kept_at:
+        print(clean(f"not touched: the copy of the notes at {settings.index.kept_at}; delete it there"))
     if not (removed or runs):
         print("there is nothing to remove in your folders")
     elif yes or is_confirmed("Remove this?"):

@@ -1,1 +1,0 @@
-"""A team's server: access rights, quotas, audit log and metrics."""

@@ -1,0 +1,1 @@
+"""Parts of a vault that clients other than the user see."""

@@ -1,0 +1,35 @@
+"""Additions by other packages: commands, settings, parts of the daemon and checks.
+
+Each of ``PACKAGES`` that is installed has ``ADDS``: for each port, its additions by name, as
+``module:attribute``. An addition is imported when it is used, so naming it costs nothing at start-up.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+PACKAGES = ("vaultseek_server",)
+"""Packages to ask; a list, because searching all installed ones takes a tenth of a second."""
+
+
+def names(port: str) -> Mapping[str, str]:
+    """Return the additions to a port by name, not imported."""
+    found: dict[str, str] = {}
+    for package in PACKAGES:
+        try:
+            found |= import_module(package).ADDS.get(port, {})
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise
+    return found
+
+
+def load(port: str) -> dict[str, Any]:
+    """Return the additions to a port by name."""
+    return {name: imported(place) for name, place in names(port).items()}
+
+
+def imported(place: str) -> Any:
+    """Return what ``module:attribute`` names."""
+    module, _, attribute = place.partition(":")
+    return getattr(import_module(module), attribute)

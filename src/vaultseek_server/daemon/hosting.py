@@ -1,0 +1,141 @@
+"""The place of the vaults of a daemon that indexes into an engine, or searches what others indexed there."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from vaultseek.base.limits import RETRY_SECONDS
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.storage import LOCAL, Storage
+from vaultseek.daemon.activity import ActivityReporter
+from vaultseek.daemon.hosting import Hosting
+from vaultseek.daemon.known_vaults import KnownVaults
+from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.sources import Source
+from vaultseek.daemon.tasks import Work
+from vaultseek.errors import ConfigError, UsageError, VaultseekError
+from vaultseek.settings.model import Settings
+from vaultseek_server.daemon.shards import KnownShards, forget_shard, shard_options, with_shards
+from vaultseek_server.engines.storage import IndexedStorage, SearchedStorage
+from vaultseek_server.settings import EngineOptions, engine_of
+
+Role = Literal["index", "search", "all"]
+"""The role of a daemon: to index, to search what others indexed in an engine, or both for its vaults."""
+SHARD_SECONDS = 30.0
+"""Seconds between listings of the shards."""
+
+
+def hosting(settings: Settings, role: Role = "all") -> Hosting:
+    """Return the hosting of a role. Raises ConfigError if a searcher has no engine."""
+    if role != "search":
+        return Indexer(role)
+    if engine_of(settings) is None:
+        raise ConfigError(
+            f'a searcher needs index.backend = "{EngineOptions.kind}" and the same index.uri as its indexers'
+        )
+    return Searcher()
+
+
+class Indexer(Hosting):
+    """Folders of this machine, with their indexes in an engine if the settings name one."""
+
+    def __init__(self, role: Role = "all") -> None:
+        self.role = role
+
+    def storage(self, settings: Settings, root: Path) -> Storage:
+        """Return the place of the index of the vault at ``root``."""
+        engine = engine_of(settings)
+        return LOCAL if engine is None else IndexedStorage(engine)
+
+    def tasks(self, vault: OpenVault) -> Iterator[tuple[Work, str]]:
+        """Yield the tasks that keep an engine in sync, and tell searchers about it."""
+        if isinstance(vault.options.storage, IndexedStorage):
+            from vaultseek_server.daemon.heartbeat import HeartbeatWriter
+            from vaultseek_server.engines.engine import IndexedShard
+
+            assert isinstance(vault.engine, IndexedShard)
+            yield partial(_sync, vault), "engine"
+            yield HeartbeatWriter(vault, vault.engine).run, "heartbeat"
+
+    def check_deletable(self, settings: Settings, directory: Path) -> None:
+        """Raise Unavailable if the engine does not answer."""
+        if (engine := engine_of(settings)) is not None:
+            from vaultseek_server.engines.administration import check_reachable
+
+            check_reachable(engine, directory)
+
+    def delete(self, settings: Settings, directory: Path) -> None:
+        """Delete the shard of an index, whose folder has its name."""
+        if (engine := engine_of(settings)) is not None:
+            from vaultseek_server.engines.administration import drop_shard
+
+            drop_shard(engine, directory)
+
+
+async def _sync(vault: OpenVault) -> None:
+    """Retry the sync of an engine that did not answer, until it has everything in the ledger."""
+    while True:
+        await asyncio.sleep(RETRY_SECONDS)
+        await vault.in_writer(vault.indexer.sync_again)
+
+
+class Searcher(Hosting):
+    """The shards of an engine, which other daemons write."""
+
+    role: Role = "search"
+    has_folders = False
+
+    def listed(self, settings: Settings) -> Settings:
+        """Return the settings with the engine's shards as vaults, including former ones."""
+        settings, self.problem = with_shards(settings)
+        return settings
+
+    async def follow(self, list_again: Callable[[], Awaitable[None]]) -> None:
+        """List the shards again at intervals. Never ends."""
+        while True:
+            await asyncio.sleep(SHARD_SECONDS)
+            with suppress(VaultseekError):
+                await list_again()
+
+    def known(
+        self, settings: Settings, opened: Sequence[VaultOptions], paused: frozenset[Path]
+    ) -> KnownVaults:
+        """Return the shards that requests can name."""
+        return KnownShards(settings, opened, paused, self.storage)
+
+    def storage(self, settings: Settings, root: Path) -> Storage:
+        """Return the shard of the vault at ``root``."""
+        engine = engine_of(settings)
+        return LOCAL if engine is None else SearchedStorage(shard_options(engine, root))
+
+    def source(self, vault: OpenVault, scans: Scans, reporter: ActivityReporter) -> Source | None:
+        """Return the shard of an open vault."""
+        from vaultseek_server.daemon.source import ShardSource
+        from vaultseek_server.engines.engine import SearchedShard
+
+        shard = vault.engine
+        return ShardSource(vault, shard, scans, reporter) if isinstance(shard, SearchedShard) else None
+
+    def check_change(self) -> None:
+        """Raise UsageError."""
+        raise UsageError(
+            "this daemon only searches and has no folders; run the command where the vault is indexed"
+        )
+
+    def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
+        """Forget a shard, and with ``drop`` delete it.
+
+        Raises UsageError if an indexer maintains the shard, or Unavailable.
+        """
+        engine = engine_of(settings)
+        if engine is None:
+            return False
+        from vaultseek_server.engines.engine import SearchedShard
+
+        shard = None if vault is None else vault.engine
+        is_abandoned = not isinstance(shard, SearchedShard) or shard.is_abandoned()
+        forget_shard(engine, root, drop=drop, is_abandoned=is_abandoned)
+        return True

@@ -1,0 +1,71 @@
+"""Open but unused connections to a PostgreSQL server."""
+
+import select
+import threading
+import time
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from vaultseek_server.settings import EngineOptions
+
+IDLE_SECONDS = 30.0
+"""Seconds after which an unused connection is closed, when another one is returned."""
+MOST_IDLE = 4
+"""Maximum unused connections to one server that stay open."""
+
+
+class IdleConnections:
+    """Connections to one server for the next request; the last used one comes first.
+
+    So the number of open ones matches the concurrent use.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[float, Any]] = []
+        """Connections with the time of their last use, oldest first."""
+        self._lock = threading.RLock()
+
+    def take(self, schema: str) -> Any:
+        """Return a connection, preferably one that finds the tables of ``schema``; None if there is none."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                places = range(len(self._idle))
+                place = max(places, key=lambda place: (self._idle[place][1].schema == schema, place))
+                connection = self._idle.pop(place)[1]
+            if not connection.closed:
+                readable = select.poll()
+                readable.register(connection, select.POLLIN)
+                if not readable.poll(0):  # otherwise the server has ended it
+                    return connection
+            connection.close()
+
+    def put(self, connection: Any) -> None:
+        """Keep a connection for the next request, unless it is unusable or there are enough."""
+        now = time.monotonic()
+        is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
+        with self._lock:
+            kept = [each for each in self._idle if each[0] > now - IDLE_SECONDS]
+            surplus = [each for _, each in self._idle[: len(self._idle) - len(kept)]]
+            if is_usable and len(kept) < MOST_IDLE:
+                kept.append((now, connection))
+            else:
+                surplus.append(connection)
+            self._idle = kept
+        for each in surplus:
+            each.close()
+
+    def close(self) -> None:
+        """Close all connections; others may be added later."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            connection.close()
+
+
+@cache
+def idle_connections(options: EngineOptions) -> IdleConnections:
+    """Return the connections for all vaults of an engine."""
+    return IdleConnections() if not options.shard else idle_connections(replace(options, shard=""))

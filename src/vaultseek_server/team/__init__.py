@@ -1,0 +1,1 @@
+"""Clients with tokens: their rights, limits and audit log, and their addresses."""

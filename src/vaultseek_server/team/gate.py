@@ -1,0 +1,190 @@
+"""Requests of clients with a token: their methods, rate limits, audit log and metrics."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vaultseek.base.model import JSON
+from vaultseek.daemon.visible.gate import ALLOWED
+from vaultseek.daemon.visible.rights import CURRENT_RIGHTS
+from vaultseek.errors import Busy, Forbidden, VaultseekError
+from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek_server.settings import TeamSettings
+from vaultseek_server.team.audit import AuditLog, entry_of
+from vaultseek_server.team.grants import Grant
+from vaultseek_server.team.metrics import Metrics
+
+_SERVER_SETTINGS = {"rerank_model"}
+"""Search settings that refer to something on the server."""
+
+
+class TokenGate:
+    """Admits requests of clients with a token that their rights allow, and records them.
+
+    ``current`` returns a token's current rights.
+    """
+
+    def __init__(
+        self,
+        settings: Callable[[], TeamSettings],
+        current: Callable[[Grant], Awaitable[Grant]],
+        audit: AuditLog,
+        metrics: Metrics | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._current = current
+        self._audit = audit
+        self._metrics = metrics
+        self._quotas = Quotas(clock)
+        self._refusals = Refusals(clock)
+
+    def guard(self, method: str, handler: Handler) -> Handler:
+        """Return the handler of a method for clients with a token, too."""
+
+        async def answer(params: JSON, context: RequestContext) -> Any:
+            if context.client.grant is None and self._metrics is None:
+                return await handler(params, context)
+            return await self._recorded(method, handler, params, context)
+
+        return answer
+
+    async def _recorded(self, method: str, handler: Handler, params: JSON, context: RequestContext) -> Any:
+        grant = context.client.grant
+        began, outcome, answer = time.perf_counter(), "ok", None
+        asked = dict(params)
+        try:
+            if isinstance(grant, Grant):
+                answer = await self._for_token(method, handler, grant, params, context)
+            elif grant is None:
+                answer = await handler(params, context)
+            else:
+                raise Forbidden("the rights of this connection are unknown; connect again")
+            return answer
+        except VaultseekError as error:
+            outcome = error.code
+            raise
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        except BaseException:
+            outcome = "internal"
+            raise
+        finally:
+            seconds = time.perf_counter() - began
+            name = grant.name if isinstance(grant, Grant) else ""
+            if self._metrics is not None:
+                self._metrics.observe(name, method, outcome, seconds)
+            if name:
+                self._write(name, context.client.name, method, asked, outcome, seconds, answer)
+
+    async def _for_token(
+        self, method: str, handler: Handler, grant: Grant, params: JSON, context: RequestContext
+    ) -> Any:
+        grant = await self._current(grant)
+        if method not in ALLOWED:
+            raise Forbidden(
+                f"{method} is not available to clients with a token; ask the server's administrator"
+            )
+        _refuse_waiting(params)
+        with self._quotas.request(grant):
+            before = CURRENT_RIGHTS.set(grant)
+            try:
+                return await handler(params, context)
+            finally:
+                CURRENT_RIGHTS.reset(before)
+
+    def _write(
+        self, grant: str, client: str, method: str, params: JSON, outcome: str, seconds: float, answer: Any
+    ) -> None:
+        settings = self._settings()
+        repeated = self._refusals.repeated(grant, method, outcome) if outcome in _REFUSED else 0
+        if not settings.audit or repeated is None:
+            return
+        entry = {
+            **entry_of(grant, client, method, params),
+            "outcome": outcome,
+            "ms": round(1000 * seconds, 1),
+            **({"repeated": repeated} if repeated else {}),
+        }
+        if isinstance(answer, dict):
+            entry |= {key: answer[key] for key in ("vault", "count", "path") if key in answer}
+        query = params.get("query", params.get("text"))
+        self._audit.write(entry, query if settings.audit_queries and isinstance(query, str) else None)
+
+
+def _refuse_waiting(params: JSON) -> None:
+    """Raise Forbidden for requests that cost more than a search, or that name files of the server."""
+    if params.get("wait"):
+        raise Forbidden("clients with a token cannot request a comparison with the disk; leave 'wait' out")
+    settings = params.get("settings")
+    named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
+    if refused := sorted(named & _SERVER_SETTINGS):
+        raise Forbidden(f"{refused[0]} is set by the server's administrator; leave it out")
+
+
+# -- limits of a token
+
+
+REFUSAL_SECONDS = 60.0
+"""Seconds in which refused requests of one kind get only one line in the audit log."""
+_REFUSED = (Busy.code, Forbidden.code)
+
+
+class Refusals:
+    """Counts refused requests, which cost a client little, so that they do not fill the audit log."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
+
+    def repeated(self, grant: str, method: str, outcome: str) -> int | None:
+        """Return how many similar requests were not logged since the last logged one; None to skip this one
+        too."""
+        key, now = (grant, method, outcome), self._clock()
+        since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
+        if now - since < REFUSAL_SECONDS:
+            self._seen[key] = since, count + 1
+            return None
+        self._seen[key] = now, 0
+        return count
+
+
+@dataclass(slots=True)
+class _Usage:
+    """The usage of a token: remaining requests, the time of that count, and requests in progress."""
+
+    left: float
+    since: float
+    running: int = 0
+
+
+class Quotas:
+    """Limits the requests of each token with a token bucket that holds a minute's worth."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._usage: dict[str, _Usage] = {}
+
+    @contextlib.contextmanager
+    def request(self, grant: Grant) -> Iterator[None]:
+        """Count a request while it runs. Raises Busy if the token has reached its limit."""
+        most, now = grant.token.requests_per_minute, self._clock()
+        use = self._usage.setdefault(grant.token.sha256, _Usage(most, now))
+        use.left = min(most, use.left + (now - use.since) * most / 60)
+        use.since = now
+        if use.left < 1:
+            raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
+        if use.running >= grant.token.in_flight:
+            raise Busy(
+                f"{use.running} requests with this token are running; try again when one of them has finished"
+            )
+        use.left -= 1
+        use.running += 1
+        try:
+            yield
+        finally:
+            use.running -= 1

@@ -1,0 +1,90 @@
+"""The rights of a token: its visible vaults, and the visible folders within them."""
+
+import hashlib
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from vaultseek.base.model import JSON
+from vaultseek.errors import Forbidden
+from vaultseek.protocol.wire.auth import Admission
+from vaultseek.protocol.wire.loopback import PROOF, TOKEN
+from vaultseek.settings.model import Settings
+from vaultseek_server.settings import TokenSettings, team_of
+
+EVERY_VAULT = "*"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The rights of a token with these settings."""
+
+    token: TokenSettings
+
+    @property
+    def name(self) -> str:
+        """The name of the token."""
+        return self.token.name
+
+    def sees(self, vault: str) -> bool:
+        """True if any part of the vault may be seen."""
+        return EVERY_VAULT in self._folders or vault.casefold() in self._folders
+
+    def folders(self, vault: str) -> tuple[str, ...] | None:
+        """Return the visible folders of the vault, none inside another; None for all of it."""
+        if EVERY_VAULT in self._folders:
+            return None
+        folders = self._folders.get(vault.casefold(), frozenset())
+        if "" in folders:
+            return None
+        return tuple(sorted(each for each in folders if not any(each.startswith(f"{up}/") for up in folders)))
+
+    @cached_property
+    def _folders(self) -> dict[str, frozenset[str]]:
+        folders: dict[str, frozenset[str]] = {}
+        for each in self.token.sees:
+            vault, _, folder = each.rstrip("/").partition("/")
+            folders[vault.casefold()] = folders.get(vault.casefold(), frozenset()) | {folder}
+        return folders
+
+
+class TeamVerifier:
+    """Admits clients with a token from the settings. ``refresh`` applies settings that changed on disk."""
+
+    where = "ask the server's administrator for one"
+
+    def __init__(self, settings: Callable[[], Settings], refresh: Callable[[], Awaitable[None]]) -> None:
+        self._settings = settings
+        self._refresh = refresh
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """See `TokenVerifier.admit`. A client with the address file recognizes the server by the proof."""
+        text = params.get(TOKEN)
+        if not isinstance(text, str):
+            return None
+        await self._refresh()
+        digest = token_digest(text)
+        # Compare all of them, in constant time.
+        same = [each for each in team_of(self._settings()).tokens if hmac.compare_digest(each.sha256, digest)]
+        if not same:
+            return None
+        return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]), same[0].sha256)
+
+    async def current(self, grant: Grant) -> Grant:
+        """Return the current rights of the token. Raises Forbidden if it was withdrawn."""
+        await self._refresh()
+        for token in team_of(self._settings()).tokens:
+            if token.sha256 == grant.token.sha256:
+                return grant if token == grant.token else Grant(token)
+        raise Forbidden(f"this token is no longer valid; {self.where}")
+
+
+def token_digest(token: str) -> str:
+    """Return the digest of a token, which the settings contain instead of the token."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
+
+
+def token_proof(token: str) -> str:
+    """Return the proof that a server knows this token."""
+    return hashlib.sha256(f"proof of {token}".encode("utf-8", "replace")).hexdigest()
