@@ -35,7 +35,7 @@ ASKED = sorted(METHODS.keys() - {"initialize", "$/cancelRequest"})
 """The methods with handlers."""
 _TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}
 _WITHOUT_VAULT = tuple(
-    method for method, (params, _) in METHODS.items() if "vault" not in params.model_fields
+    name for name, method in METHODS.items() if "vault" not in method.params_type.model_fields
 )
 
 SEEN: Mapping[str, str] = {

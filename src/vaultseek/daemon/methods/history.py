@@ -30,9 +30,9 @@ class HistoryMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "search/opened": (OpenedParams, self.opened),
-            "search/history": (ListParams, self.history),
-            "search/forget": (ForgetParams, self.forget),
+            "search/opened": self.opened,
+            "search/history": self.history,
+            "search/forget": self.forget,
         }
 
     async def opened(self, call: OpenedParams, context: RequestContext) -> JSON:

@@ -85,7 +85,7 @@ class MoveMethods:
 
     def handlers(self) -> Handlers:
         """Return the handlers."""
-        return {"index/move": (params.MoveParams, self.move)}
+        return {"index/move": self.move}
 
     async def move(self, call: params.MoveParams, context: RequestContext) -> JSON:
         """Move the vaults, or join the running move; answer when the engines have been compared."""

@@ -168,17 +168,17 @@ async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *
 
 
 NOTE_METHODS: VaultHandlers = {
-    "note/get": (params.GetParams, _get),
-    "note/related": (params.RelatedParams, _related),
-    "links/outgoing": (params.LinksParams, partial(_links, linked.outgoing)),
-    "links/backlinks": (params.LinksParams, partial(_links, linked.backlinks)),
-    "links/unresolved": (params.UnresolvedParams, _unresolved),
-    "links/unlinked": (params.LinksParams, _unlinked),
-    "vault/tags": (params.ListParams, _tags),
-    "vault/properties": (params.PropertiesParams, _properties),
-    "vault/orphans": (params.OrphansParams, _orphans),
-    "vault/duplicates": (params.DuplicatesParams, _duplicates),
-    "complete": (params.CompleteParams, _complete),
-    "vault/problems": (params.ProblemsParams, _problems),
+    "note/get": _get,
+    "note/related": _related,
+    "links/outgoing": partial(_links, linked.outgoing),
+    "links/backlinks": partial(_links, linked.backlinks),
+    "links/unresolved": _unresolved,
+    "links/unlinked": _unlinked,
+    "vault/tags": _tags,
+    "vault/properties": _properties,
+    "vault/orphans": _orphans,
+    "vault/duplicates": _duplicates,
+    "complete": _complete,
+    "vault/problems": _problems,
 }
 """Handlers of ``note/…``, ``links/…``, ``complete`` and the lists of ``vault/…``."""
