@@ -12,6 +12,7 @@ from vaultseek.core.notes import links as linked
 from vaultseek.core.notes import mentions
 from vaultseek.core.notes import read as reading
 from vaultseek.core.notes.complete import VaultCompleter, complete_blocks
+from vaultseek.core.notes.complete_query import complete_query
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.core.notes.related import related
@@ -133,6 +134,8 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
         blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.folder)
         return complete_blocks(blocks, call.text, call.limit)
     kind = call.kind
+    if kind == "query":
+        return complete_query(call.text, completer, call.limit)
     if (kind == "note" or kind == "file") and "/" in call.text:
         return _by_path(kind, call, completer)
     if kind == "block" or kind == "file" or (kind == "heading" and row is None):
