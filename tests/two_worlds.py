@@ -111,7 +111,7 @@ def call(method: str, chance: random.Random) -> JSON:
         "graph/export": [{}],
         "complete": [
             *({"kind": kind, "text": word[: chance.randint(0, 4)]} for kind in KINDS),
-            {"kind": "query", "text": chance.choice(["tag:", "path:", "ext:", "link:", "heading:", "[mood:"])},
+            {"kind": "query", "text": chance.choice(["tag:", "path:", "ext:", "link:", "[", "[mood:"])},
             {"kind": "value", "property": chance.choice(["owner", "mood"])},
             {"kind": chance.choice(["heading", "block"]), "note": note},
             {"text": word[:2], "source": chance.choice(["Pump.md", "House/Boiler.md"]), "missing": True},
