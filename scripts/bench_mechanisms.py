@@ -70,13 +70,13 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Figures:
     options, models = VaultOptions(root.name, root), choose_models(arguments.model)
     kept, questions = cache_directory(root, arguments.cache), [query.text for query in queries]
     async with indexed_vault(options, kept, models, lambda phase, counts: None, questions) as vault:
-        with patch.object(vault, "ask_semantic", _asked_once(vault)), mixed_ages(folder):
+        with patch.object(vault.spaces, "ask", _asked_once(vault)), mixed_ages(folder):
             return {name: await _without(name, vault, queries, plain) for name in ("", *arguments.mechanism)}
 
 
 def _asked_once(vault: OpenVault) -> Any:
-    """Return the vault's ``ask_semantic`` with a cache."""
-    ask = vault.ask_semantic
+    """Return the ``ask`` of the vault's spaces with a cache."""
+    ask = vault.spaces.ask
     answers: dict[tuple[str, int, tuple[int, ...] | None], Any] = {}
 
     async def ask_once(text: str, k: int, allowed: Any = None) -> Any:

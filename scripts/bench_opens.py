@@ -57,7 +57,7 @@ class Learner:
         """Record one click."""
         meaning = None
         if not self.vault.unsupported_language_reason(text):
-            answer = await self.vault.ask_semantic(text, 1, None)
+            answer = await self.vault.spaces.ask(text, 1, None)
             meaning = Meaning(answer.model, answer.vector)
         self.vault.ledger.opens.add(words_of(text), Open(text, path, place, time.time(), CLIENT), meaning)
 

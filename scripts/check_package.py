@@ -17,15 +17,21 @@ from collections.abc import Container, Iterable
 from email.parser import Parser
 from pathlib import Path
 
+from build_hook import SUFFIXES as MODEL_SUFFIXES
 from mcp import Client, StdioServerParameters
-from model_hook import SUFFIXES as MODEL_SUFFIXES
 
 from vaultseek.semantic.models.directories import bundled_directory
 
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/doors/cli/__init__.py"}
-MADE = {"__pycache__", "node_modules"}
+NEEDED = {
+    "vaultseek/py.typed",
+    "vaultseek/client/methods.pyi",
+    "vaultseek/__main__.py",
+    "vaultseek/doors/cli/__init__.py",
+}
+MADE = {"__pycache__", "node_modules", "methods.pyi"}
+"""Names of what builds and tools make, which git does not keep."""
 PLUGIN = {
     *("main.js", "manifest.json", "styles.css"),
     *(

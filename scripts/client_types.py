@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Generate src/vaultseek/client/methods.pyi, the types of the clients' methods, from the protocol."""
+"""Generate src/vaultseek/client/methods.pyi, the types of the clients' methods, from the protocol.
+
+``scripts/setup`` runs it, and so does every build of the wheel. git does not keep the file.
+"""
 
 import inspect
 import re
@@ -8,8 +11,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from vaultseek.client.methods import RENAMED, TABLE, Methods
-from vaultseek.protocol.messages.methods import METHODS
+from vaultseek.client.methods import RENAMED, Methods
+from vaultseek.protocol.messages.methods import METHODS, Method
 
 STUB = Path(__file__).parents[1] / "src" / "vaultseek" / "client" / "methods.pyi"
 HEAD = """\
@@ -20,7 +23,6 @@ from typing import Any
 from vaultseek.base.model import CompletionKind, EngineKind, Mode
 from vaultseek.protocol.messages import answers
 
-TABLE: dict[str, tuple[str, ...]]
 RENAMED: dict[str, str]
 
 class Methods:
@@ -40,27 +42,34 @@ OF_EVERY_METHOD = (
 def stub() -> str:
     """Return the text of the stub."""
     about = textwrap.indent(f'"""{inspect.getdoc(Methods)}\n"""', " " * 4)
-    blocking = "".join(
-        f"\n{_signature('def', name, *call)}:\n{_docstring(call[0])}" for name, call in TABLE.items()
-    )
-    awaited = "".join(f"{_signature('async def', name, *call)}: ...\n" for name, call in TABLE.items())
+    methods = [method for method in METHODS.values() if method.call]
+    blocking = "".join(f"\n{_signature('def', method)}:\n{_docstring(method)}" for method in methods)
+    awaited = "".join(f"{_signature('async def', method)}: ...\n" for method in methods)
     return f"{HEAD}{about}\n{blocking}{TWINS}{awaited}"
 
 
-def _signature(definition: str, name: str, protocol: str, *positional: str) -> str:
-    asked, answer = METHODS[protocol]
+def write() -> None:
+    """Write the stub, unless it is the same already."""
+    text = stub()
+    if not STUB.exists() or STUB.read_text(encoding="utf-8") != text:
+        STUB.write_text(text, encoding="utf-8")
+
+
+def _signature(definition: str, method: Method) -> str:
+    asked = method.params_type
+    name, *positional = method.python
     fields = asked.model_fields
     # Options for the vault come after a method's own options.
     named = sorted((field for field in fields if field not in positional), key=("vault", "cwd").__contains__)
     parameters = ["self", *(_by_position(asked, field) for field in positional)]
     parameters += ["*", *(_by_name(asked, field) for field in named), *OF_EVERY_METHOD]
-    text = f"{definition} {name}({', '.join(parameters)}) -> answers.{answer.__name__}"
+    text = f"{definition} {name}({', '.join(parameters)}) -> answers.{method.answer}"
     # Lines break only between parameters.
     return _filled(re.sub(r"(?<!,) |(?<=dict\[str,) ", "\0", text), 4, hanging=8).replace("\0", " ")
 
 
-def _docstring(protocol: str) -> str:
-    about = (inspect.getdoc(METHODS[protocol][1]) or "").partition("\n\n")[0]
+def _docstring(method: Method) -> str:
+    about = (inspect.getdoc(method.answer_type) or "").partition("\n\n")[0]
     text = _filled(f'"""Return {about[:1].lower()}{about[1:]}"""', 8)
     return f"{text}\n"
 
@@ -89,5 +98,4 @@ def _filled(text: str, indent: int, hanging: int = 0) -> str:
 
 
 if __name__ == "__main__":
-    STUB.write_text(stub(), encoding="utf-8")
-    print(f"written: {STUB}")
+    write()

@@ -35,7 +35,7 @@ ASKED = sorted(METHODS.keys() - {"initialize", "$/cancelRequest"})
 """The methods with handlers."""
 _TIMES = {"took_ms", "timings_ms", "milliseconds", "uptime_seconds"}
 _WITHOUT_VAULT = tuple(
-    method for method, (params, _) in METHODS.items() if "vault" not in params.model_fields
+    name for name, method in METHODS.items() if "vault" not in method.params_type.model_fields
 )
 
 SEEN: Mapping[str, str] = {
@@ -111,6 +111,7 @@ def call(method: str, chance: random.Random) -> JSON:
         "graph/export": [{}],
         "complete": [
             *({"kind": kind, "text": word[: chance.randint(0, 4)]} for kind in KINDS),
+            {"kind": "query", "text": chance.choice(["tag:", "path:", "ext:", "link:", "[", "[mood:"])},
             {"kind": "value", "property": chance.choice(["owner", "mood"])},
             {"kind": chance.choice(["heading", "block"]), "note": note},
             {"text": word[:2], "source": chance.choice(["Pump.md", "House/Boiler.md"]), "missing": True},

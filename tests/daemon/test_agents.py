@@ -49,7 +49,7 @@ async def test_the_random_calls_are_of_every_method_and_reach_each_that_is_allow
     answered = {
         method
         for method in ASKED
-        for _ in range(12)
+        for _ in range(24)
         if '"error"' not in await world.seen(method, call(method, chance), client)
     }
     assert answered == allowed

@@ -184,9 +184,9 @@ async def test_damaged_vectors_of_a_paused_vault_are_rebuilt(follow, monkeypatch
     if when == "while it is open":
         worker.is_damaged = True
         with pytest.raises(IndexDamaged):
-            await vault.ask_semantic("pump", 5, None)
+            await vault.spaces.ask("pump", 5, None)
     await until(lambda: vault.embedding.ready and not vault.ledger.counts().pending)
-    assert len((await vault.ask_semantic("pump", 5, None)).note_ids) == len(NOTES)
+    assert len((await vault.spaces.ask("pump", 5, None)).note_ids) == len(NOTES)
 
 
 async def test_a_client_that_waits_does_not_take_back_what_another_has_confirmed(follow):

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import client_types
 import pytest
 
 from vaultseek.client import Client, launch
 from vaultseek.client.answers import FullResult
-from vaultseek.client.methods import TABLE
+from vaultseek.protocol.messages.methods import METHODS
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +76,7 @@ def test_the_examples_print_what_they_promise(notes: Path, capsys: pytest.Captur
 
 def checked(folder: Path, *command: str) -> tuple[set[tuple[str, str]], str]:
     """Return file and line of each error that a type checker finds in the examples, and its output."""
+    client_types.write()
     (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
     for number, example in enumerate(EXAMPLES):
         (folder / f"example_{number}.py").write_text(example, encoding="utf-8")
@@ -112,5 +114,6 @@ def test_the_examples_take_only_fields_of_a_result_that_are_always_there() -> No
 
 
 def test_the_page_names_every_method() -> None:
-    unnamed = {name for name in TABLE if f"`{name}`" not in PAGE}
+    names = {method.python[0] for method in METHODS.values() if method.call}
+    unnamed = {name for name in names if f"`{name}`" not in PAGE}
     assert unnamed <= {"schema", "shutdown", "unsubscribe"}

@@ -187,9 +187,9 @@ def test_it_is_recorded_while_notes_are_hidden_and_only_the_user_can_read_the_fi
         user, seen = (daemon.run(*command, *way, "--vault", "notes").stdout for way in ([], ["--agent"]))
         assert ("Diary" in user, "Diary" in seen) == (True, False), command
     assert "no note matches" in daemon.run("read", "Diary", "--agent", "--vault", "notes").stderr
-    for written in ("Journal/{}.md", "./Journal/{}.md", "Journal/../Journal/{}.md", f"{root}/Journal/{{}}.md"):
+    for form in ("Journal/{}.md", "./Journal/{}.md", "Journal/../Journal/{}.md", f"{root}/Journal/{{}}.md"):
         hidden, missing = (
-            daemon.run("read", written.format(name), "--agent", cwd=root) for name in ("Diary", "Dairy")
+            daemon.run("read", form.format(name), "--agent", cwd=root) for name in ("Diary", "Dairy")
         )
         assert hidden.stderr == missing.stderr.replace("Dairy", "Diary"), "the disk tells nothing of it"
     listed = [daemon.json("vault", "list", *way)["vaults"][0]["notes"] for way in ([], ["--agent"])]

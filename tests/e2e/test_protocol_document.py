@@ -1,5 +1,6 @@
 """The documented protocol: every example is run, and every answer has the documented shape."""
 
+import inspect
 import json
 import re
 import shutil
@@ -122,6 +123,13 @@ def documented_codes(heading: str) -> list[str]:
 
 def test_the_document_lists_every_code_of_a_reason():
     assert documented_codes("Reasons") == list(REASON_CODES)
+
+
+def test_the_document_lists_every_kind_of_advice():
+    written = re.search(r"AdviceKind = Literal(\[.*?\])", inspect.getsource(errors))
+    (sentence,) = re.findall(r"\sKinds: ([^.]*)\.", DOCUMENT.read_text(encoding="utf-8"))
+    kinds = re.findall(r"`(\w+)`", sentence)
+    assert sorted(kinds) == sorted(json.loads(written[1]))
 
 
 def test_the_document_lists_every_code_of_an_error():

@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import select
 import shutil
 import subprocess
@@ -13,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import vaultseek
-from vaultseek.content.query.operators import OPERATORS
 from vaultseek.doors.cli.shell_completion import BashLine
 from vaultseek.protocol.wire import reach
 
@@ -79,6 +76,7 @@ def test_bash_completes_commands_options_and_what_the_daemon_knows(bash: Complet
         "vaultseek search tag:house/h": ["house/heating"],
         "vaultseek search -- -tag:wo": ["work"],
         "vaultseek search kind:ca": ["canvas"],
+        "vaultseek search -- -tas": ["-task-done:", "-task-todo:", "-task:"],
         "vaultseek search --tag wo": ["work"],
         "vaultseek search --tag=wo": ["work"],
         "vaultseek search --has-property st": ["status"],
@@ -161,11 +159,6 @@ def test_the_words_of_a_line_as_bash_has_them() -> None:
     }.items():
         typed = BashLine(line, BREAKS)
         assert (typed.words, typed.word, typed.quote) == (words, word, quote), line
-
-
-def test_the_page_has_the_operators_of_the_query_language() -> None:
-    page = (Path(vaultseek.__file__).parent / "doors" / "ui" / "page" / "filters.js").read_text()
-    assert set(re.findall(r'"([a-z-]+):"', page)) == set(OPERATORS)
 
 
 def test_bash_replaces_only_what_stands_behind_a_break() -> None:

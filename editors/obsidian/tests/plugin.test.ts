@@ -8,7 +8,7 @@ import { App, QueryController } from "obsidian-test-mocks/obsidian";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SearchBasesView } from "../src/bases-view";
 import type { Target } from "../src/link-suggest";
-import { narrowed, quoted, suggest } from "../src/search/filters";
+import { narrowed, quoted } from "../src/search/filters";
 import { readSettings } from "../src/settings";
 import { VaultseekSettingTab } from "../src/settings-tab";
 import { missingLanes, stateOf } from "../src/status/state";
@@ -82,48 +82,6 @@ describe("links by meaning", () => {
 });
 
 describe("filters", () => {
-	const complete = (before: string): Promise<string[]> =>
-		suggest(before, {
-			complete: async (kind, text, property) =>
-				(await world.plugin.context.ask("complete", { kind, text, property: property ?? null })).items,
-			folders: () => ["/", "Projects", "Projects/Sump", "My notes"],
-			extensions: () => ["canvas", "md", "pdf"],
-		}).then((all) => all.map((each) => before.slice(0, before.length - each.replaced) + each.text));
-
-	it("are completed by the names of the vault", async () => {
-		expect(await complete("float tag:work/pu")).toContain("float tag:work/pumps/sump");
-		expect(await complete("-[stat")).toContain("-[status:");
-		expect(await complete("[status:o")).toContain("[status:open]");
-		expect(await complete("path:su")).toEqual(["path:Projects/Sump/"]);
-		expect(await complete("path:my")).toEqual(['path:"My notes/"']);
-		expect(await complete("link:float")).toContain('link:"Float Switch Wiring"');
-		expect(await complete("heading:cho")).toContain("heading:Choice");
-		expect(await complete("plain words")).toEqual([]);
-	});
-
-	it("are completed by the kinds and extensions of files, and by periods that the daemon reads", async () => {
-		expect(await complete("float kind:p")).toEqual(["float kind:pdf"]);
-		expect(await complete("-kind:")).toContain("-kind:canvas");
-		expect(await complete("ext:c")).toEqual(["ext:canvas"]);
-		expect(await complete("ext:pdf")).toEqual([]); // it is there already
-		for (const query of [...(await complete("kind:")), ...(await complete("modified:")), ...(await complete("created:"))]) {
-			const { interpreted } = await world.plugin.context.ask("search", { query });
-			expect([query, interpreted.notes]).toEqual([query, []]);
-			expect(interpreted.filters).toHaveLength(1);
-		}
-	});
-
-	it("are completed by values with brackets and quotes, as they are", async () => {
-		const complete = async (): Promise<{ text: string }[]> => [{ text: "[Draft] Foo" }, { text: 'say "hi" OR ]' }, { text: "null" }];
-		const names = { complete, folders: () => [], extensions: () => [] } as unknown as Parameters<typeof suggest>[1];
-		const offered = (await suggest('[aliases:"[Dr', names)).map((each) => each.text);
-		expect(offered).toEqual(['"[Draft] Foo"]', '"say \\"hi\\" OR ]"]', '"null"]']);
-		for (const text of offered) {
-			const { interpreted } = await world.plugin.context.ask("search", { query: `[aliases:${text}` });
-			expect([interpreted.filters.length, interpreted.rank_text, interpreted.notes]).toEqual([1, "", []]);
-		}
-	});
-
 	it("narrow all of a query with alternatives", () => {
 		expect(narrowed("path:a.md", "relay lettuce")).toBe("path:a.md relay lettuce");
 		expect(narrowed("path:a.md", 'relay "this OR that"')).toBe('path:a.md relay "this OR that"');
@@ -154,6 +112,17 @@ describe("filters", () => {
 		await eventually(() => offered()[0] === "open]");
 		choose(0);
 		expect(field.value).toBe("[status:open] float");
+		for (const [query, text] of [
+			["path:su", "Projects/Sump/"],
+			["link:float", '"Float Switch Wiring"'],
+			["-kind:p", "pdf"],
+			["modified:las", '"last week"'],
+		] as const) {
+			type(query);
+			await eventually(() => offered()[0] === text);
+		}
+		type("line");
+		await eventually(() => offered().length === 0);
 		world.plugin.context.windows.forEach((each) => each.close());
 	});
 

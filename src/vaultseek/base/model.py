@@ -19,7 +19,7 @@ Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 EngineKind = Literal["embedded", "postgres"]
 VectorIndexKind = Literal["auto", "exact", "chroma"]
-CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
+CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value", "query"]
 SpanKind = Literal[
     "heading", "paragraph", "list", "list_item", "code", "table", "quote", "html", "math", "break", "other"
 ]

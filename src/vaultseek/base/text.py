@@ -168,6 +168,17 @@ def quote(name: object, limit: int = SHOWN_CHARS) -> str:
     return _escape_unprintable(json.dumps(_shorten(str(name), limit), ensure_ascii=False))
 
 
+def quoted_value(value: str) -> str:
+    """Return a value as written after an operator of the query language."""
+    return in_quotes(value) if any(char.isspace() or char in '()"' for char in value) else value
+
+
+def in_quotes(value: str) -> str:
+    """Return a value as a phrase of the query language."""
+    escaped = value.replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}..."
 

@@ -3,64 +3,13 @@
 from __future__ import annotations
 
 from vaultseek.client.conversation import DEFAULT_TIMEOUT
+from vaultseek.protocol.messages.methods import METHODS
 
 TYPE_CHECKING = False  # typing is heavy for a command that only calls the daemon
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-TABLE = {
-    "search": ("search", "query"),
-    "search_all": ("search/all", "query"),
-    "context": ("search/context", "query"),
-    "why": ("search/why", "query", "note"),
-    "opened": ("search/opened", "query", "note", "position"),
-    "history": ("search/history",),
-    "forget": ("search/forget",),
-    "given": ("agents/given", "tool", "question", "tokens"),
-    "agents": ("agents/history",),
-    "forget_agents": ("agents/forget",),
-    "note": ("note/get", "note"),
-    "related": ("note/related", "note"),
-    "outgoing": ("links/outgoing", "note"),
-    "backlinks": ("links/backlinks", "note"),
-    "unresolved": ("links/unresolved",),
-    "unlinked": ("links/unlinked", "note"),
-    "neighbors": ("graph/neighbors", "note"),
-    "graph": ("graph/overview",),
-    "graph_path": ("graph/path", "note", "other"),
-    "graph_suggest": ("graph/suggest",),
-    "graph_export": ("graph/export",),
-    "tags": ("vault/tags",),
-    "properties": ("vault/properties",),
-    "orphans": ("vault/orphans",),
-    "duplicates": ("vault/duplicates",),
-    "table": ("vault/table",),
-    "stale": ("vault/stale",),
-    "complete": ("complete", "kind", "text"),
-    "resolve_links": ("links/resolve", "source", "links"),
-    "mentioned": ("links/mentioned", "source", "lines"),
-    "problems": ("vault/problems",),
-    "propose_rename": ("vault/rename",),
-    "vaults": ("vault/list",),
-    "add_vault": ("vault/add", "path"),
-    "remove_vault": ("vault/remove", "vault"),
-    "pause_vault": ("vault/pause", "vault"),
-    "resume_vault": ("vault/resume", "vault"),
-    "status": ("index/status",),
-    "refresh": ("index/refresh",),
-    "compact": ("index/compact",),
-    "wait": ("index/wait",),
-    "verify": ("index/verify",),
-    "move": ("index/move", "to"),
-    "texts_to_embed": ("index/texts",),
-    "keep_vectors": ("index/vectors", "fingerprint", "vectors"),
-    "subscribe": ("index/subscribe",),
-    "unsubscribe": ("index/unsubscribe",),
-    "shutdown": ("shutdown",),
-    "schema": ("$/schema",),
-}
-"""For each Python method, its name in the protocol and its positional parameters."""
 RENAMED = {"note": "path", "text": "prefix"}
 """Python names of positional parameters that have another name in the protocol."""
 
@@ -98,8 +47,10 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
     return call
 
 
-for _name, _call in TABLE.items():
-    setattr(Methods, _name, _method(*_call))
+for _name, _entry in METHODS.items():
+    if _entry.call:
+        _python, *_positional = _entry.python
+        setattr(Methods, _python, _method(_name, *_positional))
 
 AsyncMethods = Methods
 """The methods of the protocol for the asyncio client; their results are awaited, like the result of

@@ -126,7 +126,7 @@ class Backlog:
 
     def is_empty(self) -> bool:
         """True if everything is read and embedded, which leaves time for the concept vocabulary."""
-        reason = self._vault.keyword_reason() or self._vault.semantic_reason()
+        reason = self._vault.keyword_reason() or self._vault.spaces.reason()
         return reason is None and self._is_read() and not self.count
 
     def is_idle(self) -> bool:
@@ -144,7 +144,7 @@ class Backlog:
             vault.ledger.counts().pending
             or vault.embedding.has_previous
             or vault.embedding.has_orphans  # they would displace others among the nearest
-            or vault.semantic_reason() is not None
+            or vault.spaces.reason() is not None
             or vault.keyword_reason() is not None
             or not vault.engine.is_synced
         ):

@@ -33,17 +33,12 @@ class ServerMethods:
 
     def handlers(self) -> Handlers:
         """Return the handlers."""
-        handlers: Handlers = {
-            "index/verify": (params.VaultParams, self.verify),
-            "index/move": (params.MoveParams, self._mover.move),
+        handlers = {
+            "index/verify": self.verify,
+            "index/move": self._mover.move,
         }
         if getattr(self._registry.hosting, "role", "all") == "index":
-            handlers = {
-                **handlers,
-                "search": (params.SearchParams, _refuse),
-                "search/all": (params.AllVaultsParams, _refuse),
-                "search/why": (params.WhyParams, _refuse),
-            }
+            return handlers | dict.fromkeys(("search", "search/all", "search/why"), _refuse)
         return handlers
 
     async def verify(self, call: params.VaultParams, context: RequestContext) -> JSON:

@@ -72,13 +72,13 @@ async def test_an_indexed_vault_answers_in_every_lane(opened):
     assert paths(vault, "copper") == ["switch.md"]
     assert vault.graph is not None
     assert len(list(vault.graph.edges())) == 1
-    assert (vault.keyword_reason(), vault.semantic_reason()) == (None, None)
-    answer = await vault.ask_semantic("a copper contact", 5, None)
+    assert (vault.keyword_reason(), vault.spaces.reason()) == (None, None)
+    answer = await vault.spaces.ask("a copper contact", 5, None)
     numbers = {row.path: row.id for row in vault.ledger.notes.by_id(vault.ledger.notes.ids()).values()}
     assert notes_of(answer)[0].note == numbers["switch.md"]
-    only = await vault.ask_semantic("a copper contact", 5, np.array([numbers["pump.md"]], np.int64))
+    only = await vault.spaces.ask("a copper contact", 5, np.array([numbers["pump.md"]], np.int64))
     assert {hit.note for hit in notes_of(only)} == {numbers["pump.md"]}
-    assert set(await vault.note_vectors(list(numbers.values()))) == set(numbers.values())
+    assert set(await vault.spaces.note_vectors(list(numbers.values()))) == set(numbers.values())
 
 
 async def test_what_is_indexed_is_there_after_the_next_opening(opened):
@@ -138,14 +138,14 @@ async def test_a_damaged_vector_store_is_discarded_and_rebuilt(opened, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(worker, "query", damaged)
         with pytest.raises(IndexDamaged):
-            await vault.ask_semantic("copper", 5, None)
+            await vault.spaces.ask("copper", 5, None)
     assert vault.embedding.wake.is_set()
-    reason = vault.semantic_reason()
+    reason = vault.spaces.reason()
     assert reason is not None
     assert reason.code == "being_built"
     while await vault.embedding.step():
         pass
-    assert vault.semantic_reason() is None
+    assert vault.spaces.reason() is None
 
 
 async def test_a_measurement_waits_for_a_worker_that_a_search_does_without(opened):
@@ -153,11 +153,11 @@ async def test_a_measurement_waits_for_a_worker_that_a_search_does_without(opene
     worker.state = WorkerState("starting")
     vault = opened(worker)
     await index(vault)
-    assert vault.semantic_reason() is not None
+    assert vault.spaces.reason() is not None
     vault.close()
     patient = opened(worker, Patience(complete=True))
     await index(patient)
-    assert patient.semantic_reason() is None
+    assert patient.spaces.reason() is None
 
 
 @pytest.mark.parametrize(("patience", "deadline"), [(None, 3.0), (Patience(rerank_seconds=60.0), 60.0)])
@@ -192,35 +192,35 @@ async def test_the_index_state_tells_the_activity(opened):
 async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
     vault = opened()
     await index(vault)
-    assert vault.lag_reason("copper") is None
+    assert vault.spaces.lag_reason("copper") is None
     root = vault.options.root
     (root / "few.md").write_text("A few words.")
     await vault.in_writer(vault.indexer.apply, vault.indexer.reconcile())
     assert vault.ledger.counts().pending
-    assert vault.lag_reason("copper") is None, "a save is no reason"
+    assert vault.spaces.lag_reason("copper") is None, "a save is no reason"
     for number in range(30):
         (root / f"{number}.md").write_text(f"Number {number}.")
     await vault.in_writer(vault.indexer.apply, vault.indexer.reconcile())
-    assert vault.semantic_reason("copper") is None
-    reason = vault.lag_reason("copper")
+    assert vault.spaces.reason("copper") is None
+    reason = vault.spaces.lag_reason("copper")
     assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("not_embedded", True)
     trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
     assert trace.query.retrieval.answered == ["keyword"], "few vectors would mislead the order"
     assert trace.partial == {"semantic": reason}
     assert await vault.embedding.step(), "the notes"
-    reason = vault.lag_reason("copper")
+    reason = vault.spaces.lag_reason("copper")
     assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("being_built", True)
     trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
     assert trace.query.retrieval.answered == ["keyword", "semantic"]
     assert trace.partial == {"vault": reason}, "the lane takes part"
-    answer = await vault.ask_semantic("copper", 10, None)
+    answer = await vault.spaces.ask("copper", 10, None)
     assert (len(answer.note_ids) > 0, len(answer.passage_numbers)) == (True, 0), "few passages would, too"
     while await vault.embedding.step():
         pass
-    assert vault.lag_reason("copper") is None
-    assert len((await vault.ask_semantic("copper", 10, None)).passage_numbers)
+    assert vault.spaces.lag_reason("copper") is None
+    assert len((await vault.spaces.ask("copper", 10, None)).passage_numbers)
 
 
 async def test_a_keyword_index_that_could_not_be_filled_is_said_to_be_incomplete(opened, monkeypatch):

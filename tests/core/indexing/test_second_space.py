@@ -107,8 +107,8 @@ def test_a_question_in_another_language_is_answered_by_the_second_space(world):
     answer = world.search(RUSSIAN, mode="semantic")
     assert answer["partial"] == []
     assert answer["results"][0]["path"] == "кварц.md"
-    vector = world.runner.run(world.vault.ask_semantic(RUSSIAN, 3, None)).vector
-    assert (len(vector), len(world.runner.run(world.vault.ask_semantic("granite", 3, None)).vector)) == (
+    vector = world.runner.run(world.vault.spaces.ask(RUSSIAN, 3, None)).vector
+    assert (len(vector), len(world.runner.run(world.vault.spaces.ask("granite", 3, None)).vector)) == (
         32,
         64,
     )
@@ -119,7 +119,7 @@ def test_the_vectors_of_notes_are_in_the_space_that_answers(world):
     world.index(RUSSIAN)
     notes = world.vault.ledger.notes.ids()
     for text, width in ((RUSSIAN, 32), ("granite", 64), ("", 64)):
-        vectors = world.runner.run(world.vault.note_vectors(notes, text))
+        vectors = world.runner.run(world.vault.spaces.note_vectors(notes, text))
         assert {len(vector) for vector in vectors.values()} == {width}
 
 

@@ -170,6 +170,11 @@ export interface Completion {
 	match: string;
 	path?: string | null;
 	count?: number | null;
+	/** "operator" for the name of a filter. */
+	is?: string | null;
+	/** For a query: the number of characters before the cursor that `text` replaces. */
+	replaces?: number;
+	about?: string | null;
 }
 
 export interface Completions extends OfVault {

@@ -2,12 +2,17 @@
 
 import { AbstractInputSuggest } from "obsidian";
 import type { Context } from "../context";
+import type { Completion } from "../daemon/protocol";
 import { LatestList } from "../latest";
 import { shown } from "../text";
-import { type Names, suggest, type Suggestion } from "./filters";
+const MOST = 12;
 
-/** A suggestion, and the start of the text that it replaces, because more may be typed before it is chosen. */
-type Offer = Suggestion & { start: number };
+/** A text, its meaning, and the start of the text that it replaces, as more may be typed before it is chosen. */
+interface Offer {
+	text: string;
+	about: string;
+	start: number;
+}
 
 /** Completion of the filter before the cursor of a text field. */
 export class FilterSuggest extends AbstractInputSuggest<Offer> {
@@ -50,7 +55,7 @@ export class FilterSuggest extends AbstractInputSuggest<Offer> {
 		);
 	}
 
-	renderSuggestion(suggestion: Suggestion, el: HTMLElement): void {
+	renderSuggestion(suggestion: Offer, el: HTMLElement): void {
 		el.addClass("vaultseek-filter");
 		el.createSpan({ text: shown(suggestion.text) });
 		el.createSpan({ cls: "suggestion-note", text: shown(suggestion.about) });
@@ -68,20 +73,15 @@ export class FilterSuggest extends AbstractInputSuggest<Offer> {
 	}
 
 	private async offer(before: string, signal: AbortSignal): Promise<Offer[]> {
-		const suggestions = await suggest(before, this.names(signal));
-		return suggestions.map((each) => ({ ...each, start: before.length - each.replaced }));
+		const { items } = await this.context.ask("complete", { kind: "query", text: before, limit: MOST }, signal);
+		const offers = items
+			// A word such as `line` is also the name of a filter.
+			.filter((item) => item.is !== "operator")
+			.map((item) => ({ text: item.text, about: meaning(item), start: before.length - (item.replaces ?? 0) }));
+		return offers.filter((each) => each.text !== before.slice(each.start));
 	}
+}
 
-	private names(signal: AbortSignal): Names {
-		const { context } = this;
-		const { vault } = context.app;
-		return {
-			complete: async (kind, text, property) => {
-				const more = property === undefined ? {} : { property };
-				return (await context.ask("complete", { kind, text, ...more }, signal)).items;
-			},
-			folders: () => vault.getAllFolders().map((folder) => folder.path),
-			extensions: () => [...new Set(vault.getFiles().map((file) => file.extension))].sort(),
-		};
-	}
+function meaning(item: Completion): string {
+	return item.path ?? (item.count ? `${item.count} ${item.count === 1 ? "note" : "notes"}` : "");
 }

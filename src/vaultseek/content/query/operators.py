@@ -173,11 +173,17 @@ def _dated(make: Callable[[Period], Filter]) -> Operator:
     return condition
 
 
+STATES = ("current", "superseded", "stale")
+PERIODS = ("today", "yesterday", "last week", "last month", "7d", "3 months")
+"""Examples of a period, for completion."""
+
+
 def _state(value: Node, reading: Reading) -> Condition | None:
     """Return the condition of ``is:superseded``, ``is:stale``, or ``is:current`` for all other notes."""
     superseded = IsOutdated("superseded", reading.now.date().isoformat(), reading.rules)
     stale = replace(superseded, state="stale")
-    states = {"superseded": superseded, "stale": stale, "current": negated(Or((superseded, stale)))}
+    filters = (negated(Or((superseded, stale))), superseded, stale)
+    states = dict(zip(STATES, filters, strict=True))
     return _of_each(lambda text: states.get(fold(text)))(value, reading)
 
 
@@ -233,6 +239,31 @@ OPERATORS: Mapping[str, Operator] = {
     "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
 }
 """Operators by lower-case name. ``before`` and ``after`` refer to the modification date."""
+
+ABOUT: Mapping[str, str] = {
+    "tag": "a tag, and those nested under it",
+    "path": "a folder or a part of the path",
+    "link": "notes that link to a note",
+    "file": "a part of the file's name",
+    "heading": "words of a heading",
+    "task-todo": "words of an open task",
+    "task-done": "words of a finished task",
+    "task": "words of a task",
+    "line": "words in one line",
+    "section": "words between two headings",
+    "block": "words in one block",
+    "content": "words in the text",
+    "is": "current, superseded or stale",
+    "kind": "a kind of file",
+    "ext": "a file extension",
+    "alias": "an alias",
+    "modified": "a day, a month, or today, yesterday",
+    "created": "a day, a month, today or yesterday, for the creation date",
+    "after": "changed since a day",
+    "before": "changed before a day",
+    "when": "any, to ignore times in the question",
+}
+"""The meaning of each operator's value, for completion; frequent ones first."""
 
 EXPRESSION_OPERATORS = frozenset(
     {"content", "section", "line", "block", "task", "task-todo", "task-done"}

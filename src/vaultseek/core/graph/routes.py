@@ -55,7 +55,7 @@ async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph
 
     The reason is set if search by meaning is unavailable.
     """
-    reason = vault.semantic_reason()
+    reason = vault.spaces.reason()
     if reason is not None:
         return reason
     of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))

@@ -132,10 +132,6 @@ class OpenVault:
         self.indexer = indexer
         self.embedding = embedding
         self.spaces = spaces
-        self.semantic_reason, self.lag_reason = spaces.reason, spaces.lag_reason
-        self.unsupported_language_reason = spaces.unsupported_language_reason
-        self.ask_semantic, self.note_vectors = spaces.ask, spaces.note_vectors
-        self.wait_until_loaded = spaces.wait_until_loaded
         self.concepts = concepts
         self.activity = Activity()
         self.engine = engine

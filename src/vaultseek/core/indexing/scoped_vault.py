@@ -16,6 +16,7 @@ import numpy as np
 from vaultseek.base.model import JSON, Reason, ReasonCode, reason_json
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.spaces import EmbeddingSpaces
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.concept_vocabulary import Concept
@@ -68,9 +69,7 @@ class ScopedVault:
         self.ledger = vault.ledger.within(folders, hidden(vault.ledger) if hidden else frozenset())
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self.name, self.options = vault.name, vault.options
-        self.rebuild_keyword_index, self.rerank = vault.rebuild_keyword_index, vault.rerank
-        self.unsupported_language_reason = vault.unsupported_language_reason
-        self.wait_until_loaded = vault.wait_until_loaded
+        self.spaces = ScopedSpaces(vault.spaces, self.ids)
         self._vault = vault
         self._graph: Graph | None = None
 
@@ -98,22 +97,17 @@ class ScopedVault:
         """See `OpenVault`, also for the following methods."""
         return general(self._vault.keyword_reason())
 
-    def semantic_reason(self, text: str = "") -> Reason | None:
-        return general(self._vault.semantic_reason(text))
+    def rebuild_keyword_index(self) -> None:
+        self._vault.rebuild_keyword_index()
 
-    def lag_reason(self, text: str) -> Reason | None:
-        return general(self._vault.lag_reason(text))
-
-    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        return await self._vault.ask_semantic(text, k, _common(self.ids, allowed))
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        return await self._vault.rerank(query, texts, model, seconds)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return nothing, because the concepts are terms of the whole vault."""
         return []
-
-    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
-        visible = _common(self.ids, np.array(sorted(notes), np.int64))
-        return await self._vault.note_vectors(visible.tolist(), text)
 
     def text_of_note(self, row: NoteRow, opening: str) -> str:
         return self._vault.text_of_note(row, opening)
@@ -126,6 +120,33 @@ class ScopedVault:
 
 SearchedVault = OpenVault | ScopedVault
 """A vault or the visible part of one; their common attributes show only visible notes."""
+
+
+class ScopedSpaces:
+    """The part of the vector spaces about the notes with these ``ids``; see `EmbeddingSpaces`."""
+
+    def __init__(self, spaces: EmbeddingSpaces, ids: NoteIds) -> None:
+        self._spaces = spaces
+        self._ids = ids
+
+    def reason(self, text: str = "") -> Reason | None:
+        return general(self._spaces.reason(text))
+
+    def lag_reason(self, text: str) -> Reason | None:
+        return general(self._spaces.lag_reason(text))
+
+    def unsupported_language_reason(self, text: str) -> Reason | None:
+        return self._spaces.unsupported_language_reason(text)
+
+    async def wait_until_loaded(self) -> None:
+        await self._spaces.wait_until_loaded()
+
+    async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        return await self._spaces.ask(text, k, _common(self._ids, allowed))
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        visible = _common(self._ids, np.array(sorted(notes), np.int64))
+        return await self._spaces.note_vectors(visible.tolist(), text)
 
 
 class ScopedNames(NamedTuple):

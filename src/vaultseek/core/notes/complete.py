@@ -4,7 +4,9 @@ Headings, blocks and paths of all notes are read when they are first requested.
 """
 
 import json
+import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +50,8 @@ class VaultCompleter:
         self._paths = SyncedNames(ledger, "id, path, title", _path_of, grades=PATH_GRADES)
         self._files = self._file_paths = Completer(())
         self._files_version: object = None
+        self._places = Completer(()), Completer(())
+        self._places_revision = -1
 
     @property
     def crowded(self) -> bool:
@@ -130,6 +134,27 @@ class VaultCompleter:
             self._paths.rank_recent()
             matches = self._paths.complete(typed, limit)
         return [_as_json(match) for match in matches]
+
+    def complete_folders(self, typed: str, limit: int) -> list[JSON]:
+        """Return the folders, with a final ``/``, whose path contains the typed text."""
+        matches = self._completers_of_paths()[0].complete(typed, limit, grades=PATH_GRADES)
+        return [_as_json(match) for match in matches]
+
+    def complete_extensions(self, typed: str, limit: int) -> list[JSON]:
+        """Return the extensions of indexed files that begin with the typed text."""
+        matches = self._completers_of_paths()[1].complete(typed.removeprefix("."), limit, grades=1)
+        return [_as_json(match) for match in matches]
+
+    def _completers_of_paths(self) -> tuple[Completer, Completer]:
+        revision = self._ledger.revision
+        with self._lock:
+            if self._places_revision != revision:
+                self._places_revision = revision
+                paths = self._ledger.notes.file_states()
+                folders = Counter(folder for path in paths for folder in _folders_of(path))
+                extensions = Counter(path.rpartition(".")[2].lower() for path in paths)
+                self._places = _counted(folders), _counted(extensions)
+            return self._places
 
     def _completers_of_files(self) -> tuple[Completer, Completer]:
         attachments = self._ledger.attachments
@@ -239,6 +264,15 @@ def _words_of(ledger: Ledger, note: int, path: str, title: str, blocks: str) -> 
 def _blocks_of(note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
     for block, line in json.loads(blocks):
         yield NoteName(block, path, title, note, line=line)
+
+
+def _counted(counts: Counter[str]) -> Completer:
+    return Completer(Entry(text, count, {"count": count}) for text, count in counts.items())
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """Yield ``a/`` and ``a/b/`` for ``a/b/c.md``."""
+    return (path[: match.end()] for match in re.finditer("/", path))
 
 
 def _path_of(note: int, path: str, title: str) -> Iterator[NoteName]:

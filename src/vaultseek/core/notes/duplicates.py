@@ -131,12 +131,12 @@ def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
 
 
 async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]:
-    reason = vault.semantic_reason()
+    reason = vault.spaces.reason()
     vectors: dict[int, Any] = {}
     ids = vault.ledger.notes.ids() if reason is None else []
     try:
         for start in range(0, len(ids), VECTORS_AT_ONCE):
-            vectors |= await vault.note_vectors(ids[start : start + VECTORS_AT_ONCE])
+            vectors |= await vault.spaces.note_vectors(ids[start : start + VECTORS_AT_ONCE])
     except (Unavailable, IndexDamaged) as error:
         reason = Reason.of(error)
     return vectors, reason

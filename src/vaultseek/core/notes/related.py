@@ -72,12 +72,12 @@ async def _alike(
     """
     allowed = None if among is None else np.array(sorted(among), np.int64)
     opening = await asyncio.to_thread(vault.ledger.chunks.opening, row.id, OPENING_CHARS)
-    answer = await vault.ask_semantic(vault.text_of_note(row, opening), RELATED_POOL, allowed)
+    answer = await vault.spaces.ask(vault.text_of_note(row, opening), RELATED_POOL, allowed)
     nearest = sorted(cosines := _cosines(answer), key=lambda id: -cosines[id])[:NOTES_COMPARED]
     template = await asyncio.to_thread(shared_lines, nearest, vault.ledger)
     own = "\n".join(line for line in opening.split("\n") if line.strip() not in template)
     if own != opening:
-        answer = await vault.ask_semantic(vault.text_of_note(row, own), RELATED_POOL, allowed)
+        answer = await vault.spaces.ask(vault.text_of_note(row, own), RELATED_POOL, allowed)
         cosines = _cosines(answer)
     of_meaning = np.array(list(cosines.values()))
     of_words = np.full(len(cosines), np.nan)
@@ -93,7 +93,7 @@ async def _alike(
 async def _semantic_scores(
     row: NoteRow, vault: SearchedVault, partial: list[JSON]
 ) -> tuple[Mapping[int, float], frozenset[str]]:
-    reason = vault.semantic_reason()
+    reason = vault.spaces.reason()
     if reason is None:
         try:
             return await _alike(row, vault)

@@ -139,12 +139,12 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
         if answer is None:
             # The search did not use this lane, but its result is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
-            answer = await vault.ask_semantic(text, trace.query.parsed.depth, trace.query.allowed)
+            answer = await vault.spaces.ask(text, trace.query.parsed.depth, trace.query.allowed)
             lane = semantic_lane(answer)
         order = lane.notes.tolist()
         place = order.index(row.id) + 1 if row.id in order else None
         if place is None:
-            answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))
+            answer = await vault.spaces.ask(text, 1, np.array([row.id], np.int64))
     except (Unavailable, IndexDamaged) as error:
         return _no_rank(Reason.of(error))
     cosines = answer.passage_scores[answer.passage_notes == row.id].tolist()

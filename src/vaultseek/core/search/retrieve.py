@@ -120,10 +120,10 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     if not wants_semantic(parsed):
         return Retrieval()
     if not parsed.request.typing:
-        await vault.wait_until_loaded()
+        await vault.spaces.wait_until_loaded()
     text, has_words = parsed.query.rank_text, parsed.request.mode != "semantic"
-    reason, unread = vault.semantic_reason(text), vault.unsupported_language_reason(text)
-    incomplete = unread or vault.lag_reason(text)
+    reason, unread = vault.spaces.reason(text), vault.spaces.unsupported_language_reason(text)
+    incomplete = unread or vault.spaces.lag_reason(text)
     if reason is None and has_words:
         is_misleading = incomplete is not None and incomplete.code == "not_embedded"
         reason = unread or (incomplete if is_misleading else None)
@@ -136,7 +136,7 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     reasons = {} if incomplete is None else {"vault": incomplete}
     try:
         async with asyncio.timeout(parsed.seconds):
-            own = answer = await vault.ask_semantic(text, parsed.depth, allowed)
+            own = answer = await vault.spaces.ask(text, parsed.depth, allowed)
             answer, concepts = await _expand(parsed, own, allowed, vault)
     except (TimeoutError, Unavailable, IndexDamaged) as error:
         failed = "semantic" if own is None else "expansion"
@@ -161,4 +161,4 @@ async def _expand(
     concepts = await vault.near_concepts(text, own.vector, settings.terms, settings.floor)
     if not concepts:
         return own, ()
-    return await vault.ask_semantic(expanded_text(text, concepts), parsed.depth, allowed), tuple(concepts)
+    return await vault.spaces.ask(expanded_text(text, concepts), parsed.depth, allowed), tuple(concepts)

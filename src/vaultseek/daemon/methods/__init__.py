@@ -29,6 +29,7 @@ from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.daemon.visible.gate import AccessControl
 from vaultseek.daemon.visible.view import SeenFollower, Views
 from vaultseek.errors import IndexDamaged
+from vaultseek.protocol.messages.methods import METHODS
 from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams, read
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
@@ -73,12 +74,12 @@ class Methods:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by method name."""
-        own: Handlers = {"shutdown": (Nothing, self.shutdown), "$/schema": (Nothing, self.schema)}
+        own: Handlers = {"shutdown": self.shutdown, "$/schema": self.schema}
         handlers: dict[str, Handler] = {}
-        for name, (kind, handle) in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
-            handlers[name] = self._healing(kind, partial(self._of_vault, name, handle))
         for part in (own, *(part.handlers() for part in self._parts)):
-            handlers |= {name: self._healing(*entry) for name, entry in part.items()}
+            handlers |= {name: self._healing(name, handle) for name, handle in part.items()}
+        for name, handle in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
+            handlers[name] = self._healing(name, partial(self._of_vault, name, handle))
         return {
             name: self.clients.guard(name, self._access.guard(name, handler))
             for name, handler in handlers.items()
@@ -95,13 +96,13 @@ class Methods:
 
         return await asyncio.to_thread(schemas)
 
-    def _healing(
-        self, kind: type[Nothing], handle: Callable[[Any, RequestContext], Awaitable[JSON]]
-    ) -> Handler:
-        """Return a handler that reads the parameters as ``kind``.
+    def _healing(self, method: str, handle: Callable[[Any, RequestContext], Awaitable[JSON]]) -> Handler:
+        """Return a handler that reads the parameters of ``method``.
 
         If the ledger is damaged, it answers again after each replacement.
         """
+
+        kind = METHODS[method].params_type
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             call, is_first = read(kind, params), True

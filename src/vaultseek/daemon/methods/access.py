@@ -15,15 +15,15 @@ from vaultseek.core.notes.lookup import resolve_note, similar_names
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import Forbidden, NotFound, Unavailable, advise
-from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams
+from vaultseek.protocol.messages.params import AllVaultsParams, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import NoteRow
 
-Handlers = Mapping[str, tuple[type[Nothing], Callable[[Any, RequestContext], Awaitable[JSON]]]]
-"""Handlers by method name, each with the type of its parameters."""
+Handlers = Mapping[str, Callable[[Any, RequestContext], Awaitable[JSON]]]
+"""Handlers by method name; ``METHODS`` has the type of their parameters."""
 
-VaultHandlers = dict[str, tuple[type[VaultParams], Callable[[SeenFollower, Any], Awaitable[JSON]]]]
+VaultHandlers = dict[str, Callable[[SeenFollower, Any], Awaitable[JSON]]]
 """Handlers that need only the vault of a request; its name is added to their answers."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """Function that returns the vault of a request. Raises UsageError, VaultMissing or ConfigError."""

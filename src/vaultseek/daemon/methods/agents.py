@@ -29,9 +29,9 @@ class AgentMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "agents/given": (GivenParams, self.given),
-            "agents/history": (ListParams, self.history),
-            "agents/forget": (VaultParams, self.forget),
+            "agents/given": self.given,
+            "agents/history": self.history,
+            "agents/forget": self.forget,
         }
 
     async def given(self, call: GivenParams, context: RequestContext) -> JSON:

@@ -67,10 +67,10 @@ async def _export(follower: SeenFollower, call: params.VaultParams) -> JSON:
 
 
 GRAPH_METHODS: VaultHandlers = {
-    "graph/neighbors": (params.NeighborsParams, _neighbors),
-    "graph/overview": (params.OverviewParams, _overview),
-    "graph/path": (params.PathParams, _path),
-    "graph/suggest": (params.SuggestParams, _suggest),
-    "graph/export": (params.VaultParams, _export),
+    "graph/neighbors": _neighbors,
+    "graph/overview": _overview,
+    "graph/path": _path,
+    "graph/suggest": _suggest,
+    "graph/export": _export,
 }
 """Handlers of ``graph/…``."""

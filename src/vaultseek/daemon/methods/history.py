@@ -30,9 +30,9 @@ class HistoryMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "search/opened": (OpenedParams, self.opened),
-            "search/history": (ListParams, self.history),
-            "search/forget": (ForgetParams, self.forget),
+            "search/opened": self.opened,
+            "search/history": self.history,
+            "search/forget": self.forget,
         }
 
     async def opened(self, call: OpenedParams, context: RequestContext) -> JSON:
@@ -83,10 +83,10 @@ class HistoryMethods:
 
 async def _meaning(text: str, vault: OpenVault) -> Meaning | None:
     """Return the vector of a query, or None if it is currently unavailable."""
-    if not text or vault.semantic_reason(text) or vault.unsupported_language_reason(text):
+    if not text or vault.spaces.reason(text) or vault.spaces.unsupported_language_reason(text):
         return None
     with contextlib.suppress(Unavailable, IndexDamaged, TimeoutError):
         async with asyncio.timeout(QUERY_EMBED_SECONDS):
-            answer = await vault.ask_semantic(text, 1, None)
+            answer = await vault.spaces.ask(text, 1, None)
             return Meaning(answer.model, answer.vector)
     return None

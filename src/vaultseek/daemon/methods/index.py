@@ -52,11 +52,11 @@ class IndexMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "index/status": (params.VaultParams, self.status),
-            "index/refresh": (params.RefreshParams, self.refresh),
-            "index/wait": (params.WaitParams, self.wait),
-            "index/subscribe": (params.SubscribeParams, self.subscribe),
-            "index/unsubscribe": (params.SubscribeParams, self.unsubscribe),
+            "index/status": self.status,
+            "index/refresh": self.refresh,
+            "index/wait": self.wait,
+            "index/subscribe": self.subscribe,
+            "index/unsubscribe": self.unsubscribe,
         }
 
     async def status(self, call: params.VaultParams, context: RequestContext) -> JSON:
@@ -163,9 +163,9 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
 
 
 INDEX_METHODS: VaultHandlers = {
-    "index/compact": (params.VaultParams, _compact),
-    "index/texts": (params.TextsParams, _texts),
-    "index/vectors": (params.VectorsParams, _vectors),
+    "index/compact": _compact,
+    "index/texts": _texts,
+    "index/vectors": _vectors,
 }
 """Handlers of ``index/…`` that need only a vault."""
 

@@ -138,8 +138,8 @@ def _moves(moves: Iterable[params.Move]) -> dict[str, str]:
 
 
 LINK_METHODS: VaultHandlers = {
-    "links/resolve": (params.ResolveParams, _resolve),
-    "links/mentioned": (params.MentionedParams, _mentioned),
-    "vault/rename": (params.RenameParams, _rename),
+    "links/resolve": _resolve,
+    "links/mentioned": _mentioned,
+    "vault/rename": _rename,
 }
 """Handlers of ``links/resolve``, ``links/mentioned`` and ``vault/rename``."""

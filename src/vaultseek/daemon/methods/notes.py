@@ -12,6 +12,7 @@ from vaultseek.core.notes import links as linked
 from vaultseek.core.notes import mentions
 from vaultseek.core.notes import read as reading
 from vaultseek.core.notes.complete import VaultCompleter, complete_blocks
+from vaultseek.core.notes.complete_query import complete_query
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.core.notes.related import related
@@ -133,6 +134,8 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
         blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.folder)
         return complete_blocks(blocks, call.text, call.limit)
     kind = call.kind
+    if kind == "query":
+        return complete_query(call.text, completer, call.limit)
     if (kind == "note" or kind == "file") and "/" in call.text:
         return _by_path(kind, call, completer)
     if kind == "block" or kind == "file" or (kind == "heading" and row is None):
@@ -168,17 +171,17 @@ async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *
 
 
 NOTE_METHODS: VaultHandlers = {
-    "note/get": (params.GetParams, _get),
-    "note/related": (params.RelatedParams, _related),
-    "links/outgoing": (params.LinksParams, partial(_links, linked.outgoing)),
-    "links/backlinks": (params.LinksParams, partial(_links, linked.backlinks)),
-    "links/unresolved": (params.UnresolvedParams, _unresolved),
-    "links/unlinked": (params.LinksParams, _unlinked),
-    "vault/tags": (params.ListParams, _tags),
-    "vault/properties": (params.PropertiesParams, _properties),
-    "vault/orphans": (params.OrphansParams, _orphans),
-    "vault/duplicates": (params.DuplicatesParams, _duplicates),
-    "complete": (params.CompleteParams, _complete),
-    "vault/problems": (params.ProblemsParams, _problems),
+    "note/get": _get,
+    "note/related": _related,
+    "links/outgoing": partial(_links, linked.outgoing),
+    "links/backlinks": partial(_links, linked.backlinks),
+    "links/unresolved": _unresolved,
+    "links/unlinked": _unlinked,
+    "vault/tags": _tags,
+    "vault/properties": _properties,
+    "vault/orphans": _orphans,
+    "vault/duplicates": _duplicates,
+    "complete": _complete,
+    "vault/problems": _problems,
 }
 """Handlers of ``note/…``, ``links/…``, ``complete`` and the lists of ``vault/…``."""

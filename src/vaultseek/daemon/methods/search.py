@@ -75,11 +75,11 @@ class SearchMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "search": (SearchParams, self.search),
-            "search/all": (AllVaultsParams, self.search_all),
-            "search/context": (ContextParams, self.context),
-            "search/why": (WhyParams, self.why),
-            "vault/stale": (StaleParams, self.stale),
+            "search": self.search,
+            "search/all": self.search_all,
+            "search/context": self.context,
+            "search/why": self.why,
+            "vault/stale": self.stale,
         }
 
     async def stale(self, call: StaleParams, context: RequestContext) -> JSON:

@@ -46,7 +46,7 @@ class TableMethods:
 
     def handlers(self) -> Handlers:
         """Return the handlers."""
-        return {"vault/table": (TableParams, self.table)}
+        return {"vault/table": self.table}
 
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
         """Return the tables of a base, of a note, or of the notes found by a query."""

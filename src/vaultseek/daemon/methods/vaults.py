@@ -43,11 +43,11 @@ class VaultMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "vault/list": (params.Nothing, self.list_vaults),
-            "vault/add": (params.AddVaultParams, self.add),
-            "vault/remove": (params.RemoveVaultParams, self.remove),
-            "vault/pause": (params.NamedVaultParams, self.pause),
-            "vault/resume": (params.NamedVaultParams, self.resume),
+            "vault/list": self.list_vaults,
+            "vault/add": self.add,
+            "vault/remove": self.remove,
+            "vault/pause": self.pause,
+            "vault/resume": self.resume,
         }
 
     async def follow_settings(self) -> None:

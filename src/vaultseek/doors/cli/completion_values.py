@@ -51,13 +51,13 @@ def complete_tag(invocation: Invocation, word: str) -> Items:
     """Complete a tag, with ``#`` if one was typed."""
     mark = "#" if word.startswith("#") else ""
     tags = _daemon_items(invocation, "tag", word.removeprefix("#"))
-    return _items(((mark + tag["text"].removeprefix("#"), note_count(tag)) for tag in tags), word)
+    return _items(((mark + tag["text"].removeprefix("#"), about(tag)) for tag in tags), word)
 
 
 def complete_property(invocation: Invocation, word: str) -> Items:
     """Complete the name of a property."""
     properties = _daemon_items(invocation, "property", word)
-    return _items(((item["text"], note_count(item)) for item in properties), word)
+    return _items(((item["text"], about(item)) for item in properties), word)
 
 
 def complete_property_value(invocation: Invocation, word: str) -> Items:
@@ -67,7 +67,7 @@ def complete_property_value(invocation: Invocation, word: str) -> Items:
         names = complete_property(invocation, word)
         return _items(((f"{item.value}=", item.help or "") for item in names), word)
     values = _daemon_items(invocation, "value", value, property=name)
-    return _items(((f"{name}={item['text']}", note_count(item)) for item in values), word)
+    return _items(((f"{name}={item['text']}", about(item)) for item in values), word)
 
 
 def complete_columns(invocation: Invocation, word: str) -> Items:
@@ -91,29 +91,16 @@ def complete_vault(invocation: Invocation, word: str) -> Items:
 
 
 def complete_query(invocation: Invocation, word: str) -> Items:
-    """Complete an operator, a tag, a kind of file, a property after ``[`` or a saved search after ``@``."""
-    minus = "-" if word.startswith("-") else ""
-    part = word.removeprefix("-")
-    if part.startswith("tag:"):
-        start = f"{minus}tag:"
-        tags = complete_tag(invocation, word[len(start) :])
-        return _items(((start + item.value, item.help or "") for item in tags), word)
-    if part.startswith("kind:"):
-        from vaultseek.content.kinds import KINDS
-
-        return _items(((f"{minus}kind:{kind}", "") for kind in KINDS), word)
-    if part.startswith("[") and ":" not in part:
-        start = f"{minus}["
-        properties = complete_property(invocation, part[1:])
-        return _items(((f"{start}{item.value}:", item.help or "") for item in properties), word)
+    """Complete an operator, the value of one, a property after ``[`` or a saved search after ``@``."""
     if word.startswith("@"):
         saved = _saved_searches(invocation)
         return _items(((f"@{name}", query) for name, query in saved.items()), word)
-    if not part:
+    if not word.removeprefix("-"):
         return []
-    from vaultseek.content.query.operators import OPERATORS
-
-    return _items(((f"{minus}{name}:", "") for name in OPERATORS), word)
+    found = _daemon_items(invocation, "query", word)
+    return _items(
+        ((word[: len(word) - item["replaces"]] + item["text"], about(item)) for item in found), word
+    )
 
 
 BY_METAVAR: dict[str, Complete] = {
@@ -172,9 +159,10 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
     return [CompletionItem(value, kind, help or None) for value, help in help_by_value.items()]
 
 
-def note_count(item: JSON) -> str:
-    """Return the number of notes that have a completed name, if it is known."""
-    return count(int(item["count"]), "note") if item.get("count") else ""
+def about(item: JSON) -> str:
+    """Return the meaning of a completion: what it is about, its path, or its number of notes."""
+    many = item.get("count")
+    return clean(item.get("about") or item.get("path") or "") or (count(int(many), "note") if many else "")
 
 
 def _is_path(word: str) -> bool:

@@ -983,11 +983,14 @@ class Tables(OfVault):
     partial: list[Lane]
 
 
-_NamedBy = TypedDict("_NamedBy", {"is": NotRequired[Literal["name", "title", "alias", "path"] | None]})
+_NamedBy = TypedDict(
+    "_NamedBy", {"is": NotRequired[Literal["name", "title", "alias", "path", "operator"] | None]}
+)
 
 
 class Item(_NamedBy, Answer):
-    """A completion; its other fields depend on its kind. For a note, ``is`` tells which name ``text`` is."""
+    """A completion; its other fields depend on its kind. For a note, ``is`` tells which name ``text`` is;
+    ``operator`` is the name of a filter."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
@@ -1001,9 +1004,13 @@ class Item(_NamedBy, Answer):
     """For a heading or block: its line, 1-based."""
     of: NotRequired[str | None]
     """For a block: its text."""
+    replaces: NotRequired[int]
+    """For a query: the number of characters before the cursor that ``text`` replaces."""
+    about: NotRequired[str | None]
+    """For an operator of a query: the meaning of its value."""
     count: NotRequired[int | None]
-    """For a tag, property or value: its number of notes; for a missing name, the number of notes linking to
-    it."""
+    """For a tag, property, value, folder or extension: its number of notes; for a missing name, the number
+    of notes linking to it."""
     link: NotRequired[str | None]
     """With ``source``: the target of a link from there, in the style of the vault."""
 

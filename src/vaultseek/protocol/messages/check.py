@@ -11,7 +11,7 @@ from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.errors import ProtocolError, advise
 from vaultseek.protocol.messages import answers, params
 from vaultseek.protocol.messages.answers import Answer
-from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
+from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST, answer_type
 from vaultseek.settings.describe import field_docstrings
 
 with_config(ConfigDict(extra="allow", strict=True))(Answer)  # and with it all answers, which are subclasses
@@ -28,7 +28,7 @@ def check_request(method: str, request: JSON) -> None:
     if method in METHODS:
         own = {name: value for name, value in request.items() if name not in OF_EVERY_REQUEST}
         # In the form in which it travels: tuples become lists.
-        params.read(METHODS[method][0], json.loads(json.dumps(own)))
+        params.read(METHODS[method].params_type, json.loads(json.dumps(own)))
 
 
 def check_answer(method: str, answer: object) -> None:
@@ -36,7 +36,7 @@ def check_answer(method: str, answer: object) -> None:
     if method not in METHODS:
         return
     try:
-        adapter(METHODS[method][1]).validate_python(answer)
+        adapter(METHODS[method].answer_type).validate_python(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))[:SHOWN_CHARS] or "all of it"
@@ -54,13 +54,13 @@ def schemas() -> JSON:
     return {
         "methods": {
             name: {
-                "params": _schema(asked.model_json_schema(), params.__name__),
-                "answer": _schema(adapter(answer).json_schema(), answers.__name__),
+                "params": _schema(method.params_type.model_json_schema(), params.__name__),
+                "answer": _schema(adapter(method.answer_type).json_schema(), answers.__name__),
             }
-            for name, (asked, answer) in METHODS.items()
+            for name, method in METHODS.items()
         },
         "notifications": {
-            name: _schema(adapter(kind).json_schema(), answers.__name__)
+            name: _schema(adapter(answer_type(kind)).json_schema(), answers.__name__)
             for name, kind in NOTIFICATIONS.items()
         },
     }

@@ -1,69 +1,108 @@
-"""The methods of the protocol, with the types of their parameters and answers."""
+"""The table of the protocol's methods and notifications.
 
-from typing import Any
+Checks, JSON Schema, handlers and the Python clients follow it. It names types, so that a client starts
+without pydantic.
+"""
 
-from pydantic import BaseModel
+from __future__ import annotations
 
-from vaultseek.protocol.messages import answers, params
+TYPE_CHECKING = False  # typing and re are heavy for a program that only calls the daemon
+if TYPE_CHECKING:
+    from typing import Any
 
-METHODS: dict[str, tuple[type[BaseModel], Any]] = {
-    "search": (params.SearchParams, answers.Search),
-    "search/all": (params.AllVaultsParams, answers.SearchAll),
-    "search/context": (params.ContextParams, answers.Context),
-    "search/why": (params.WhyParams, answers.Why),
-    "search/opened": (params.OpenedParams, answers.Kept),
-    "search/history": (params.ListParams, answers.History),
-    "search/forget": (params.ForgetParams, answers.Forgotten),
-    "agents/given": (params.GivenParams, answers.Kept),
-    "agents/history": (params.ListParams, answers.AgentHistory),
-    "agents/forget": (params.VaultParams, answers.Forgotten),
-    "note/get": (params.GetParams, answers.Note),
-    "note/related": (params.RelatedParams, answers.Related),
-    "links/outgoing": (params.LinksParams, answers.Outgoing),
-    "links/backlinks": (params.LinksParams, answers.Backlinks),
-    "links/unresolved": (params.UnresolvedParams, answers.Unresolved),
-    "links/unlinked": (params.LinksParams, answers.Unlinked),
-    "graph/neighbors": (params.NeighborsParams, answers.Neighbors),
-    "graph/overview": (params.OverviewParams, answers.Overview),
-    "graph/path": (params.PathParams, answers.Routes),
-    "graph/suggest": (params.SuggestParams, answers.Suggestions),
-    "graph/export": (params.VaultParams, answers.GraphExport),
-    "vault/tags": (params.ListParams, answers.Tags),
-    "vault/properties": (params.PropertiesParams, answers.Properties),
-    "vault/orphans": (params.OrphansParams, answers.Orphans),
-    "vault/duplicates": (params.DuplicatesParams, answers.Duplicates),
-    "vault/table": (params.TableParams, answers.Tables),
-    "vault/stale": (params.StaleParams, answers.Stale),
-    "complete": (params.CompleteParams, answers.Completions),
-    "links/resolve": (params.ResolveParams, answers.Resolved),
-    "links/mentioned": (params.MentionedParams, answers.Mentioned),
-    "vault/problems": (params.ProblemsParams, answers.Problems),
-    "vault/rename": (params.RenameParams, answers.Rename),
-    "vault/list": (params.Nothing, answers.Vaults),
-    "vault/add": (params.AddVaultParams, answers.AddedVault),
-    "vault/remove": (params.RemoveVaultParams, answers.RemovedVault),
-    "vault/pause": (params.NamedVaultParams, answers.PausedVault),
-    "vault/resume": (params.NamedVaultParams, answers.PausedVault),
-    "index/status": (params.VaultParams, answers.Status),
-    "index/refresh": (params.RefreshParams, answers.Refreshed),
-    "index/compact": (params.VaultParams, answers.Compacted),
-    "index/wait": (params.WaitParams, answers.IndexedVault),
-    "index/verify": (params.VaultParams, answers.Verified),
-    "index/move": (params.MoveParams, answers.Moved),
-    "index/texts": (params.TextsParams, answers.TextsToEmbed),
-    "index/vectors": (params.VectorsParams, answers.KeptVectors),
-    "index/subscribe": (params.SubscribeParams, answers.Subscribed),
-    "index/unsubscribe": (params.SubscribeParams, answers.Done),
-    "shutdown": (params.Nothing, answers.Done),
-    "$/schema": (params.Nothing, answers.Schemas),
-    "initialize": (params.Hello, answers.Hello),
-    "$/cancelRequest": (params.Cancel, None),
+
+class Method:
+    """A method: its parameters in ``params``, its answer in ``answers``, and its call in the Python clients.
+
+    The call has the parameters that may be passed by position; it is empty if the clients make it themselves.
+    """
+
+    def __init__(self, params: str, answer: str | None, call: str = "") -> None:
+        self.params = params
+        self.answer = answer
+        self.call = call
+
+    @property
+    def python(self) -> tuple[str, ...]:
+        """Return the name in the Python clients and the positional parameters."""
+        name, _, positional = self.call.rstrip(")").partition("(")
+        return name, *filter(None, positional.split(", "))
+
+    @property
+    def params_type(self) -> Any:
+        """Return the model of the parameters."""
+        from vaultseek.protocol.messages import params
+
+        return getattr(params, self.params)
+
+    @property
+    def answer_type(self) -> Any:
+        """Return the type of the answer, or None if there is no answer."""
+        return self.answer and answer_type(self.answer)
+
+
+def answer_type(name: str) -> Any:
+    """Return a type of ``answers``, which takes long to import."""
+    from vaultseek.protocol.messages import answers
+
+    return getattr(answers, name)
+
+
+METHODS = {
+    "search": Method("SearchParams", "Search", "search(query)"),
+    "search/all": Method("AllVaultsParams", "SearchAll", "search_all(query)"),
+    "search/context": Method("ContextParams", "Context", "context(query)"),
+    "search/why": Method("WhyParams", "Why", "why(query, note)"),
+    "search/opened": Method("OpenedParams", "Kept", "opened(query, note, position)"),
+    "search/history": Method("ListParams", "History", "history()"),
+    "search/forget": Method("ForgetParams", "Forgotten", "forget()"),
+    "agents/given": Method("GivenParams", "Kept", "given(tool, question, tokens)"),
+    "agents/history": Method("ListParams", "AgentHistory", "agents()"),
+    "agents/forget": Method("VaultParams", "Forgotten", "forget_agents()"),
+    "note/get": Method("GetParams", "Note", "note(note)"),
+    "note/related": Method("RelatedParams", "Related", "related(note)"),
+    "links/outgoing": Method("LinksParams", "Outgoing", "outgoing(note)"),
+    "links/backlinks": Method("LinksParams", "Backlinks", "backlinks(note)"),
+    "links/unresolved": Method("UnresolvedParams", "Unresolved", "unresolved()"),
+    "links/unlinked": Method("LinksParams", "Unlinked", "unlinked(note)"),
+    "graph/neighbors": Method("NeighborsParams", "Neighbors", "neighbors(note)"),
+    "graph/overview": Method("OverviewParams", "Overview", "graph()"),
+    "graph/path": Method("PathParams", "Routes", "graph_path(note, other)"),
+    "graph/suggest": Method("SuggestParams", "Suggestions", "graph_suggest()"),
+    "graph/export": Method("VaultParams", "GraphExport", "graph_export()"),
+    "vault/tags": Method("ListParams", "Tags", "tags()"),
+    "vault/properties": Method("PropertiesParams", "Properties", "properties()"),
+    "vault/orphans": Method("OrphansParams", "Orphans", "orphans()"),
+    "vault/duplicates": Method("DuplicatesParams", "Duplicates", "duplicates()"),
+    "vault/table": Method("TableParams", "Tables", "table()"),
+    "vault/stale": Method("StaleParams", "Stale", "stale()"),
+    "complete": Method("CompleteParams", "Completions", "complete(kind, text)"),
+    "links/resolve": Method("ResolveParams", "Resolved", "resolve_links(source, links)"),
+    "links/mentioned": Method("MentionedParams", "Mentioned", "mentioned(source, lines)"),
+    "vault/problems": Method("ProblemsParams", "Problems", "problems()"),
+    "vault/rename": Method("RenameParams", "Rename", "propose_rename()"),
+    "vault/list": Method("Nothing", "Vaults", "vaults()"),
+    "vault/add": Method("AddVaultParams", "AddedVault", "add_vault(path)"),
+    "vault/remove": Method("RemoveVaultParams", "RemovedVault", "remove_vault(vault)"),
+    "vault/pause": Method("NamedVaultParams", "PausedVault", "pause_vault(vault)"),
+    "vault/resume": Method("NamedVaultParams", "PausedVault", "resume_vault(vault)"),
+    "index/status": Method("VaultParams", "Status", "status()"),
+    "index/refresh": Method("RefreshParams", "Refreshed", "refresh()"),
+    "index/compact": Method("VaultParams", "Compacted", "compact()"),
+    "index/wait": Method("WaitParams", "IndexedVault", "wait()"),
+    "index/verify": Method("VaultParams", "Verified", "verify()"),
+    "index/move": Method("MoveParams", "Moved", "move(to)"),
+    "index/texts": Method("TextsParams", "TextsToEmbed", "texts_to_embed()"),
+    "index/vectors": Method("VectorsParams", "KeptVectors", "keep_vectors(fingerprint, vectors)"),
+    "index/subscribe": Method("SubscribeParams", "Subscribed", "subscribe()"),
+    "index/unsubscribe": Method("SubscribeParams", "Done", "unsubscribe()"),
+    "shutdown": Method("Nothing", "Done", "shutdown()"),
+    "$/schema": Method("Nothing", "Schemas", "schema()"),
+    "initialize": Method("Hello", "Hello"),
+    "$/cancelRequest": Method("Cancel", None),
 }
 
-NOTIFICATIONS: dict[str, Any] = {
-    "index/progress": answers.Progress,
-    "index/changed": answers.Changed,
-}
-"""Messages that the daemon sends to subscribers."""
+NOTIFICATIONS = {"index/progress": "Progress", "index/changed": "Changed"}
+"""Messages that the daemon sends to subscribers, with their types in ``answers``."""
 OF_EVERY_REQUEST = ("deadline_ms", "supersedes")
 """Parameters allowed in any request; the server removes them before the method sees the rest."""

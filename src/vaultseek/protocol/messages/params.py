@@ -275,7 +275,7 @@ class CompleteParams(VaultParams):
     kind: CompletionKind = "note"
     """Kind of name to complete."""
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
-    """Text typed so far."""
+    """Text typed so far; for ``query``, the query up to the cursor."""
     note: str | None = None
     """Note whose headings or blocks are completed, for these two kinds; by default all notes."""
     source: str | None = None

@@ -136,8 +136,8 @@ async def _search(
     async with AsyncClient(name="vaultseek.cli", validate=False) as client:
         ask = OnDemand(client, partial(asyncio.to_thread, ensure_running, invocation)).call
 
-        async def complete(kind: str, params: JSON) -> Sequence[JSON]:
-            asked = (ask("complete", {**params, "kind": kind, "vault": vault}) for vault in vaults)
+        async def complete(before: str) -> Sequence[JSON]:
+            asked = (ask("complete", {"kind": "query", "text": before, "vault": vault}) for vault in vaults)
             items = chain.from_iterable(answer["items"] for answer in await asyncio.gather(*asked))
             return list({item["text"]: item for item in items}.values())
 

