@@ -68,9 +68,21 @@ def test_a_step_begins_when_the_last_of_several_searches_ends(monkeypatch: pytes
 
 
 def test_background_work_advances_during_endless_searches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precedence, "WAIT_SECONDS", 0.01)
+    now, looks = [100.0], list[float]()
+    monkeypatch.setattr(precedence.time, "monotonic", lambda: now[0])
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+        looks.append(seconds)
+
+    monkeypatch.setattr(precedence.time, "sleep", sleep)
     with searching():
+        for _ in range(3):
+            give_way()
+            assert sum(looks) == pytest.approx(precedence.WAIT_SECONDS, abs=0.01)  # only the first one waits
+        now[0] += precedence.FREE_SECONDS
         give_way()
+        assert sum(looks) == pytest.approx(2 * precedence.WAIT_SECONDS, abs=0.01)
 
 
 def test_on_battery_each_step_is_followed_by_as_long_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:

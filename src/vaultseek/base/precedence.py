@@ -19,7 +19,10 @@ from functools import cache
 VARIABLE = "VAULTSEEK_PRECEDENCE"
 """Environment variable of child processes: the number of the open file with the flags."""
 WAIT_SECONDS = 0.5
-"""Maximum wait of `give_way`, so that background work advances during continuous searches."""
+"""Maximum wait of `give_way`."""
+FREE_SECONDS = 0.25
+"""Time after such a wait in which the thread does not wait again, so that background work gets a third of the
+time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()
@@ -29,7 +32,7 @@ _searches = 0
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Make background work wait in this context, after its current steps. Raises nothing."""
+    """Make background work wait in this context, after its current steps."""
     _count_search(1)
     try:
         yield
@@ -47,10 +50,12 @@ def give_way() -> None:
     flags, _ = _flags()
     if flags[_ON_BATTERY]:
         time.sleep(min(time.monotonic() - getattr(_step, "began", time.monotonic()), WAIT_SECONDS))
-    if flags[_SEARCHING]:
+    if flags[_SEARCHING] and time.monotonic() >= getattr(_step, "free_until", 0.0):
         end = time.monotonic() + WAIT_SECONDS
         while flags[_SEARCHING] and time.monotonic() < end:
             time.sleep(LOOK_SECONDS)
+        if flags[_SEARCHING]:
+            _step.free_until = time.monotonic() + FREE_SECONDS
     if flags[_ON_BATTERY]:
         _step.began = time.monotonic()
 
