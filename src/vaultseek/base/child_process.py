@@ -21,7 +21,7 @@ from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import IO, Any, BinaryIO
 
-from vaultseek.base import limits
+from vaultseek.base import limits, precedence
 from vaultseek.base.failpoints import VARIABLE
 from vaultseek.base.model import JSON
 from vaultseek.errors import FrameLost, FrameTooLarge
@@ -57,10 +57,14 @@ class ChildProcess:
 
         ``options`` are passed to `subprocess.Popen`.
         """
+        # A process with an environment of its own reads hostile input, and gets nothing that it could write.
+        files, variables = ((), {}) if "env" in options else precedence.handed_on()
         self._process = subprocess.Popen(
             [*command, str(os.getpid()), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            pass_fds=(*options.pop("pass_fds", ()), *files),
+            env={**options.pop("env", os.environ), **variables},
             **options,
         )
         assert self._process.stdin is not None

@@ -23,6 +23,7 @@ from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon.clients import authenticated
 from vaultseek.daemon.hosting import Hosting, hosting_of
 from vaultseek.daemon.methods import Methods, Subscribers
+from vaultseek.daemon.power import follow_power
 from vaultseek.daemon.shutdown import STOP_SECONDS, Shutdown, report_crashes
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.vaults import VaultRegistry
@@ -115,6 +116,7 @@ async def _run(
     opening = asyncio.create_task(_open(registry, file, settings))
     watching = asyncio.create_task(_keep_address(endpoint, server, methods.stop.set))
     reporting = asyncio.create_task(_report(manager, endpoint, registry))
+    powering = asyncio.create_task(follow_power())
     log.info("listening on %s", endpoint.path)
     try:
         async with (
@@ -125,7 +127,7 @@ async def _run(
     finally:
         shutdown.start_timer()
         manager.stopping()
-        for task in (reporting, opening, watching, serving):
+        for task in (powering, reporting, opening, watching, serving):
             task.cancel()
         registry.stop_indexing()
         await server.close(STOP_SECONDS / 3)

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from vaultseek.base.precedence import give_way
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.daemon import folder_watch
 from vaultseek.errors import Busy, IndexDamaged
@@ -33,10 +34,14 @@ class Maintenance:
             await self.changed.wait()
             self.changed.clear()
             try:
-                while await asyncio.to_thread(self._vault.merge_keyword_segments):
+                while await asyncio.to_thread(self._merge):
                     await asyncio.sleep(0)
             except (IndexDamaged, Busy, OSError) as error:
                 log.warning("merging the keyword index of %s: %s", self._vault.name, error)
+
+    def _merge(self, *, purge: bool = False) -> bool:
+        give_way()
+        return self._vault.merge_keyword_segments(purge=purge)
 
     async def compact(self) -> None:
         """Remove deleted text from the keyword index and the ledger, and outdated vectors.
@@ -44,7 +49,7 @@ class Maintenance:
         Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
         """
         vault = self._vault
-        while await asyncio.to_thread(vault.merge_keyword_segments, purge=True):
+        while await asyncio.to_thread(self._merge, purge=True):
             await asyncio.sleep(0)
         await vault.forget_outdated_vectors()
         await vault.in_writer(vault.indexer.prune_texts)

@@ -14,6 +14,7 @@ from vaultseek.base.text import printable
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import BUNDLED, HASHING
 from vaultseek.semantic.models.choice import AUTO, OFF
+from vaultseek.semantic.models.directories import named_directory
 from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
 from vaultseek.semantic.models.service import Service
 from vaultseek.settings.describe import Location, dotted_key, quote_value
@@ -120,9 +121,8 @@ def _model_name(name: str, key: str, origin: Origin) -> str:
     choices = {AUTO, OFF} if key == "other_languages" else {AUTO}
     if name in {BUNDLED, *PACKED, *choices} or name.partition("-")[0] == HASHING:
         return name
-    fetched = paths.model_directory(name)
-    if fetched is not None and fetched.is_dir():
-        return str(fetched)
+    if (directory := named_directory(name)) is not None:
+        return str(directory)
     expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or the folder of a model'
     return str(_folder(Path(name), ("model", key), origin, expected))
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from vaultseek.core.indexing.model_source import share_of_folder
 from vaultseek.core.indexing.spaces import foreign_share, language_support
 from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.models.choice import VaultModels
 
 JUDGED = Path(__file__).parents[2] / "data" / "judged"
 
@@ -55,3 +57,23 @@ def test_the_share_is_of_the_texts_that_say_something(count):
     german = "Das Ventil lässt Wasser in den Tank, sobald der Pegel zu niedrig ist."
     assert foreign_share([english, english, german, "x = 1", ""], count) == pytest.approx(1 / 3)
     assert foreign_share(["", "42"], count) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("german", "main", "second"), [(4, "hashing", "hashing-32"), (5, "hashing-32", None)]
+)
+def test_english_notes_keep_their_model_up_to_a_quarter_of_german_ones(count, tmp_path, german, main, second):
+    for i in range(16):
+        text = (
+            f"Die Pumpe {i} steht im Keller und läuft nur, wenn der Pegel hoch ist."
+            if i < german
+            else f"The pump {i} is in the cellar, and it only runs when the level is high."
+        )
+        (tmp_path / f"note {i}.md").write_text(text)
+    share = share_of_folder(tmp_path, (), count)
+    assert share == german / 16
+    choice = VaultModels(find_model("hashing"), find_model("hashing-32"), True, automatic=True)
+    models = choice.of_vault(share)
+    assert (models.main.name, models.second.name if models.second else None) == (main, second)
+    # A German question is answered by the model that reads German, among all notes.
+    assert language_support("Wo steht die Pumpe und wann läuft sie?", count) == "poorly"

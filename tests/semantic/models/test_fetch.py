@@ -56,7 +56,8 @@ def test_a_model_that_was_fetched_is_found_by_its_name_and_embeds(hub, model):
         fetched = fetch(NAME, lambda here, total: seen.append((here, total)), pinned={})
         loaded = embed.load(NAME, model_directory(NAME))
     assert (fetched.directory, fetched.known) == (fetched_directory(NAME), False)
-    assert {path.suffix for path in fetched.directory.rglob("*") if path.is_file()} <= MODEL_SUFFIXES
+    suffixes = {path.suffix for path in fetched.directory.rglob("*") if path.is_file()}
+    assert suffixes <= MODEL_SUFFIXES | {".md"}  # the card states the licence
     assert not (fetched.directory / "onnx").exists()
     assert (loaded.dimension, dimension_of(fetched.directory), kind_of(fetched.directory)) == (
         32,

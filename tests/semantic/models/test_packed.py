@@ -1,7 +1,9 @@
 """A packed model is read as data from an installed package, checked before use, and embeds correctly."""
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.packed import PackedModel
 from vaultseek.semantic.models.packed_file import PackedFile, QuantizedMatrix
 from vaultseek.semantic.models.tokens import describe_counter, load_counter
-from vaultseek.semantic.models.unigram import StringTable, UnigramTokenizer
+from vaultseek.semantic.models.unigram import KeyTable, Pieces, UnigramTokenizer
 
 TEXTS = ["the note", "", "ä\tб?", "the notes and the others " * 9, "中文 x"]
 DATA = TinyPacked().to_bytes()
@@ -147,21 +149,22 @@ def test_long_texts_are_cut(text: str, most: int) -> None:
     assert tokens[-1] == VOCABULARY.end
 
 
-@given(st.lists(st.text(min_size=1, max_size=4), unique=True))
+@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), unique=True))
 def test_a_table_has_the_number_of_every_string_and_of_no_other(strings: list[str]) -> None:
-    table = StringTable(len(strings))
-    for number, string in enumerate(strings[::2]):
-        table.set(string, number)
-    for number, string in enumerate(strings[::2]):
-        assert table.get(string, -1) == number
-    assert {table.get(string, -1) for string in strings[1::2]} <= {-1}
+    encoded = [string.encode() for string in strings]
+    edges = array("I", [0, *accumulate(map(len, encoded))])
+    keys, starts, lengths = Pieces(b"".join(encoded), edges).keys()
+    assert lengths.tolist() == [*map(len, strings)]
+    assert len({*keys.tolist()}) == len(strings)
+    assert len({*starts.tolist()}) == len({string[:2] for string in strings})
+    table = KeyTable(keys[::2], np.arange(len(keys[::2])))
+    assert [table.get(key, -1) for key in keys[::2].tolist()] == [*range(len(keys[::2]))]
+    assert {table.get(key, -1) for key in keys[1::2].tolist()} <= {-1}
 
 
-def test_strings_of_the_same_bytes_in_memory_are_told_apart() -> None:
-    table = StringTable(2)
-    table.set("te", 1)
-    table.set("\u6574", 2)
-    assert (table.get("te", 0), table.get("\u6574", 0)) == (1, 2)
+def test_of_equal_keys_the_last_one_counts() -> None:
+    table = KeyTable(np.array([9, 5, 9], np.uint64), np.array([1, 2, 3]))
+    assert (table.get(9, 0), table.get(5, 0), table.get(7, 0)) == (3, 2, 0)
 
 
 def test_spelling_does_not_decide_tokens() -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.child_process import CRASH_KILLS
+from vaultseek.base.precedence import give_way
 from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReadJob, ReadNotes
@@ -96,6 +97,7 @@ class BatchReader:
                     yield self._read_here(waiting.job)
                 continue
             # The time of this batch determines the size of the next ones.
+            give_way()  # committing a batch takes the interpreter that searches need
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
             yield result

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 
+from vaultseek.base.precedence import give_way
 from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
@@ -46,6 +47,7 @@ class EmbeddingQueue:
             return
         numbers = [order.popleft() for _ in range(min(PAGE_TEXTS, len(order)))]
         compose = self._unembedded.notes if self._of_notes else self._unembedded.chunks
+        await asyncio.to_thread(give_way)
         page = await asyncio.to_thread(compose, numbers)
         if self._numbers is order:
             self._next_page = page

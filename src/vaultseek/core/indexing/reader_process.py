@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 from vaultseek.base.child_process import apply_child_limits, read, reserve_pipes, write
 from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.base.model import JSON
+from vaultseek.base.precedence import give_way
 from vaultseek.content.extractors.reader import FileReader
 from vaultseek.core.indexing.crash_marker import crash_key
 from vaultseek.core.indexing.reading import NoteReader, read_or_report
@@ -88,6 +89,7 @@ class _Server:
         frame: list[Any] = []
         chars = done = total = 0
         for index, (number, path, stored) in enumerate(notes):
+            give_way()
             os.pwrite(self._progress, _INDEX.pack(index), 0)
             # Processor time, so that a busy machine does not harm a note.
             signal.setitimer(signal.ITIMER_PROF, self._seconds)

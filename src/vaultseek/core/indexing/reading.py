@@ -13,6 +13,7 @@ from typing import Protocol
 from vaultseek.base.failpoints import failpoint
 from vaultseek.base.limits import DRAWING_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
+from vaultseek.base.precedence import give_way
 from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
 from vaultseek.content.files.obsidian import is_day_first
@@ -98,6 +99,7 @@ class NoteReader:
         self.files.ahead.clear()
         later = set()
         for path in paths:
+            give_way()
             content = self.content(path) if file_kind(path) is not None else None
             if content is not None:
                 digest = content_digest(content)

@@ -1,12 +1,13 @@
 """RPC methods about searches."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason
+from vaultseek.base.precedence import searching
 from vaultseek.base.threads import Turns
 from vaultseek.base.when import present
 from vaultseek.core.notes.context import NOTES as CONTEXT_NOTES
@@ -172,11 +173,14 @@ class SearchMethods:
         answer = with_remarks(_with_aliases(answer), found=bool(answer["results"]))
         return about_vault(follower.vault, answer)
 
-    def _turn(self, parsed: ParsedRequest) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def _turn(self, parsed: ParsedRequest) -> AsyncIterator[None]:
         turns = self._turns if parsed.query.filter is None else self._filter_turns
         if parsed.expressions is not None:
             turns = self._expression_turns
-        return turns.turn()
+        with searching():
+            async with turns.turn():
+                yield
 
     async def context(self, call: ContextParams, context: RequestContext) -> JSON:
         """Return the evidence for a question."""

@@ -10,6 +10,10 @@ BUNDLED_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "vaultseek_minilm"
 """Import name of the bundled model, which is part of vaultseek's wheel."""
 
+PACKAGES = "vaultseek_models"
+"""Namespace package of the wheels that ``scripts/pack_model`` writes: a folder for each model, named like the
+folder of a fetched one, beside a file with its digest."""
+
 _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 
 
@@ -49,7 +53,8 @@ def is_bundled(name: str) -> bool:
 
 
 def model_directory(name: str) -> Path:
-    """Return the folder of the model ``name``: the bundled one, an absolute path, or a fetched model.
+    """Return the folder of the model ``name``: the bundled one, an absolute path, or a model that was fetched
+    or comes in a package.
 
     Raises `ConfigError` if there is none.
     """
@@ -62,14 +67,42 @@ def model_directory(name: str) -> Path:
                 f"{directory} is not a model folder: it has no config.json; fetch the model again"
             )
         return directory
-    directory = fetched_directory(name)
-    if not (directory / "config.json").is_file():
+    fetched_directory(name)  # refuses an invalid name
+    named = named_directory(name)
+    if named is None or not (named / "config.json").is_file():
         raise ConfigError(f"model {name!r} is not on this machine; fetch it", advise("fetch", name))
-    return directory
+    return named
+
+
+def named_directory(name: str) -> Path | None:
+    """Return the folder of a model that was fetched or comes in a package; None if there is none."""
+    fetched = paths.model_directory(name)
+    if fetched is None or fetched.is_dir():
+        return fetched
+    return package_path(PACKAGES, fetched.name)
+
+
+def packaged_directories() -> list[Path]:
+    """Return the folders of the models in packages, by name."""
+    places = _package_places(PACKAGES)
+    return sorted(
+        folder for place in places if place.is_dir() for folder in place.iterdir() if folder.is_dir()
+    )
+
+
+def packaged_digest(directory: Path) -> str | None:
+    """Return the digest that a package states for the model in this folder; None if it is in no package."""
+    try:
+        return directory.with_name(f"{directory.name}.digest").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
 
 
 def package_path(package: str, name: str) -> Path | None:
     """Return the file or folder in an installed package, which is not imported; None if there is none."""
+    return next(filter(Path.exists, (place / name for place in _package_places(package))), None)
+
+
+def _package_places(package: str) -> list[Path]:
     spec = importlib.util.find_spec(package)
-    places = (Path(location) / name for location in (spec and spec.submodule_search_locations) or ())
-    return next(filter(Path.exists, places), None)
+    return [Path(location) for location in (spec and spec.submodule_search_locations) or ()]

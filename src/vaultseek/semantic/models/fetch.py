@@ -31,6 +31,8 @@ _ENVIRONMENT = {
     "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1",
     "HF_HUB_VERBOSITY": "error",
 }
+LICENCES = ("LICENSE", "LICENSE.md", "README.md")
+"""Files that may state a model's licence; a README does so in its frontmatter."""
 _RECORD = "fetched.json"
 """File with the digests of fetched models."""
 
@@ -117,7 +119,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
 
 def _is_model_file(path: PurePosixPath) -> bool:
     return (
-        path.suffix in MODEL_SUFFIXES
+        (path.suffix in MODEL_SUFFIXES or str(path) in LICENCES)
         and path.parts[0] not in _OTHER_FORMATS
         and not path.is_absolute()
         and not any(part.startswith(".") for part in path.parts)

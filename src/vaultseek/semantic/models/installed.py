@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vaultseek.base import paths
 from vaultseek.errors import ConfigError
-from vaultseek.semantic.models.directories import bundled_directory
+from vaultseek.semantic.models.directories import bundled_directory, packaged_directories
 from vaultseek.semantic.models.metadata import Kind, digest, dimension_of, kind_of, window_of
 from vaultseek.semantic.models.packed import PACKED, PackedModel, verify_packed
 
@@ -26,7 +26,7 @@ class InstalledModel:
 
 
 def installed_models() -> Iterator[InstalledModel | ConfigError]:
-    """Yield the bundled, the packed and the fetched models, or an error for each unreadable one."""
+    """Yield the bundled, packed, fetched and packaged models, or an error for each unreadable one."""
     try:
         yield describe_model("bundled", bundled_directory())
     except ConfigError as error:
@@ -35,7 +35,8 @@ def installed_models() -> Iterator[InstalledModel | ConfigError]:
         with suppress(ConfigError):  # it need not be installed
             yield describe_packed(model)
     folder = paths.models_directory()
-    for directory in sorted(folder.iterdir()) if folder.is_dir() else ():
+    fetched = sorted(folder.iterdir()) if folder.is_dir() else []
+    for directory in [*fetched, *packaged_directories()]:
         if directory.is_dir() and not directory.name.startswith("."):
             try:
                 yield describe_model(directory.name.replace("--", "/", 1), directory)

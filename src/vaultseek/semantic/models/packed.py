@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultseek.base import limits
+from vaultseek.base.child_process import return_free_memory
 from vaultseek.base.extras import missing_extra
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.directories import package_path
@@ -133,4 +134,6 @@ class PackedCounter:
         """The tokenizer, read from the file."""
         from vaultseek.semantic.models.unigram import UnigramTokenizer
 
-        return UnigramTokenizer(read_packed(self.model, limits.PACKED_HEAD_BYTES).vocabulary)
+        tokenizer = UnigramTokenizer(read_packed(self.model, limits.PACKED_HEAD_BYTES).vocabulary)
+        return_free_memory()  # left over from building its tables: three times their size
+        return tokenizer

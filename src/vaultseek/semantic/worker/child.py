@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 
-from vaultseek.base import limits
+from vaultseek.base import limits, precedence
 from vaultseek.base.child_process import is_from_outside, memory_bytes, processor_count, starved_seconds
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, WorkerUnavailable
@@ -142,6 +142,7 @@ class Child:
 
         ``on_exit`` is called once, after the process has exited, and must answer the pending requests.
         """
+        files, variables = precedence.handed_on()
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -149,7 +150,8 @@ class Child:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=environment(os.environ),
+                env=environment(os.environ) | variables,
+                pass_fds=files,
                 limit=limits.MIB,
             )
         except OSError as error:

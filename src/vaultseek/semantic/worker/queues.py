@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from vaultseek.base.model import JSON
+from vaultseek.base.precedence import WAIT_SECONDS, give_way
 from vaultseek.errors import Cancelled, VaultseekError
 from vaultseek.semantic.worker.pipe import Array, Frame
 
@@ -22,7 +23,6 @@ ANSWER, LOOKUP, EMBED, STORE, RERANK = "answer", "lookup", "embed", "store", "re
 QUEUES = (ANSWER, LOOKUP, EMBED, STORE, RERANK)
 LOWEST_PRIORITY = 19
 _RECEIVE_SECONDS = 0.001
-_YIELD_SECONDS = 0.5
 
 Reply = tuple[JSON, Sequence[Array]]
 Handle = Callable[[Frame], Reply]
@@ -45,9 +45,11 @@ class Queues:
             work_queue.cancelled.add(id)
 
     def yield_to_answers(self) -> None:
-        """Wait briefly while an interactive request runs; called by background work between batches."""
+        """Wait briefly while a search or another interactive request runs; called by background work between
+        batches."""
         time.sleep(_RECEIVE_SECONDS)  # lets the reading thread have the interpreter lock
-        self._queues[ANSWER].idle.wait(_YIELD_SECONDS)
+        self._queues[ANSWER].idle.wait(WAIT_SECONDS)
+        give_way()
 
     def finish(self, seconds: float) -> None:
         """Wait for the current write, if any, up to ``seconds``."""

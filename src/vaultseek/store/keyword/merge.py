@@ -9,6 +9,7 @@ from typing import IO
 
 import numpy as np
 
+from vaultseek.base.precedence import give_way
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.commits import Commits, PreparedSegment
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
@@ -147,7 +148,9 @@ def _slices(firsts: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _blocks(parts: Sequence[_Part], tables: Tables) -> Iterator[Block]:
-    for low, high in _slices(tables.first_positions):
+    for number, (low, high) in enumerate(_slices(tables.first_positions)):
+        if number:
+            give_way()
         terms, blocks = zip(*(part.block(low, high) for part in parts), strict=True)
         keys, counts, positions = (
             np.concatenate([getattr(block, name) for block in blocks])

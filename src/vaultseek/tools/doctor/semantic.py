@@ -12,7 +12,7 @@ from vaultseek.base.extras import install_command
 from vaultseek.errors import ConfigError, VaultseekError
 from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, find_directory, find_model, served_model
 from vaultseek.semantic.models.choice import AUTO, OFF, choose_models
-from vaultseek.semantic.models.directories import fetched_directory
+from vaultseek.semantic.models.directories import fetched_directory, packaged_digest
 from vaultseek.semantic.models.fetch import recorded_digests
 from vaultseek.semantic.models.metadata import digest, window_of
 from vaultseek.semantic.models.packed import PACKED, verify_packed
@@ -116,6 +116,9 @@ def _model(check: str, name: str) -> Finding:
     if recorded.get(directory, actual) != actual:
         message = f"{directory.name} is not what was fetched (digest {actual[:16]})"
         return Finding(check, BROKEN, message, "run `vaultseek models fetch` for it again")
+    if packaged_digest(directory) not in (None, actual):
+        message = f"{directory.name} is not what its package states (digest {actual[:16]})"
+        return Finding(check, BROKEN, message, "install its package again")
     label = BUNDLED if name == BUNDLED else directory.name
     details = f"digest {actual[:16]}, window {window_of(directory)} tokens"
     is_private = name != BUNDLED and directory not in recorded

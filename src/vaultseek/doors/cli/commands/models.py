@@ -133,6 +133,7 @@ def use(invocation: Invocation, model: str) -> None:
     vaultseek models use ~/models/my-finetuned-model
     """
     from vaultseek.base import paths
+    from vaultseek.semantic.models.directories import named_directory
     from vaultseek.settings.toml import set_key
 
     value, kind = _resolve(model)
@@ -150,7 +151,7 @@ def use(invocation: Invocation, model: str) -> None:
     lines = [f'set {section}.{key} = "{clean(value)}" in {clean(file)}']
     if kind == "reranker" and not overruled:
         lines.append("the first results are reranked from now on; to stop, set search.rerank_enabled = false")
-    elif not overruled and before not in (value, str(paths.model_directory(value))):
+    elif not overruled and before not in (value, str(named_directory(value))):
         lines.append("restart the daemon to use it: `vaultseek stop`, then `vaultseek start`")
         lines.append("it then embeds every vault again, and uses the old vectors until that is done")
     answer = {"key": f"{section}.{key}", "value": value, "file": str(file), "overruled_by": overruled}
@@ -226,10 +227,9 @@ def _used(settings: Settings) -> dict[str, str]:
 
 def _resolve(model: str) -> tuple[str, Kind]:
     """Return the value of the setting for a name or folder, and the kind of the model."""
-    from vaultseek.base import paths
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO
-    from vaultseek.semantic.models.directories import bundled_directory, is_bundled
+    from vaultseek.semantic.models.directories import bundled_directory, is_bundled, named_directory
     from vaultseek.semantic.models.packed import PACKED, verify_packed
     from vaultseek.semantic.models.safety import check_model, verify_bundled
 
@@ -241,10 +241,10 @@ def _resolve(model: str) -> tuple[str, Kind]:
     if model in PACKED:
         verify_packed(PACKED[model])
         return model, "embedding"
-    fetched = paths.model_directory(model)
+    named = named_directory(model)
     folder = Path(os.path.abspath(os.path.expanduser(model)))
-    if fetched is not None and fetched.is_dir():
-        return model, check_model(fetched)
+    if named is not None:
+        return model, check_model(named)
     if folder.is_dir():
         return str(folder), check_model(folder)
     if find_directory(model) is None:

@@ -1,0 +1,89 @@
+"""Precedence of searches: background work calls `give_way` between its steps, in every process.
+
+The daemon shares two flags with its child processes, in a page of memory: a search is running, and the
+machine runs on battery. Only the daemon sets them. Steps take milliseconds; within a step, the low priority
+of background threads and processes must suffice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from functools import cache
+
+VARIABLE = "VAULTSEEK_PRECEDENCE"
+"""Environment variable of child processes: the number of the open file with the flags."""
+WAIT_SECONDS = 0.5
+"""Maximum wait of `give_way`."""
+FREE_SECONDS = 0.25
+"""Time after such a wait in which the thread does not wait again, so that background work gets a third of the
+time during continuous searches."""
+LOOK_SECONDS = 0.002
+_SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
+_lock = threading.Lock()
+_step = threading.local()
+_searches = 0
+
+
+@contextlib.contextmanager
+def searching() -> Iterator[None]:
+    """Make background work wait in this context, after its current steps."""
+    _count_search(1)
+    try:
+        yield
+    finally:
+        _count_search(-1)
+
+
+def set_on_battery(on_battery: bool) -> None:
+    """Halve the share of background work while the machine runs on battery."""
+    _flags()[0][_ON_BATTERY] = on_battery
+
+
+def give_way() -> None:
+    """Wait while a search is running, and on battery as long as this thread's last step took."""
+    flags, _ = _flags()
+    if flags[_ON_BATTERY]:
+        time.sleep(min(time.monotonic() - getattr(_step, "began", time.monotonic()), WAIT_SECONDS))
+    if flags[_SEARCHING] and time.monotonic() >= getattr(_step, "free_until", 0.0):
+        end = time.monotonic() + WAIT_SECONDS
+        while flags[_SEARCHING] and time.monotonic() < end:
+            time.sleep(LOOK_SECONDS)
+        if flags[_SEARCHING]:
+            _step.free_until = time.monotonic() + FREE_SECONDS
+    if flags[_ON_BATTERY]:
+        _step.began = time.monotonic()
+
+
+def handed_on() -> tuple[tuple[int, ...], dict[str, str]]:
+    """Return the open files and the environment variables that share the flags with a child process."""
+    file = _flags()[1]
+    return () if file is None else (file,), {} if file is None else {VARIABLE: str(file)}
+
+
+def _count_search(change: int) -> None:
+    global _searches
+    with _lock:
+        _searches += change
+        _flags()[0][_SEARCHING] = _searches > 0
+
+
+@cache
+def _flags() -> tuple[mmap.mmap, int | None]:
+    """Return the flags and the open file that holds them, which the parent process may have handed on.
+
+    Without a file, the flags are for this process only.
+    """
+    try:
+        if number := os.environ.get(VARIABLE):
+            return mmap.mmap(int(number), _SIZE), int(number)
+        with tempfile.TemporaryFile() as file:
+            os.ftruncate(file.fileno(), _SIZE)
+            return mmap.mmap(file.fileno(), _SIZE), os.dup(file.fileno())
+    except (OSError, ValueError):  # no disk space, or the variable belongs to another program
+        return mmap.mmap(-1, _SIZE), None
