@@ -173,6 +173,10 @@ class SpaceTable:
                 run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are retried
             self._set_meta("store", store)
 
+    def rename_store(self, store: str) -> None:
+        """Change the name of the store, which keeps its vectors."""
+        self._set_meta("store", store)
+
     @property
     def is_followed(self) -> bool:
         """True if changes are recorded for this space."""
