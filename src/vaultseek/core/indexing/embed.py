@@ -283,7 +283,7 @@ class Embedding:
         self.ready = True
 
     async def _rename_store(self) -> None:
-        """Give the store a new name, so that an older copy of its files or of the ledger does not fit later."""
+        """Give the store a new name, so that older copies of its files or of the ledger do not fit later."""
         version = self._new_version()
         for collection in (CHUNKS, NOTES):
             await self._worker.apply(self.store, collection, version=version)

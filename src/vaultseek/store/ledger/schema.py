@@ -279,8 +279,9 @@ def _inherit_vectors(database: Database) -> None:
     with contextlib.suppress(*damage):
         connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
     for table in ("opens", "given", "given_notes"):
-        with contextlib.suppress(*damage):
-            connection.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
+        with contextlib.suppress(*damage):  # by name, because a newer version may have more columns
+            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM old.{table}")
     with contextlib.suppress(*damage):
         connection.execute("DETACH old")
     for suffix in ("", "-wal", "-shm"):
