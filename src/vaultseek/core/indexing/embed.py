@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -287,7 +288,7 @@ class Embedding:
         version = self._new_version()
         for collection in (CHUNKS, NOTES):
             await self._worker.apply(self.store, collection, version=version)
-        await self._in_writer(self._space.rename_store, version)
+        await self._in_writer(partial(self._space.begin_store, version, is_renamed=True))
 
     def _new_version(self) -> str:
         return f"{self.spec.name}:{uuid.uuid4().hex}"
