@@ -220,6 +220,7 @@ class Year:
         self._model_part = model_part
         self._before = before
         self.daemon = Running(place / "year", {})
+        self._path = self.daemon.daemon.environment.get("PYTHONPATH", "")
         self._disk = self._mount(place / "year" / "data")
         self.files = Edits(self.daemon.root, seed)
         self.chance = random.Random(seed)
@@ -252,7 +253,7 @@ class Year:
             self.files.burst(20)
             self.daemon.settle()
             self.daemon.end()
-        self.daemon.daemon.environment.pop("PYTHONPATH", None)
+        self.daemon.daemon.environment["PYTHONPATH"] = self._path
         self.daemon.serve()
 
     def _live(self, day: int, edits: int) -> None:

@@ -144,3 +144,55 @@ def test_b3_an_index_that_is_deleted_while_it_is_open_is_made_again(running, fol
     (each.root / "new.md").write_text("basalt")
     (each.root / "new.md").unlink()
     eventually(lambda: heals(each, expected), "made again", 120)
+
+
+@pytest.mark.fault("B4", "B5")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("part", ["semantic", "keyword", "ledger.sqlite"])
+def test_b4_a_part_of_an_index_that_is_put_back_from_a_backup_is_made_again(running, part, tmp_path):
+    each = running(NOTES)
+    each.serve()
+    each.settle()
+    each.end()
+    shutil.copytree(each.index, tmp_path / "backup")
+    each.serve()
+    (each.root / "valve.md").write_text("# Valve\n\nRust on the valve, and basalt.\n")
+    (each.root / "pump.md").unlink()
+    (each.root / "new.md").write_text("# New\n\nAn anchor of granite.\n")
+    each.settle()
+    expected = each.answers(QUERIES)
+    each.end()
+    current = each.index / part
+    shutil.rmtree(current) if current.is_dir() else current.unlink()
+    copy = shutil.copytree if part != "ledger.sqlite" else shutil.copy2
+    copy(tmp_path / "backup" / part, current)
+    each.serve()
+    eventually(lambda: heals(each, expected), "made again", 120)
+
+
+@pytest.mark.fault("J8")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("is_open", [True, False])
+def test_j8_files_of_another_machine_that_a_sync_tool_puts_into_an_index_are_no_answers(
+    running, is_open, tmp_path
+):
+    """The other machine has another state of the notes, and its files come one by one."""
+    other = running(NOTES | {"pump.md": "# Pump\n\nBasalt.\n", "only.md": "# Only\n\nA valve seal there.\n"})
+    other.serve()
+    other.settle()
+    other.end()
+    each = running(NOTES)
+    each.serve()
+    each.settle()
+    expected = each.answers(QUERIES)
+    if not is_open:
+        each.end()
+    for file in files_of(other):
+        copy = tmp_path / "copy"
+        shutil.copy2(other.index / file, copy)
+        (each.index / file).parent.mkdir(parents=True, exist_ok=True)
+        copy.replace(each.index / file)
+        assert not is_open or each.is_alive()
+    eventually(lambda: heals(each, expected), "healed", 120)
+    (each.root / "new.md").write_text("basalt")
+    eventually(lambda: finds(each, "basalt"), "changes are still seen", 60)

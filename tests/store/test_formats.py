@@ -2,6 +2,7 @@
 
 import contextlib
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.ledger import Counts, Ledger
+from vaultseek.store.ledger.given import Given
+from vaultseek.store.ledger.opens import Open
 from vaultseek.store.ledger.schema import SCHEMA_VERSION
 from worlds import World
 
@@ -68,6 +71,24 @@ def test_a_ledger_of_any_format_has_the_notes_and_keeps_its_vectors(name, index,
     ledger = open_world().ledger
     assert sorted(path for path, _ in ledger.notes.aliases()) == PATHS
     assert ledger.vectors.get(list(VECTORS)) == VECTORS
+    assert not list(index.glob("*.bad*")), "nothing holds the old text"
+
+
+@pytest.mark.fault("B6", "J5")
+def test_after_a_downgrade_a_newer_ledger_is_made_again_and_keeps_its_vectors_and_history(index, open_world):
+    file = Path(copy_ledger(CURRENT_LEDGER, index))
+    with contextlib.closing(Ledger(file)) as ledger:
+        ledger.opens.add("ferry", Open("ferry", "Harbour.md", 1, 5.0, "cli"))
+        ledger.given.add(Given(5.0, "agent", "search", "ferry?", 7, []))
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as newer:
+        for table in ("notes", "vectors", "opens", "given"):
+            newer.execute(f"ALTER TABLE {table} ADD COLUMN later TEXT NOT NULL DEFAULT 'x'")
+        newer.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    ledger = open_world().ledger
+    assert sorted(path for path, _ in ledger.notes.aliases()) == PATHS
+    assert ledger.vectors.get(list(VECTORS)) == VECTORS
+    assert [opened.path for opened in ledger.opens.latest(5)] == ["Harbour.md"]
+    assert [given.question for given in ledger.given.latest(5)] == ["ferry?"]
     assert not list(index.glob("*.bad*")), "nothing holds the old text"
 
 

@@ -40,6 +40,7 @@ from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool, log_name
 from vaultseek.settings.model import Settings
 from vaultseek.settings.watch import SettingsFile
+from vaultseek.store.ledger import keep_temporary_files
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
@@ -81,6 +82,7 @@ def serve(config_path: Path | None = None, **options: str) -> int:
     if os.geteuid() == 0:
         log.warning("started as root, so it can read every file; start it as the owner of the notes")
     paths.private_directory(paths.data_directory())  # before trusting anything below it
+    keep_temporary_files(paths.data_directory())
     endpoint = Endpoint.open()
     try:
         return asyncio.run(_run(file, settings, endpoint, manager, hosting))

@@ -11,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -274,10 +275,20 @@ class Embedding:
                 await self._worker.apply(self.store, collection, version=version)
             failpoint("store.made")
             await self._in_writer(self._space.begin_store, version)
+        elif self._worker.counts_quickly and not self._ledger.is_read_only:
+            with contextlib.suppress(WorkerUnavailable):  # such as a full disk; searches need no new name
+                await self._rename_store()
         await self._migration.resume()
         # A process may have been killed between writing to the store and to the ledger.
         self.may_hold_removed = not self._worker.counts_quickly or await self.stored() != self._expected()
         self.ready = True
+
+    async def _rename_store(self) -> None:
+        """Give the store a new name, so that older copies of its files or of the ledger do not fit later."""
+        version = self._new_version()
+        for collection in (CHUNKS, NOTES):
+            await self._worker.apply(self.store, collection, version=version)
+        await self._in_writer(partial(self._space.begin_store, version, is_renamed=True))
 
     def _new_version(self) -> str:
         return f"{self.spec.name}:{uuid.uuid4().hex}"

@@ -23,7 +23,7 @@ from vaultseek.semantic.vectors.proposals import Proposals
 
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
-SPARE, LEAST_SPARE = 4, 200
+SPARE, LEAST_SPARE = 8, 100
 """Unused rows tolerated before the files are rewritten: one in this many, and always a few."""
 PROPOSED = 1000
 """Maximum candidates of the approximate index; if more are needed, scanning is as fast."""

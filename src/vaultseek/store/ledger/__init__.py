@@ -1,5 +1,6 @@
 """The ledger: everything known about one vault's notes, in one SQLite file. Import public names from here."""
 
+from vaultseek.store.ledger.database import keep_temporary_files
 from vaultseek.store.ledger.examine import examine, examine_stored
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import (
@@ -26,5 +27,6 @@ __all__ = [
     "UnchangedNote",
     "examine",
     "examine_stored",
+    "keep_temporary_files",
     "note_rows",
 ]

@@ -172,12 +172,15 @@ class Database:
         # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
-    def shrink(self) -> bool:
+    def shrink(self, rewritten: str = "") -> bool:
         """Cut off the free pages of the file, and empty the log; return False if it is being read.
 
-        Deleted text is overwritten in the file, but not in the log.
+        Deleted text is overwritten in the file, but not in the log. With ``rewritten``, also rewrite the file
+        with full pages, if the disk has room for that, and store this text as the value of that name.
         """
         with self._sizes:
+            if rewritten and self._rewrite():
+                self.set_meta("rewritten", rewritten)
             with self._statement() as connection:
                 connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
             # While the log is read, the file keeps its size; SQLite cuts it off at some other time.
@@ -186,6 +189,16 @@ class Database:
             if not is_read:
                 self._size_to_be = 0
         return not is_read
+
+    def _rewrite(self) -> bool:
+        """Rewrite the file; return False if that failed, which changes nothing. Other threads can read."""
+        # For a moment, there is also a temporary copy, and another in the log.
+        if shutil.disk_usage(self.file.parent).free < 2 * _size(self.file) + _ROOM_BYTES:
+            return False
+        with self._statement() as connection, contextlib.suppress(sqlite3.OperationalError):
+            connection.execute("VACUUM")
+            return True
+        return False
 
     def meta(self, name: str) -> str:
         """Return a stored value by name; "" if it was never set."""
@@ -247,6 +260,16 @@ _HARMLESS = (
 """Error codes that do not indicate damage."""
 _VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
 """Errors caused by values that SQLite does not accept."""
+
+
+def keep_temporary_files(folder: Path) -> None:
+    """Make SQLite store its temporary files, which can contain text of notes, in ``folder``.
+
+    Call it before the first thread is started.
+    """
+    name = str(folder).replace("'", "''")
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection, contextlib.suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA temp_store_directory = '{name}'")
 
 
 def connect(file: Path) -> sqlite3.Connection:

@@ -28,6 +28,9 @@ from vaultseek.store.ledger.scoped import Folders, Scope, ScopedConnections, Sco
 from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
+REWRITTEN_SHARE = 0.1
+"""Share of changed notes above which the file is rewritten. Pages are then up to this share emptier."""
+
 
 class Ledger:
     """One vault's ledger, grouped by table. One thread writes; any thread reads."""
@@ -113,12 +116,23 @@ class Ledger:
     def compact(self, now: float) -> bool:
         """Overwrite deleted text, free its space, and record the time; return False if a reader prevents it.
 
-        The history of deleted notes is also removed.
+        The history of deleted notes is also removed. Once many notes have changed, pages are partly empty,
+        and the file is rewritten.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
+        state = f"{self._revision} {self.counts().notes}"
+        if not self._database.meta("compacted"):  # the pages of a new file are full
+            self._database.set_meta("rewritten", state)
         self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
-        return self._database.shrink()
+        return self._database.shrink(state if self._changed_share() > REWRITTEN_SHARE else "")
+
+    def _changed_share(self) -> float:
+        """Return how many notes changed since the file was last rewritten, as a share of all."""
+        revision, before = map(int, (self._database.meta("rewritten") or "0 0").split())
+        changed = self._database.one("SELECT count(*) FROM notes WHERE revision > ?", revision)[0]
+        notes = self.counts().notes
+        return float((changed + max(0, before - notes)) / max(1, notes))
 
     def compacted(self) -> tuple[float, int]:
         """Return when the ledger was last compacted, in seconds since the epoch, and its revision then."""

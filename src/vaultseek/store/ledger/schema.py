@@ -7,6 +7,7 @@ import re
 import sqlite3
 import time
 import uuid
+import zlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -154,6 +155,8 @@ CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN ol
 """
 """Tables that are also created in an existing ledger of this version, so that it need not be rebuilt."""
 
+_CRC = "crc32"
+_BLOCK = 1024 * 1024
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 """Suffixes of the ledger's file names."""
 
@@ -161,13 +164,14 @@ _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
-    A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors.
-    All pages are checked, unless ``close_database`` sealed the file. Raises sqlite3.OperationalError, and
-    leaves the file alone, if it is locked or the disk is full.
+    A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors. A
+    file that ``close_database`` sealed must be unchanged; of others, only the structure of pages is checked.
+    Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))
-    if not _is_usable(file, check_pages=not _break_seal(file)):
+    unchanged = _break_seal(file)
+    if unchanged is False or not _is_usable(file, check_pages=unchanged is None):
         log.warning("%s is damaged or from another version; rebuilding it from the notes", file)
         _move_aside(file)
     database = Database(file)
@@ -182,28 +186,33 @@ def open_database(file: Path) -> Database:
 
 
 def close_database(database: Database) -> None:
-    """Close the database and seal its file, so that the next start need not read all of it."""
+    """Close the database and seal its file with a checksum, which reveals any change until the next start."""
     database.close()
     if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
-            write_atomically(_seal(database.file), _state(database.file))
+            write_atomically(_seal(database.file), _checksum(database.file))
 
 
-def _break_seal(file: Path) -> bool:
-    """Remove the seal, which must not survive a crash; return True if the file is unchanged since it was
-    closed."""
+def _break_seal(file: Path) -> bool | None:
+    """Remove the seal, which must not survive a crash; return whether the file is unchanged since it was
+    closed, or None if that is unknown."""
     seal = _seal(file)
     try:
-        sealed = not _log(file).exists() and seal.read_text() == _state(file)
+        sealed = seal.read_text()
         seal.unlink()
+        if _log(file).exists() or not sealed.startswith(_CRC):
+            return None
+        return sealed == _checksum(file)
     except (OSError, UnicodeDecodeError):
-        return False
-    return sealed
+        return None
 
 
-def _state(file: Path) -> str:
-    state = file.stat()
-    return f"{state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+def _checksum(file: Path) -> str:
+    checksum = 0
+    with file.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return f"{_CRC} {checksum:08x}"
 
 
 def _seal(file: Path) -> Path:
@@ -264,14 +273,16 @@ def _inherit_vectors(database: Database) -> None:
     if not old.exists():
         return
     connection = database.connection()
-    with contextlib.suppress(sqlite3.DatabaseError):
+    damage = (sqlite3.DatabaseError, UnicodeDecodeError)
+    with contextlib.suppress(*damage):
         connection.execute("ATTACH ? AS old", (str(old),))
-    with contextlib.suppress(sqlite3.DatabaseError):
+    with contextlib.suppress(*damage):
         connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
     for table in ("opens", "given", "given_notes"):
-        with contextlib.suppress(sqlite3.DatabaseError):
-            connection.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
-    with contextlib.suppress(sqlite3.DatabaseError):
+        with contextlib.suppress(*damage):  # by name, because a newer version may have more columns
+            columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM old.{table}")
+    with contextlib.suppress(*damage):
         connection.execute("DETACH old")
     for suffix in ("", "-wal", "-shm"):
         remove(old.with_name(old.name + suffix))

@@ -161,8 +161,11 @@ class SpaceTable:
         """Return the name of the store described by the entries; "" if there is none yet."""
         return self._meta("store")
 
-    def begin_store(self, store: str) -> None:
-        """Begin the new, empty store ``store``, which lacks everything."""
+    def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
+        """Begin the new, empty store ``store``, which lacks everything, unless the store was only renamed."""
+        if is_renamed:
+            self._set_meta("store", store)
+            return
         run = self._database.run
         with self._database.transaction():
             run("DELETE FROM unsynced WHERE space = ?", self._space)
