@@ -43,6 +43,7 @@ def lines(note: dict) -> tuple:
     return note["path"], note["start_line"], note["end_line"]
 
 
+@pytest.mark.shared_daemon
 @pytest.mark.timeout(120)
 async def test_each_answer_of_mcp_is_recorded_with_its_question_notes_lines_and_tokens(daemon, vault):
     root = daemon.indexed(vault(NOTES))
@@ -89,6 +90,7 @@ async def test_each_answer_of_mcp_is_recorded_with_its_question_notes_lines_and_
     assert "… and 1 more" in page
 
 
+@pytest.mark.shared_daemon
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 @pytest.mark.parametrize("way", ["stdio", "http"])

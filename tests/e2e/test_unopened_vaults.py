@@ -80,6 +80,7 @@ def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, r
     assert list(states(daemon)) == ["notes"]
 
 
+@pytest.mark.shared_daemon
 @pytest.mark.parametrize("name", ["notes", "mine"])
 def test_a_renamed_folder_is_indexed_by_the_first_command_inside_it(daemon, tmp_path, name):
     """``index`` adds the vault around it, which is the one whose folder it has just recognised."""
@@ -95,6 +96,7 @@ def test_a_renamed_folder_is_indexed_by_the_first_command_inside_it(daemon, tmp_
     assert daemon.paths("granite", cwd=renamed) == ["a.md"]
 
 
+@pytest.mark.shared_daemon
 def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp_path):
     root, renamed = tmp_path / "notes", tmp_path / "wiki"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
@@ -124,6 +126,7 @@ def test_a_moved_folder_keeps_its_name(daemon, tmp_path, restarts):
     assert daemon.paths("granite", "--vault", "notes") == ["a.md"]
 
 
+@pytest.mark.shared_daemon
 def test_a_copy_of_a_vault_is_another_vault(daemon, tmp_path):
     root, copy = tmp_path / "notes", tmp_path / "copy"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
