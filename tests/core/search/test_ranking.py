@@ -300,8 +300,8 @@ def test_a_neighbour_stays_below_strong_direct_hits_whatever_speaks_for_it():
 
 def test_a_neighbour_stays_below_the_leader_of_a_weak_lane():
     results = fuse(
-        [lane("keyword", {"k": 9.0}, weight=0.5), lane("semantic", {"a": 0.9, "b": 0.8}, weight=1.5)],
-        graph=lane("graph", {"n": 1.0}),
+        [lane("keyword", {"k": 9.0}, weight=0.05), lane("semantic", {"a": 0.9, "b": 0.8}, weight=3.0)],
+        graph=lane("graph", {"n": 1.0}, weight=5.0),
     )
     assert order(results).index("k") < order(results).index("n")
 

@@ -193,7 +193,8 @@ class Database:
     def _rewrite(self) -> bool:
         """Rewrite the file; return False if that failed, which changes nothing. Other threads can read."""
         # For a moment, there is also a temporary copy, and another in the log.
-        if shutil.disk_usage(self.file.parent).free < 2 * _size(self.file) + _ROOM_BYTES:
+        size = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
+        if shutil.disk_usage(self.file.parent).free < 2 * size + _ROOM_BYTES:
             return False
         with self._statement() as connection, contextlib.suppress(sqlite3.OperationalError):
             connection.execute("VACUUM")
