@@ -19,6 +19,7 @@ import numpy as np
 
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import FairThreads, Threads
+from vaultseek.base.zone import client_zone, zone
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.content.query.syntax import may_have_expressions
@@ -206,6 +207,7 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
     """Run a step of a search in a thread for searches of its kind, within the time for its expressions."""
 
     def work() -> T:
+        client_zone.set(zone())  # in this thread's context: the machine's zone is read once
         with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
             return step(*arguments)
 

@@ -198,12 +198,13 @@ def opened_before(query: Evidence) -> dict[str, float]:
     if not (query.settings.learn and text and ledger.keeps_opens):
         return pinned
     now, words, answer = time.time(), words_of(text), query.retrieval.unexpanded
-    same = evidence(ledger.opens.matching([words]), now)
     near: list[str] = []
     if answer is not None and answer.model:
         near = ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE)
     beginning = text if query.parsed.is_unfinished else ""
-    like = evidence(ledger.opens.matching([words, *near], beginning), now)
+    opens = ledger.opens.matching([words, *near], beginning)
+    like = evidence(opens, now)
+    same = evidence(ledger.opens.matching([words]), now) if opens else {}
     gains = {path: OPENED_GAIN * share for path, share in like.items()}
     gains |= {path: max(SAME_QUERY_GAIN * share, gains.get(path, 0.0)) for path, share in same.items()}
     return gains | pinned

@@ -150,6 +150,8 @@ def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
     """Return the matches in a text, in order, without numbers that are parts of an identifier in it, such as
     each 1 of 2.3.1."""
     matches = sorted(matcher.matches(text, language))
+    if not any(text[low:high].isdecimal() for low, high, _ in matches):
+        return matches
     parts: set[_Match] = set()
     whole = (0, 0)
     for match in sorted(matches, key=lambda each: (each[0], -each[1])):
@@ -222,11 +224,12 @@ def _one_line(
             if parts:
                 parts.append(" — " if last in headings and last != row else " ")
                 length += len(parts[-1])
+            start, end = run.span()
             parts.append(run[0])
             starts.append(length)
-            offsets.append(begins[row] + run.start())
-            ends.append(begins[row] + run.end())
-            length += len(run[0])
+            offsets.append(begins[row] + start)
+            ends.append(begins[row] + end)
+            length += end - start
             last = row
     return blank_controls("".join(parts)), starts, offsets, ends
 
@@ -250,7 +253,7 @@ def _hidden_match(
 ) -> int | None:
     """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
     its line."""
-    if found or matcher is None:
+    if found or matcher is None or not matcher.patterns:
         return found[0][0] if found else None
     source = passage.source
     first = min((low for pattern in matcher.patterns for low, _ in find_all(pattern, source)), default=None)
