@@ -60,7 +60,7 @@ class _Tokens:
         for token in tokens.difference(self._spans):
             if token.isascii() and is_word(token):
                 word = token.lower()
-                if word[0] not in initials or len(word) > SHORT_CHARS and not word.startswith(beginnings):
+                if word[0] not in initials or (len(word) > SHORT_CHARS and not word.startswith(beginnings)):
                     continue  # finding its stem would take a hundred times as long
             self._add(token)
         matching = {
