@@ -181,7 +181,8 @@ class Searcher:
             shown = np.array(sorted(row.id for row in rows), np.int64)
             retrieval = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            passages = choose_passages(rows, retrieval, ledger, patterns, properties)
+            named = {each.about.id for each in results[: parsed.previews] if each.is_named}
+            passages = choose_passages(rows, retrieval, ledger, patterns, properties, named)
             more = parsed.request.passages - 1
             further = further_passages(passages, more, query.retrieval, ledger) if more else {}
         if parsed.is_listing:

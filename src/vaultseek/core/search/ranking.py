@@ -145,6 +145,12 @@ class Candidate(NamedTuple):
         return self.about.path
 
     @property
+    def is_named(self) -> bool:
+        """True if the query is a name of the note, or the unfinished beginning of one."""
+        fact = self.ranking.notes.fact
+        return bool(fact("name")[self.row] == 1 or (fact("exact") + fact("begun"))[self.row])
+
+    @property
     def confidence(self) -> float:
         """The probability that the note answers the query; 1 in a listing."""
         return float(self.ranking.matches.confidence[self.row])

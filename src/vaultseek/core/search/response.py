@@ -118,7 +118,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
-    snippet = _preview(chunk, row, trace)
+    snippet = _preview(chunk, row, trace, is_opening=candidate.is_named)
     matched = None
     if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]
@@ -158,7 +158,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     return {**answered, "arithmetic": candidate.arithmetic} if request.explain else answered
 
 
-def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
+def _preview(chunk: Chunk, row: NoteRow, trace: Trace, *, is_opening: bool = False) -> Preview:
+    has_place = chunk.id == PROPERTIES or (trace.matcher is not None and bool(trace.matcher.patterns))
     return preview(
         chunk,
         limits.PREVIEW_CHARS,
@@ -167,6 +168,7 @@ def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
         names=(row.title, *chunk.heading_path),
         heading_lines={heading.line for heading in row.headings},
         shared=trace.shared,
+        is_opening=is_opening and not has_place,
     )
 
 

@@ -94,8 +94,10 @@ def preview(
     names: Collection[str] = (),
     heading_lines: Collection[int] = (),
     shared: Set[str] = frozenset(),
+    is_opening: bool = False,
 ) -> Preview:
-    """Return at most ``width`` characters of a passage around the place with most matches.
+    """Return at most ``width`` characters of a passage around the place with most matches, or, if
+    ``is_opening``, from its beginning.
 
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
     at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags or an
@@ -121,7 +123,7 @@ def preview(
             origins[start] = low
     room = width - (2 if width >= NARROW else 0)
     low, high = _densest(matches, room)
-    if matches:
+    if matches and not is_opening:
         row = _best_row(by_row, headings, low, high)
         if not any(low <= match[0] < high for match in by_row[row]):
             low, high = _densest(by_row[row], room)
@@ -129,7 +131,7 @@ def preview(
     else:
         texts = [row for row in rows if lines[row].strip()]
         first = next((row for row in texts if row not in headings), texts[0] if texts else 0)
-        hidden = _hidden_match(passage, matcher, begins, found)
+        hidden = None if is_opening else _hidden_match(passage, matcher, begins, found)
         offset = begins[first] if hidden is None else hidden
         row = bisect_right(begins, offset) - 1
         low = high = [*starts, len(text)][bisect_left(offsets, begins[row])]
