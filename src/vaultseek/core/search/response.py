@@ -252,16 +252,16 @@ def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
-    parsed, keyword, matches = trace.query.parsed, trace.query.keyword, trace.ranking.matches
+    parsed, keyword, ranking = trace.query.parsed, trace.query.keyword, trace.ranking
     if parsed.time is not None:
         yield f"notes of {parsed.time.described} rank higher; {NO_TIME} searches without this"
     if not trace.results:
         return
     which = "no note" if trace.query.filtered is None else "none of these notes"
-    if matches.has_identifier is False:
+    if ranking.has_identifier is False:
         yield f"{which} has {' or '.join(parsed.profile.identifiers)}; similar notes are shown"
-    elif matches.missing:
-        yield f"{which} has {' or '.join(matches.missing)}"
+    elif ranking.missing:
+        yield f"{which} has {' or '.join(ranking.missing)}"
     text = parsed.query.rank_text
     if keyword is not None and trace.query.retrieval.continued:
         last = [term.word for term in keyword.terms if term.df][-1]
@@ -300,7 +300,7 @@ def _as_typed(word: str, text: str) -> str:
 
 def _is_by_substitutes(trace: Trace) -> bool:
     """True if no note has any of the query's words, and substitutes were searched for."""
-    if trace.query.retrieval.continued or trace.ranking.matches.has_identifier is False:
+    if trace.query.retrieval.continued or trace.ranking.has_identifier is False:
         return True
     keyword = trace.query.keyword
     known = [] if keyword is None else [term for term in keyword.terms if term.df]
