@@ -57,6 +57,26 @@ def test_a_result_has_as_many_passages_as_asked_for_the_best_first(
             assert each["start_line"] <= each["line"] <= each["end_line"]
 
 
+@pytest.mark.parametrize("query", ["sump pump", "what is a sump pump?", "sump pumps", "Sump.md"])
+def test_a_note_found_by_its_name_shows_its_first_lines(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path, query: str
+):
+    opening = "# Sump pump\n\nIt keeps a cellar dry.\n\n" + "A float starts the motor of a sump pump. " * 9
+    limits = "## Limitations\n\n" + "A sump pump is a pump, and a pump of the sump is no sump. " * 9
+    notes = {"Sump.md": f"{opening}\n\n{HEADINGS}\n\n{limits}", "Other.md": "Bread of rye."}
+    with contextlib.closing(index_here(vault(notes), tmp_path / "index")) as index:
+
+        def shown(text: str) -> dict[str, Any]:
+            found = asyncio.run(Searcher(index).search(SearchRequest(text, SearchSettings(), mode="keyword")))
+            result: dict[str, Any] = found["results"][0]
+            return result
+
+        assert shown(query)["preview"].startswith("It keeps a cellar dry.")
+        assert shown(query)["line"] == 3
+        assert shown("sump pump limitations")["heading_path"][-1] == "Limitations"
+        assert shown("/is no sump/ sump pump")["heading_path"][-1] == "Limitations"
+
+
 FOOTER = (
     "\n\n## This note\n\n[Edit it](https://mill.org/edit/Note%20{0}) | [Copy it](https://mill.org/copy/{0})\n"
 )

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.content.languages.stems import LANGUAGES
 from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.query_terms import QueryAnalyzer
 from vaultseek.store.keyword.spans import Span, SpanFinder, span_finder
 
 
@@ -57,6 +59,14 @@ def test_the_terms_are_those_of_the_index(text: str) -> None:
     for finder in (ENGLISH, PLAIN):
         indexed = [term.text for _, term in finder.analyzer.main.terms(text)]
         assert Counter(term for _, _, term in all_spans(text, finder)) == Counter(indexed)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_word_is_found_by_its_stem_in_a_finder_that_never_saw_it(language: str) -> None:
+    rules = LanguageRules(language, for_all=True)
+    for word in ("dying", "skies", "xxi", "sse", "internationally", "Limitations", "Buchung", "chevaux"):
+        finder = SpanFinder(QueryAnalyzer(language), rules)
+        assert {span[:2] for span in all_spans(word, finder)} == {(0, len(word))}, word
 
 
 @pytest.mark.parametrize("word", ["ъ", "съ", "Ъ", "съезд"])

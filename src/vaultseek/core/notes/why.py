@@ -81,7 +81,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
     count = len(trace.results)
     if place > count and count >= trace.query.parsed.limit:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
-    if not uncut.ranking.matches.eligible[candidate.row]:
+    if not uncut.ranking.notes.eligible[candidate.row]:
         wanted = " or ".join(trace.query.parsed.profile.identifiers)
         words = f"it does not contain {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}

@@ -8,7 +8,6 @@ are only the closest. The index has every spelling of an identifier under its no
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,48 +26,33 @@ _OF_WHOLE = ("word", "whole")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """Columns for all candidates: ``confidence`` in [0, 1], and whether the match is ``exact``.
+def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequence[str]]:
+    """Judge the candidates: their ``confidence`` (:func:`formula.confidence`), and which match the query
+    exactly (:func:`formula.is_near`) or may be results at all.
 
-    Only ``eligible`` notes may be results. If the query consists of identifiers, these are the notes that
-    have one, or, without any, notes with a similar one. ``has_identifier`` tells the two cases apart; it is
-    None for other queries. ``missing`` are the identifiers that no note has.
+    If the query consists of identifiers, only notes that have one may be results, or, without any, notes with
+    a similar one. Return which of the two it is, None for other queries, and the identifiers that no note
+    has.
     """
-
-    confidence: Floats
-    exact: Bools
-    eligible: Bools
-    has_identifier: bool | None = None
-    missing: Sequence[str] = ()
-
-    @classmethod
-    def listing(cls, count: int) -> "Matches":
-        """Return the columns for a query with only filters, which all notes match."""
-        everything = np.ones(count, np.bool_)
-        return cls(np.ones(count), everything, everything)
-
-
-def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
-    """Judge the candidates; see :func:`formula.confidence` and :func:`formula.is_near`."""
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
     confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
     confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
     most = np.where(notes.fact("misnamed") > 0, formula.MISNAMED_CONFIDENCE, 1.0)
-    confidence = np.minimum(confidence, most)
+    notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
             # Days of the same month, and other notes with its number, have most of its words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             near = first & notes_with_date(dates, query.keyword, notes)
-        missing = missing_beside_words(query)
-        return Matches(confidence, near | called, np.ones(len(notes), np.bool_), None, missing)
+        notes.exact = near | called
+        return None, missing_beside_words(query)
     whole, like, missing = identified
     whole, has_digits = whole | called, all(map(_has_digit, query.parsed.profile.identifiers))
-    near = whole if has_digits else near | called  # digits must match exactly
-    return Matches(confidence, near, whole if whole.any() else like, bool(whole.any()), missing)
+    notes.exact = whole if has_digits else near | called  # digits must match exactly
+    notes.eligible = whole if whole.any() else like
+    return bool(whole.any()), missing
 
 
 def nearness(

@@ -1,6 +1,6 @@
 """Passages: the text of each result that shows why it was found."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -32,16 +32,19 @@ def choose_passages(
     ledger: Ledger,
     patterns: Sequence[str] = (),
     properties: Sequence[PropertyFilter] = (),
+    named: Collection[int] = (),
 ) -> dict[int, Chunk]:
     """Return the passage to show of each note, by id: the first that a regular expression of ``patterns``
     matches, else the best one, or the first one without any match.
 
-    The properties are a passage with the id ``PROPERTIES``, shown if they match the words best by far or have
-    a name of ``properties``.
+    A note ``named`` by the query shows its first passage, which says what it is, even if another one repeats
+    the name. The properties are a passage with the id ``PROPERTIES``, shown if they match the words best by
+    far or have a name of ``properties``.
     """
     ids = [row.id for row in rows]
-    hits = _hits(ids, retrieval)
+    hits = _hits([id for id in ids if id not in named], retrieval)
     scores = _scores(ids, hits, retrieval, ledger)
+    scores |= {note: dict.fromkeys(scores[note], 0.0) for note in named if note in scores}
     best = {note: max(of_note, key=of_note.__getitem__) for note, of_note in scores.items()}
     first = {note: next(iter(of_note)) for note, of_note in scores.items()}
     chunks = ledger.chunks.by_number([*{*best.values(), *first.values()}])

@@ -19,6 +19,7 @@ import numpy as np
 
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import FairThreads, Threads
+from vaultseek.base.zone import client_zone, zone
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.content.query.syntax import may_have_expressions
@@ -180,7 +181,8 @@ class Searcher:
             shown = np.array(sorted(row.id for row in rows), np.int64)
             retrieval = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            passages = choose_passages(rows, retrieval, ledger, patterns, properties)
+            named = {each.about.id for each in results[: parsed.previews] if each.is_named}
+            passages = choose_passages(rows, retrieval, ledger, patterns, properties, named)
             more = parsed.request.passages - 1
             further = further_passages(passages, more, query.retrieval, ledger) if more else {}
         if parsed.is_listing:
@@ -206,6 +208,7 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
     """Run a step of a search in a thread for searches of its kind, within the time for its expressions."""
 
     def work() -> T:
+        client_zone.set(zone())  # in this thread's context: the machine's zone is read once
         with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
             return step(*arguments)
 

@@ -9,7 +9,7 @@ neighbours beyond their own cut, and at any usual limit the number of ranked can
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from vaultseek.base.model import Reason
 from vaultseek.core.search.formula import LEADING_NOTES, RECENCY_SHARE, Floats, shown_score
 from vaultseek.core.search.lanes import Evidence, Table
 from vaultseek.core.search.links import SEEDS, Ceiling, Joined, with_neighbours
-from vaultseek.core.search.matching import Matches, judge
+from vaultseek.core.search.matching import judge
 from vaultseek.core.search.signals import (
     Anchors,
     FirstByName,
@@ -64,8 +64,9 @@ def rank(query: Evidence) -> Ranking:
     for signal in SIGNALS:
         signal.apply(query, notes)
     ranking = Ranking.of(notes)
-    missing = {"graph": GRAPH_MISSING} if graph is None and wants_graph else {}
-    return replace(ranking, matches=judge(query, notes, ranking.order), partial=missing)
+    partial = {"graph": GRAPH_MISSING} if graph is None and wants_graph else {}
+    has_identifier, missing = judge(query, notes, ranking.order)
+    return replace(ranking, has_identifier=has_identifier, missing=missing, partial=partial)
 
 
 def rank_listing(query: Evidence) -> Ranking:
@@ -82,28 +83,30 @@ def rank_listing(query: Evidence) -> Ranking:
     rows = ledger.notes.by_id(sorted({*ids, *those_within([row[0] for row in known], allowed)}))
     listed = sorted(rows.values(), key=lambda row: (-max(row.modified, opened.get(row.path, 0.0)), row.path))
     notes = Table.listing(listed[: parsed.limit])
-    return Ranking(notes, np.arange(len(notes)), 0.0, Matches.listing(len(notes)))
+    return Ranking(notes, np.arange(len(notes)), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The table of all candidates, its rows in ``order``, best first, and how each one matches.
+    """The table of all candidates, its rows in ``order``, best first; all scores are divided by ``best``.
 
-    All scores are divided by ``best``. ``partial`` gives the reason if links are missing.
+    ``has_identifier`` and ``missing`` are from :func:`judge`. ``partial`` gives the reason if links are
+    missing.
     """
 
     notes: Table
     order: Ints
     best: float
-    matches: Matches
+    has_identifier: bool | None = None
+    missing: Sequence[str] = ()
     partial: Mapping[str, Reason] = field(default_factory=dict)
 
     @classmethod
     def of(cls, notes: Table) -> Ranking:
-        """Order the notes by their scores, without judging their matches."""
+        """Order the notes by their scores."""
         best = float(notes.score.max(initial=0.0))
         order = _best_first(notes, shown_score(notes.score, best))
-        return cls(notes, order, best, Matches.listing(len(notes)))
+        return cls(notes, order, best)
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -130,8 +133,8 @@ class Candidate(NamedTuple):
     @classmethod
     def outside(cls, row: NoteRow, other: Candidate) -> Candidate:
         """Return a note that no lane or link proposed, with the confidence of ``other``."""
-        matches = replace(Matches.listing(1), confidence=np.array([other.confidence]))
-        alone = Ranking(Table.listing([row]), np.arange(1), other.best, matches)
+        alone = Ranking(Table.listing([row]), np.arange(1), other.best)
+        alone.notes.confidence[0] = other.confidence
         return cls(alone, 0, 0.0, other.best)
 
     @property
@@ -145,9 +148,15 @@ class Candidate(NamedTuple):
         return self.about.path
 
     @property
+    def is_named(self) -> bool:
+        """True if the query is a name of the note, or the unfinished beginning of one."""
+        fact = self.ranking.notes.fact
+        return bool(fact("name")[self.row] == 1 or (fact("exact") + fact("begun"))[self.row])
+
+    @property
     def confidence(self) -> float:
         """The probability that the note answers the query; 1 in a listing."""
-        return float(self.ranking.matches.confidence[self.row])
+        return float(self.ranking.notes.confidence[self.row])
 
     @property
     def recency(self) -> float:

@@ -118,7 +118,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
-    snippet = _preview(chunk, row, trace)
+    snippet = _preview(chunk, row, trace, is_opening=candidate.is_named)
     matched = None
     if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]
@@ -158,7 +158,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     return {**answered, "arithmetic": candidate.arithmetic} if request.explain else answered
 
 
-def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
+def _preview(chunk: Chunk, row: NoteRow, trace: Trace, *, is_opening: bool = False) -> Preview:
+    has_place = chunk.id == PROPERTIES or (trace.matcher is not None and bool(trace.matcher.patterns))
     return preview(
         chunk,
         limits.PREVIEW_CHARS,
@@ -167,6 +168,7 @@ def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
         names=(row.title, *chunk.heading_path),
         heading_lines={heading.line for heading in row.headings},
         shared=trace.shared,
+        is_opening=is_opening and not has_place,
     )
 
 
@@ -250,17 +252,17 @@ def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
-    parsed, keyword, matches = trace.query.parsed, trace.query.keyword, trace.ranking.matches
+    parsed, keyword, ranking = trace.query.parsed, trace.query.keyword, trace.ranking
     if parsed.time is not None:
         how = f"“{parsed.time.text}” was read as {parsed.time.period}"
         yield f"{how}; notes from then rank higher; add {NO_TIME} to turn this off"
     if not trace.results:
         return
     which = "no note" if trace.query.filtered is None else "none of these notes"
-    if matches.has_identifier is False:
+    if ranking.has_identifier is False:
         yield f"{which} has {' or '.join(parsed.profile.identifiers)}; similar notes are shown"
-    elif matches.missing:
-        yield f"{which} has {' or '.join(matches.missing)}"
+    elif ranking.missing:
+        yield f"{which} has {' or '.join(ranking.missing)}"
     text = parsed.query.rank_text
     if keyword is not None and trace.query.retrieval.continued:
         last = [term.word for term in keyword.terms if term.df][-1]
@@ -299,7 +301,7 @@ def _as_typed(word: str, text: str) -> str:
 
 def _is_by_substitutes(trace: Trace) -> bool:
     """True if no note has any of the query's words, and substitutes were searched for."""
-    if trace.query.retrieval.continued or trace.ranking.matches.has_identifier is False:
+    if trace.query.retrieval.continued or trace.ranking.has_identifier is False:
         return True
     keyword = trace.query.keyword
     known = [] if keyword is None else [term for term in keyword.terms if term.df]

@@ -59,18 +59,18 @@ def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Sele
     be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
     notes without it are dropped.
     """
-    results, matches = _eligible(query, ranking), ranking.matches
+    results = _eligible(query, ranking)
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
     complete = indexed and not (query.retrieval.partial or ranking.partial)
     best = results[:JUDGED_NOTES]
-    weak = bool(best) and not any(matches.exact[each.row] for each in best)
+    weak = bool(best) and not any(ranking.notes.exact[each.row] for each in best)
     if not complete or query.allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
-    if not results and matches.has_identifier is not None:
+    if not results and ranking.has_identifier is not None:
         return Selection([], _strongest(ranking.candidates))
     least = query.settings.nothing_below
     strongest = _strongest(results) if _is_decided(query) else None
-    if strongest is not None and strongest.confidence < least and not matches.has_identifier:
+    if strongest is not None and strongest.confidence < least and not ranking.has_identifier:
         return Selection([], strongest)
     results = _scaled_to_best(results)
     while results and results[-1].score < NO_SCORE and results[-1].confidence < least:
@@ -92,8 +92,8 @@ def _is_decided(query: Evidence) -> bool:
 
 def _eligible(query: Evidence, ranking: Ranking) -> list[Candidate]:
     """Return the candidates with the query's identifier and the minimum confidence, in order."""
-    matches = ranking.matches
-    may_be = (matches.eligible & (matches.confidence >= query.settings.min_confidence)).tolist()
+    notes = ranking.notes
+    may_be = (notes.eligible & (notes.confidence >= query.settings.min_confidence)).tolist()
     return [each for each in ranking.candidates if may_be[each.row]]
 
 
@@ -117,7 +117,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     # A link with a better note says nothing about a note by itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
-    confidences, doubtful = ranking.matches.confidence[rows], notes.fact("misnamed")[rows] > 0
+    confidences, doubtful = notes.confidence[rows], notes.fact("misnamed")[rows] > 0
     certain = certainties(scores, confidences, weak=weak, doubtful=doubtful)
     return dict(zip(notes.ids[rows].tolist(), certain, strict=True))
 
@@ -198,12 +198,13 @@ def opened_before(query: Evidence) -> dict[str, float]:
     if not (query.settings.learn and text and ledger.keeps_opens):
         return pinned
     now, words, answer = time.time(), words_of(text), query.retrieval.unexpanded
-    same = evidence(ledger.opens.matching([words]), now)
     near: list[str] = []
     if answer is not None and answer.model:
         near = ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE)
     beginning = text if query.parsed.is_unfinished else ""
-    like = evidence(ledger.opens.matching([words, *near], beginning), now)
+    opens = ledger.opens.matching([words, *near], beginning)
+    like = evidence(opens, now)
+    same = evidence(ledger.opens.matching([words]), now) if opens else {}
     gains = {path: OPENED_GAIN * share for path, share in like.items()}
     gains |= {path: max(SAME_QUERY_GAIN * share, gains.get(path, 0.0)) for path, share in same.items()}
     return gains | pinned

@@ -231,9 +231,9 @@ def notes_called(query: Evidence) -> Called:
     typed."""
     parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     text = parsed.query.rank_text
-    names = {text, parsed.request.query.strip(), *dates_of(text)}
+    names = dict.fromkeys((text, parsed.request.query.strip(), *dates_of(text)))
     at_path = {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
-    named = at_path.union(*map(ledger.notes.ids_by_name, names))
+    named = at_path | ledger.notes.ids_by_name(*names)
     pinned = those_within(pinned_to(text, ledger), allowed)
     return Called(those_within(named, allowed) | pinned, pinned, _notes_begun(query, text))
 

@@ -94,8 +94,10 @@ def preview(
     names: Collection[str] = (),
     heading_lines: Collection[int] = (),
     shared: Set[str] = frozenset(),
+    is_opening: bool = False,
 ) -> Preview:
-    """Return at most ``width`` characters of a passage around the place with most matches.
+    """Return at most ``width`` characters of a passage around the place with most matches, or, if
+    ``is_opening``, from its beginning.
 
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
     at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags or an
@@ -121,7 +123,7 @@ def preview(
             origins[start] = low
     room = width - (2 if width >= NARROW else 0)
     low, high = _densest(matches, room)
-    if matches:
+    if matches and not is_opening:
         row = _best_row(by_row, headings, low, high)
         if not any(low <= match[0] < high for match in by_row[row]):
             low, high = _densest(by_row[row], room)
@@ -129,7 +131,7 @@ def preview(
     else:
         texts = [row for row in rows if lines[row].strip()]
         first = next((row for row in texts if row not in headings), texts[0] if texts else 0)
-        hidden = _hidden_match(passage, matcher, begins, found)
+        hidden = None if is_opening else _hidden_match(passage, matcher, begins, found)
         offset = begins[first] if hidden is None else hidden
         row = bisect_right(begins, offset) - 1
         low = high = [*starts, len(text)][bisect_left(offsets, begins[row])]
@@ -150,6 +152,8 @@ def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
     """Return the matches in a text, in order, without numbers that are parts of an identifier in it, such as
     each 1 of 2.3.1."""
     matches = sorted(matcher.matches(text, language))
+    if not any(text[low:high].isdecimal() for low, high, _ in matches):
+        return matches
     parts: set[_Match] = set()
     whole = (0, 0)
     for match in sorted(matches, key=lambda each: (each[0], -each[1])):
@@ -222,11 +226,12 @@ def _one_line(
             if parts:
                 parts.append(" — " if last in headings and last != row else " ")
                 length += len(parts[-1])
+            start, end = run.span()
             parts.append(run[0])
             starts.append(length)
-            offsets.append(begins[row] + run.start())
-            ends.append(begins[row] + run.end())
-            length += len(run[0])
+            offsets.append(begins[row] + start)
+            ends.append(begins[row] + end)
+            length += end - start
             last = row
     return blank_controls("".join(parts)), starts, offsets, ends
 
@@ -250,7 +255,7 @@ def _hidden_match(
 ) -> int | None:
     """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
     its line."""
-    if found or matcher is None:
+    if found or matcher is None or not matcher.patterns:
         return found[0][0] if found else None
     source = passage.source
     first = min((low for pattern in matcher.patterns for low, _ in find_all(pattern, source)), default=None)

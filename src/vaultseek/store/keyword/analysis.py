@@ -129,7 +129,7 @@ class Analyzer:
             return TokenTerms(0, tuple(Term(form, 0, "form", form) for form in forms))
         if _HAS_UNSPACED.match(token):
             return _syllable_terms(token)
-        if _is_word(token):
+        if is_word(token):
             return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
         terms: list[Term] = []
         if token[0] == "#":
@@ -289,7 +289,8 @@ def _without_elision(token: str) -> list[str]:
     return words
 
 
-def _is_word(token: str) -> bool:
+def is_word(token: str) -> bool:
+    """True for letters without a capital inside a word."""
     return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
 
 

@@ -15,6 +15,7 @@ from vaultseek.store.keyword.analysis import (
     analyzer_of,
     fold_compound,
     is_unspaced,
+    is_word,
     token_pattern,
 )
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
@@ -22,6 +23,9 @@ from vaultseek.store.keyword.query_terms import QueryAnalyzer
 CACHED_TOKENS = 20_000
 """Number of tokens per language whose spans are kept."""
 
+SAME_CHARS, SHORT_CHARS = 2, 5
+"""Number of first letters that no stemmer changes; in words up to the second length, only one, as in
+*dying*."""
 CACHED_TEXTS = 2048
 """Number of texts, mostly passages, whose tokens are kept."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
@@ -51,7 +55,13 @@ class _Tokens:
 
     def with_terms(self, terms: Collection[str], tokens: frozenset[str]) -> dict[str, list[Span]]:
         """Return the ``tokens`` that have one of the ``terms``, with the spans of these terms."""
+        initials = {term[0] for term in terms}
+        beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
         for token in tokens.difference(self._spans):
+            if token.isascii() and is_word(token):
+                word = token.lower()
+                if word[0] not in initials or (len(word) > SHORT_CHARS and not word.startswith(beginnings)):
+                    continue  # finding its stem would take a hundred times as long
             self._add(token)
         matching = {
             token for term in terms if term in self._with_term for token in self._with_term[term] & tokens

@@ -169,9 +169,10 @@ class NoteTable:
         row = self._database.one(f"SELECT {NOTE_COLUMNS} FROM notes WHERE path = ?", path)
         return None if row is None else note_row(row)
 
-    def ids_by_name(self, name: str) -> set[int]:
-        """Return the ids of notes whose title, alias or file name is ``name``, ignoring case."""
-        return {row[0] for row in self._database.all("SELECT note FROM names WHERE name = ?", fold(name))}
+    def ids_by_name(self, *names: str) -> set[int]:
+        """Return the ids of notes whose title, alias or file name is one of these, ignoring case."""
+        sql = "SELECT note FROM names WHERE name IN ({})"
+        return {row[0] for row in self._database.all_in(sql, [*map(fold, names)])}
 
     def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the path and the aliases of every note."""
