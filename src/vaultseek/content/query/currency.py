@@ -42,6 +42,8 @@ BLOCK_LINES, BLOCK_CHARS = 4, 600
 """Maximum number of lines and characters that are read of a block."""
 STUB_LINES = 4
 """Maximum number of non-blank lines in a note that only refers to its new place."""
+TITLE_REMARKS = 4
+"""Maximum number of remarks, in brackets or after a dash, that are read in a title."""
 NAME_CHARS = 200
 """Maximum length of a note name in a property without a link."""
 STATUS_CHARS = 60
@@ -170,10 +172,10 @@ class _Reader:
         opening = next((each for each in note.headings if each.line < first), None)
         title = opening.text if opening is not None else note.title
         is_dead = self.title(title) or not _SUCCEEDED.isdisjoint(self.statuses)
-        for part in _TITLE_REMARK.finditer(title):
+        for part in islice(_TITLE_REMARK.finditer(title), TITLE_REMARKS):
             self.sentence(title[part.end() :], top=True, bare=True)
         sections = [each.line for each in note.headings if each is not opening]
-        before = _DEAD_BEFORE if is_dead else ""
+        previous = _ONLY_DEAD if is_dead else ""
         for number, span in enumerate(blocks[:HEAD_BLOCKS]):
             text = _plain(span, note.lines)
             for written_line in text.split("\n"):
@@ -189,9 +191,9 @@ class _Reader:
             found = self.sentence(text, **place)
             if not found and is_quote and "\n" in text:  # below the title of a callout
                 found = self.sentence(text.split("\n", 1)[1], **place)
-            if not found and before:
+            if not found and _has_link(text) and (before := _continued(previous)):
                 self.sentence(before + text, **place)
-            before = _continued(text)
+            previous = text
         for heading in note.headings:
             if len(heading.text) > STATUS_CHARS:
                 continue
@@ -232,7 +234,7 @@ class _Reader:
         lower = typed(text)
         if THIS_IS_DEAD.match(lower):
             self.statuses.append("obsolete")
-        if "](" not in text and "[[" not in text:
+        if not _has_link(text):
             return False
         for pattern, is_successor, is_place in SENTENCES:
             match = pattern.match(lower)
@@ -294,7 +296,11 @@ def _continued(text: str) -> str:
         return "Superseded by "
     said = THIS_IS_DEAD.match(lower)
     is_dead = ONLY_DEAD.fullmatch(lower) or (said is not None and said.end() == len(lower))
-    return _DEAD_BEFORE if is_dead else ""
+    return _ONLY_DEAD if is_dead else ""
+
+
+def _has_link(text: str) -> bool:
+    return "](" in text or "[[" in text
 
 
 def _section(heading: Heading, blocks: Sequence[Span], note: Note) -> list[Span]:
@@ -309,7 +315,7 @@ _REPLACED = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"(?:[-*+] )?([A-Za-z][A-Za-z _-]{4,15}?)\s*::?\s+(\S.*)")
-_DEAD_BEFORE = "Superseded. "
+_ONLY_DEAD = "Superseded. "
 _SUCCEEDED = {"deprecated", "superseded", "obsolete", "outdated", "replaced"}
 """Statuses after which *see [[New]]* names a successor."""
 _ONLY_LINKS = re.compile(rf"{LINKS}[.]?")

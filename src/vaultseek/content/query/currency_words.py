@@ -24,8 +24,9 @@ LINKS = rf"(?P<links>{LINK}(?:(?:,| and| und| et| y| e| en| &)+ {LINK})*)"
 
 _NOTE = (
     "(?:note|page|document|doc|file|article|decision|procedure|process|policy|guide|how-?to|runbook"
-    "|manual|text|content"
-    "|adr|proposal|entry|plan|version|recipe|list|checklist|spec|draft)"
+    "|manual|text"
+    "|content|adr|proposal|entry|plan|version|recipe|list|checklist|spec|draft|information"
+    "|documentation|approach)"
 )
 _NOTIZ = (
     "(?:notiz|seite|datei|anleitung|entscheidung|artikel|text|inhalt|dokument|fassung|version|plan"
@@ -62,9 +63,20 @@ _ADVERB = (
     "|maintenant|depuis|ahora|ya|agora|já|ora|ormai|nu|inmiddels|al)"
 )
 _IS = (
-    "(?:(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|ha sido"
+    "(?:(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|quedó"
+    "|ficou|ha sido"
     "|se ha|foi|é|è(?: stat[oa])?|si è"
     rf"|werd|wordt) )?(?:{_ADVERB} )*"
+)
+
+_NOUN = (
+    f"(?:{_NOTE}|{_NOTIZ}|fiche|contenu|nota|página|documento|contenido|conteúdo|pagina|contenuto|notitie"
+    "|inhoud)"
+)
+_OLD = (
+    f"(?:(?:this is )?(?:the |an )?(?:old|previous) {_NOTE}|(?:dies ist )?(?:die |eine )?alte {_NOTIZ}"
+    "|ancienne (?:version|note|page)|versión antigua|versão antiga|vecchia versione|oude versie"
+    "|kept (?:only )?for (?:history|reference|the record)(?: only)?)"
 )
 
 # -- what became of it
@@ -73,6 +85,9 @@ _ON = (
     "(?:on|in|since|as of|am|im|seit|le|en|depuis|el|em|desde|il|nel|dal|op|sinds)"
     r" (?:[^][.;\n]|(?<=[0-9])\.){1,24}?"
 )
+_DAY = "(?: (?:on|as of|am|le|el|em|il|op) [^][.;\n]{0,18}[0-9]{2,4})?"
+_SINCE = r"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][.;:,\n]{1,18})?"
+_LEAD = "(?:(?:since|as of|seit|depuis|desde|dal|sinds) [^][.;\n]{1,18}?,? )?"
 _WHEN = rf"(?:,? {_ON}|,? \(?[0-9][0-9./-]{{3,10}}\)?,?)?"
 """*On 2025-04-01*."""
 _GIVEN_UP = (
@@ -92,7 +107,8 @@ REPLACED_BY = (
 )
 _MOVED_TO = (
     rf"(?:(?:moved|merged|folded|relocated|migrated|transferred|split){_WHEN} (?:in)?to|moved(?: here)?:"
-    "|(?:now )?lives (?:now )?(?:at|in)|continued in|can now be found (?:at|in)|found a new home (?:at|in)"
+    "|(?:now )?lives (?:now )?(?:at|in)|continued in|(?:renamed|rewritten|reworked) (?:to|as|in)"
+    "|can now be found (?:at|in)|found a new home (?:at|in)"
     rf"|(?:verschoben|umgezogen|verlegt|ausgelagert|übertragen){_WHEN} (?:nach|in)|umgezogen:|umgezogen zu"
     "|zusammengeführt mit|aufgegangen in|(?:steht|liegt|findet sich|lebt) (?:jetzt|nun) (?:in|unter|bei)"
     rf"|(?:déplacée?|transférée?|migrée?){_WHEN} (?:vers|dans|en|à|sous)|fusionnée? (?:avec|dans)"
@@ -115,7 +131,7 @@ _STALE = (
 DEAD = (
     "(?:deprecated|obsolete|outdated|out[ -]of[ -]date|superseded|superceded"
     rf"|no longer (?:{_STALE}|applies|holds)|not {_STALE} any ?(?:more|longer)"
-    "|veraltet|überholt|obsolet|ungültig|hinfällig"
+    "|veraltet|überholt|obsolet|ungültig|hinfällig|außer kraft"
     "|nicht (?:mehr|länger) (?:gültig|aktuell|gepflegt|richtig|korrekt|zutreffend|relevant|in gebrauch"
     "|maßgeblich)"
     "|(?:gilt|stimmt) (?:so )?nicht mehr|trifft nicht mehr zu"
@@ -138,7 +154,10 @@ _UNSPACED_DEAD = (
     "(?:已?经?(?:过时|過時|过期|废弃|廢棄|弃用|棄用|作废|作廢|失效|停用|废止|淘汰)了?"
     "|不再(?:有效|适用|適用|使用|维护|更新|正确)|(?:すでに|既に|もう)?(?:廃止|非推奨|無効|旧版))"
 )
-_GONE = f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead)"
+_GONE = (
+    f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?"
+    "|retirad[oa]|ritirat[oa]|ingetrokken)"
+)
 """Words that may also be about the subject of a note, unless they are about *this note*."""
 _UNUSED = (
     rf"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:{_THIS_NOTE}|this|it)"
@@ -176,6 +195,7 @@ _INSTEAD = (
 _HOLDS = "(?:gilt|gelten|gelte|ist|geldt|vale|vaut|applies)"
 _BEFORE_VERB = "(?:bitte |stattdessen |jetzt |in plaats daarvan )*"
 _VERB = "(?:stattdessen )?(?:verwenden|benutzen|nutzen|beachten|lesen|gebruiken|volgen)"
+_REPLACES_IT = f"(?:{_REPLACES}|has replaced) (?:it|this|sie|es|ihn)"
 _INSTEAD_OF = (
     "(?:instead of|rather than|statt|anstatt|anstelle|au lieu de|en lugar de|em vez de|invece di"
     "|in plaats van)"
@@ -209,7 +229,7 @@ _ELSE = (
     rf"|{_IS}{_MOVED_TO}|{_VERSION}|{_NEW_VERSION}|→):?"
 )
 _GAP = (
-    r"[\s,.;:!(—–-]+"
+    r"[\s,.;:!(—–-]{1,6}+"
     "(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)|sie (?:ist|wurde)"
     "|it (?:has )?been) )?"
 )
@@ -235,7 +255,8 @@ _DONE = "(?:ersetzt|abgelöst|überholt|verschoben|verlegt|umgezogen|ausgelagert
 _CHINESE_NOTE = "(?:本|此|这|該|该)篇?(?:笔记|页面|页|文档|文件|文章|文|指南|流程|条目)"
 _CHINESE = rf"(?:(?:{_CHINESE_NOTE}|(?P<top>此处|这里)) ?)?(?:内容)?(?:已|已经|现|现已)? ?"
 _CHINESE_SEE = (
-    "(?:请|請)?(?:改)?(?:参见|参阅|參閱|参考|參考|参照|见|見|查看|查阅|使用|改用|用|阅读|转到|前往|看)"
+    "(?:最新版本?|新版本?|请|請)?改?"
+    "(?:参见|参阅|參閱|参考|參考|参照|见|見|查看|查阅|使用|用|阅读|转到|前往|看)"
 )
 _THIS_JAPANESE = "(?:この|本)(?:ノート|ページ|文書|メモ|記事|手順書|手順|資料|内容) ?"
 _JAPANESE = f"(?:{_THIS_JAPANESE})?は?,? ?"
@@ -243,7 +264,8 @@ _JAPANESE_SEE = "(?:を(?:ご)?参照|を見|をご覧|を使|をお使い|を�
 SENTENCES = tuple(
     (re.compile(_SIGN + pattern), is_successor, is_place)
     for pattern, is_successor, is_place in (
-        (rf"{_THIS} {_IS}{REPLACED_BY}:? {LINKS}{_OBJECT}", True, False),
+        (rf"{_LEAD}{_THIS} {_IS}{REPLACED_BY}:? {LINKS}{_OBJECT}", True, False),
+        (rf"(?P<top>{_NOUN}) {_IS}(?:{REPLACED_BY}|{_MOVED_TO}):? {LINKS}{_STOP}", True, True),
         (rf"{_THIS} {_IS}{_MOVED_TO}:? {LINKS}{_OBJECT}", True, True),
         (
             rf"{_THIS} {_IS}(?:{_ON} )?(?:durch|von|nach|in|door|naar) {LINKS}"
@@ -251,19 +273,18 @@ SENTENCES = tuple(
             True,
             False,
         ),
-        (rf"{_THIS} {_IS}{_GONE}{_GAP}{_ELSE} {LINKS}{_STOP}", True, False),
-        (rf"{_THIS} {_IS}{DEAD}{_GAP}{_BEFORE_VERB}{LINKS} {_VERB}", True, False),
-        (rf"(?P<top>{_UNUSED}|{DEAD}){_GAP}{_BEFORE_VERB}{LINKS} {_VERB}", True, False),
+        (rf"{_THIS} {_IS}{_GONE}{_SINCE}{_GAP}{_ELSE} {LINKS}{_STOP}", True, False),
+        (rf"{_THIS} {_IS}{DEAD}{_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
+        (rf"(?P<top>{_UNUSED}|{DEAD}){_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
         (rf"(?:please |bitte )?{_SEE} {LINKS} {_INSTEAD_OF} {_THIS_NOTE}", True, False),
         (
-            rf"(?P<top>{_SEE}) {LINKS}(?: {_INSTEAD})?[,;.:—–-]+ (?:as |since |because )?"
+            rf"(?P<top>(?:please )?{_SEE}) {LINKS}(?: {_INSTEAD})?[,;.:—–-]+ (?:as |since |because )?"
             rf"(?:{_THIS_NOTE}|this(?: one)?|it) {_IS}{DEAD}{_END}",
             True,
             False,
         ),
         (
-            rf"(?P<top>(?:{_NOTE} |{_NOTIZ} |nota |página |notitie )?{_IS}{DEAD}){_GAP}{_ELSE}"
-            rf" {LINKS}{_STOP}",
+            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}){_GAP}{_ELSE} {LINKS}{_STOP}",
             True,
             False,
         ),
@@ -275,7 +296,8 @@ SENTENCES = tuple(
             False,
         ),
         (
-            rf"(?P<first>superseded|superceded|{_NEW_VERSION.removesuffix(':')}): (?P<links>{LINK})[.!]?$",
+            rf"(?P<first>{DEAD}|{_UNSPACED_DEAD}|{_NEW_VERSION.removesuffix(':')}):"
+            rf" (?P<links>{LINK})[.!]?$",
             True,
             False,
         ),
@@ -309,7 +331,7 @@ SENTENCES = tuple(
             True,
             False,
         ),
-        (rf"{REPLACED_BY}:?\s+{LINKS}{_END}", True, False),
+        (rf"{_LEAD}{REPLACED_BY}:?\s+{LINKS}{_DAY}{_END}", True, False),
         (rf"(?P<bare>{_IS}{_MOVED_TO}):? {LINKS}\s*[.!)]*\s*$", True, True),
         (
             rf"{_CHINESE}(?:移至|移到|移动到|移動到|迁移到|迁移至|迁至|搬到|转移到|合并到|合并至|并入)"
@@ -365,6 +387,6 @@ THIS_IS_DEAD = re.compile(
 )
 _ANY_DEAD = f"(?:{DEAD}|{_UNSPACED_DEAD})"
 ONLY_DEAD = re.compile(rf"{_SIGN}{_ANY_DEAD}\W*")
-DEAD_TITLE = re.compile(rf"\W*({_ANY_DEAD})(?:\W*|\s*[:\])].*)|.+[(\[]({_ANY_DEAD})[)\]]")
+DEAD_TITLE = re.compile(rf"\W*+({_ANY_DEAD})(?:\W*|\s*[:\])].*)|.+[(\[]({_ANY_DEAD})[)\]]")
 POINTER = re.compile(rf"(?:{_ELSE} )?{LINKS}{_STOP}")
 BY_HEADING = re.compile(REPLACED_BY)
