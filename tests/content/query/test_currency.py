@@ -12,11 +12,11 @@ def read(text: str):
 
 
 def successors(text: str) -> list[str]:
-    return [target for target, is_successor in read(text)[1] if is_successor]
+    return [each.target for each in read(text)[1] if each.is_successor]
 
 
 def replaced(text: str) -> list[str]:
-    return [target for target, is_successor in read(text)[1] if not is_successor]
+    return [each.target for each in read(text)[1] if not each.is_successor]
 
 
 @pytest.mark.parametrize(

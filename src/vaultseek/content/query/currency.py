@@ -53,10 +53,15 @@ SUCCESSORS = 20
 
 
 class Succession(NamedTuple):
-    """The target of a link to another note; ``is_successor`` if the other note replaces this one."""
+    """The target of a link to another note; ``is_successor`` if the other note replaces this one.
+
+    It may be words, ``is_guess``, as in the status *replaced by warranty*: it counts only if there is such a
+    note.
+    """
 
     target: str
     is_successor: bool
+    is_guess: bool = False
 
 
 def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
@@ -128,7 +133,7 @@ class _Reader:
     def status(self, text: str) -> None:
         match = _BY.match(text)
         if match and _REPLACED.fullmatch(match[1]):
-            self.related(match[2], is_successor=True)
+            self.related(match[2], is_successor=True, is_guess=True)
             text = match[1]
         elif (remark := _REMARK.match(text)) and not _PENDING.search(remark[2]):
             text = remark[1]
@@ -140,7 +145,7 @@ class _Reader:
         if plain and not text.endswith("?") and len(plain) <= STATUS_CHARS:
             self.statuses.append(plain)
 
-    def related(self, text: str, *, is_successor: bool) -> None:
+    def related(self, text: str, *, is_successor: bool, is_guess: bool = False) -> None:
         """Add the notes named in a text, by links or by the whole text."""
         links = _links(text)
         for link in links:
@@ -153,7 +158,7 @@ class _Reader:
         if not (_ADDRESS.match(plain) or _LINK.search(text)):
             if plain.startswith(("/", ".")) or plain.endswith(NOTE_SUFFIX):
                 plain = unquote(plain)
-            self.successions.append(Succession(plain, is_successor))
+            self.successions.append(Succession(plain, is_successor, is_guess))
         elif is_successor:  # on another site
             self.statuses.append("superseded")
 

@@ -104,8 +104,8 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
     year = int(match["year"]) if match["year"] else None
     if match["weekday"]:
         monday = _RELATIVE[_key(match["week"], _RELATIVE_WORDS)](today).first
-        day = monday + timedelta(days=_number(match["weekday"], _WEEKDAYS))
-        return Days(day, day)
+        then = monday + timedelta(days=_number(match["weekday"], _WEEKDAYS))
+        return Days(then, then)
     if match["part"]:
         return _early_or_late(_RELATIVE[_key(match["whole"], _RELATIVE_WORDS)](today), match["part"])
     if half := match["half"] or (match["half2"] and "one"):
