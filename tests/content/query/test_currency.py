@@ -12,11 +12,11 @@ def read(text: str):
 
 
 def successors(text: str) -> list[str]:
-    return [target for target, is_successor in read(text)[1] if is_successor]
+    return [each.target for each in read(text)[1] if each.is_successor]
 
 
 def replaced(text: str) -> list[str]:
-    return [target for target, is_successor in read(text)[1] if not is_successor]
+    return [each.target for each in read(text)[1] if not each.is_successor]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +78,84 @@ def test_a_note_names_its_successor(text):
 
 
 @pytest.mark.parametrize(
+    "sentence",
+    [
+        "*Superseded on 2025-04-01 by [[New]].*",
+        "(superseded by [[New]])",
+        "> [!danger] Superseded\n> [[New]]",
+        "> [!danger] Read this first\n> This page was replaced by [[New]].",
+        "# Pulley – moved to [[New]]",
+        "# Pulley [superseded by [[New]]]",
+        "I've moved this to [[New]]",
+        "We have replaced this page with [[New]].",
+        "This procedure has been retired; follow [[New]] now.",
+        "This is no longer true. See [[New]].",
+        "This note is outdated. The current version is [[New]].",
+        "This document is not valid any more, go to [[New]].",
+        "This page is deprecated. Instead, use [[New]].",
+        "This text is no longer maintained; its successor is [[New]].",
+        "These instructions are outdated. See [[New]].",
+        "Do not use this any more, use [[New]] instead.",
+        "Don’t use this note anymore: see [[New]].",
+        "Use [[New]] instead of this note.",
+        "See [[New]] instead; this is outdated.",
+        "[[New]] replaces this note.",
+        "New version: [[New]]",
+        "As of 2025-04-01, this note is superseded by [[New]].",
+        "Outdated as of March 2025, see [[New]].",
+        "Please don't follow this guide any longer; [[New]] replaces it.",
+        "Old version, superseded by [[New]].",
+        "Kept for history only. The current version is [[New]].",
+        "This note was renamed to [[New]].",
+        "Inhalt verschoben nach [[New]].",
+        "Vervangen door [[New]] op 1 april 2025.",
+        "Diese Seite ist umgezogen: [[New]]",
+        "Dieses Dokument ist nicht mehr gültig, stattdessen gilt [[New]].",
+        "Diese Notiz ist am 1.4.2025 durch [[New]] ersetzt worden.",
+        "Diese Anleitung gilt nicht mehr; bitte [[New]] verwenden.",
+        "Gilt nicht mehr: jetzt [[New]].",
+        "Ersetzt am 1. April 2025 durch [[New]].",
+        "Ich habe diese Notiz nach [[New]] verschoben.",
+        "Nicht mehr verwenden, stattdessen [[New]].",
+        "Note périmée, voir plutôt [[New]].",
+        "J'ai déplacé cette note vers [[New]].",
+        "Ne plus utiliser, voir [[New]].",
+        "N’est plus à jour ; la version actuelle est [[New]].",
+        "Esta página se ha movido a [[New]]",
+        "Ya no es válido, véase [[New]].",
+        "No usar más, véase [[New]].",
+        "Sustituida el 1 de abril de 2025 por [[New]].",
+        "Esta nota já não é válida, veja [[New]].",
+        "Esta página mudou para [[New]].",
+        "Questa nota non è più valida, vedere [[New]].",
+        "Ho spostato questa nota in [[New]].",
+        "Niet meer gebruiken, zie [[New]].",
+        "Deze pagina is verhuisd naar [[New]].",
+        "已过时,请参阅 [[New]]。",
+        "本页面已弃用,请使用 [[New]]。",
+        "本文档不再有效，以 [[New]] 为准。",
+        "廃止:[[New]] を参照",
+        "このメモはもう古いです。[[New]] を使ってください。",
+    ],
+)
+def test_a_note_with_other_text_names_its_successor(sentence):
+    title = "" if sentence.startswith("#") else "# Pulley\n\n"
+    assert successors(title + sentence + "\n\nText" * 6) == ["New"]
+
+
+@pytest.mark.parametrize(
+    ("value", "target"),
+    [
+        ("/Cat%20Flap%202026.md", "/Cat Flap 2026.md"),
+        ("../Flaps/Cat", "../Flaps/Cat"),
+        ("50%20 off", "50%20 off"),
+    ],
+)
+def test_a_path_without_a_link_names_the_successor(value, target):
+    assert successors(f"---\nsuperseded_by: {value}\n---\nText") == [target]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "---\nsupersedes: '[[Old]]'\n---\nText",
@@ -85,6 +163,8 @@ def test_a_note_names_its_successor(text):
         "This note replaces [[Old]].\n\nText",
         "# New\n\n## Status\n\nAccepted\n\nSupersedes:: [[Old]]",
         "Supersedes [[Old]].\n\nText",
+        "# New\n\nText\n\n## Supersedes\n\n- [[Old]]\n\n## More\n\n[[Other]]",
+        "This page replaces [[Old]] since March.\n\nText",
     ],
 )
 def test_a_note_names_what_it_replaces(text):
@@ -123,6 +203,24 @@ def test_a_note_names_what_it_replaces(text):
         "---\nstatus: archived\n---\nSee [[New]].",
         "%%superseded_by:: [[New]]%%\n\nText",
         "%%\nsuperseded_by:: [[New]]\n%%\n\nText",
+        "Moved to [[2026-12-01]]",
+        "This entry was moved to [[Daily/2026-12-01]].",
+        "This note replaces [[Anna]]'s talk at the meeting on Monday",
+        "This note replaces [[Anna]] at the meeting.",
+        "This recipe was replaced by [[Anna]]’s one.",
+        "This note supersedes [[Old#Loop]].",
+        "Use [[New]] instead of butter.",
+        "Do not use this soap, use [[New]] instead.",
+        "I've moved this lamp to [[Shed]].",
+        "I moved to [[Lisbon]].",
+        "Retired, see [[Pension]].\n\nText",
+        "This valve is obsolete, see [[New]].",
+        "This section is obsolete, see [[New]].",
+        "The current version is [[New]].\n\nText",
+        "[[Anna]] replaces the valve.",
+        "Latest version: [[App 2]]\n\nText",
+        "Ich habe das Regal nach [[Keller]] verschoben.",
+        "本文使用 [[New]]。",
     ],
 )
 def test_what_is_about_something_else_names_no_note(text):
@@ -148,6 +246,8 @@ def test_what_is_about_something_else_names_no_note(text):
         ("---\nvalid_until: 2026-W40\n---\n", "2026-10-05"),
         ("---\nvalid_until: 2026-13\n---\n", ""),
         ("---\nvalid_until: 9999-12-31\n---\n", ""),
+        ("---\nvalid_until: Q1 2026\n---\n", "2026-04-01"),
+        ("---\nvalid_until: end of 2026\n---\n", "2027-01-01"),
     ],
 )
 def test_a_note_names_the_day_from_which_on_it_is_stale(text, until):
@@ -168,6 +268,13 @@ def test_a_note_names_the_day_from_which_on_it_is_stale(text, until):
         ("# Wiring\n\n## Status\n\nDeprecated. Do not use.", "marked deprecated"),
         ("> This note is no longer valid.\n\nText", "marked obsolete"),
         ("Diese Notiz ist veraltet.", "marked obsolete"),
+        ("# [OBSOLETE] Wiring\n\nText", "marked obsolete"),
+        ("# Wiring (DEPRECATED)\n\nText", "marked deprecated"),
+        ("# Wiring (obsolete)\n\nText", None),
+        ("---\ndeprecated: true\n---\nText", "marked deprecated"),
+        ("---\ndeprecated: false\n---\nText", None),
+        ("本页面已弃用。", "marked obsolete"),
+        ("This procedure has been retired.", "marked obsolete"),
         ("---\nstatus: done\n---\n", None),
         ("---\nstatus: deprecated (proposed)\n---\n", None),
         ("---\nstatus: obsolete?\n---\n", None),

@@ -25,6 +25,8 @@ NOTES = {
     "Left half.md": "A poolish.",
     "Right half.md": "A levain.",
     "Gone.md": "---\nsuperseded_by: Nowhere\n---\nThe ferry timetable of the lake.",
+    "Toaster.md": "---\nstatus: replaced by warranty\n---\nThe toaster browns crumpets.",
+    "Kettle.md": "---\nstatus: superseded by Brake 2026\n---\nThe kettle whistles.",
     "Struck.md": "# Struck\n\nKeys are in the shed.\n\n~~The lantern hangs in the barn.~~",
     "Attic/Sledge.md": "The sledge hangs under the roof.",
 }
@@ -89,6 +91,11 @@ def test_a_missing_successor_is_named(opened):
     ]
 
 
+def test_words_of_a_status_are_a_successor_only_if_there_is_such_a_note(opened):
+    assert search(opened, "toaster crumpets", mode="keyword") == [("Toaster.md", "marked replaced")]
+    assert ("Kettle.md", "superseded by Brake 2026") in search(opened, "kettle whistles", mode="keyword")
+
+
 def test_a_note_past_its_date_says_since_when(opened):
     found = search(opened, "embassy", mode="keyword")
     assert sorted(found) == [("Lease.md", None), ("Visa.md", "stale since 2020-03-01")]
@@ -118,6 +125,8 @@ def test_filters_select_by_currency(opened):
         "Hen.md",
         "Split.md",
         "Gone.md",
+        "Toaster.md",
+        "Kettle.md",
     }
     assert {path for path, _ in search(opened, "is:superseded", limit=50)} == superseded
     assert {path for path, _ in search(opened, "is:stale", limit=50)} == {"Visa.md"}

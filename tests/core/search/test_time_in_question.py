@@ -54,6 +54,12 @@ def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
     assert taken_back["rank_text"] == "brake squealed in September 2024"
 
 
+def test_nothing_is_said_to_rank_higher_above_no_results(opened):
+    found = answer(opened, "brake in September 2024 path:Nowhere/", mode="keyword")
+    assert (found["results"], found["interpreted"]["notes"]) == ([], [])
+    assert found["interpreted"]["time"]["first"] == "2024-09-01"
+
+
 @pytest.mark.parametrize("query", ['brake "in September 2024"', "brake since the move", "May"])
 def test_phrases_and_other_words_name_no_time(opened, query):
     assert answer(opened, query, mode="keyword")["interpreted"]["time"] is None

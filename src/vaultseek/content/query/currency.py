@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
@@ -20,8 +21,20 @@ from vaultseek.base.text import fold
 from vaultseek.base.when import iso_date, read_when
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.links import markdown_link, wikilink
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.title import outside_comments
-from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.currency_words import (
+    BY_HEADING,
+    DEAD_TITLE,
+    LINKS,
+    ONLY_DEAD,
+    POINTER,
+    SENTENCES,
+    THIS_IS_DEAD,
+    typed,
+)
+from vaultseek.content.query.dates import dates_of, parse_period
+from vaultseek.content.query.times import find_time
 
 HEAD_BLOCKS = 6
 """Number of blocks at the beginning of a note, without headings, that may describe it."""
@@ -29,6 +42,8 @@ BLOCK_LINES, BLOCK_CHARS = 4, 600
 """Maximum number of lines and characters that are read of a block."""
 STUB_LINES = 4
 """Maximum number of non-blank lines in a note that only refers to its new place."""
+TITLE_REMARKS = 4
+"""Maximum number of remarks, in brackets or after a dash, that are read in a title."""
 NAME_CHARS = 200
 """Maximum length of a note name in a property without a link."""
 STATUS_CHARS = 60
@@ -38,10 +53,15 @@ SUCCESSORS = 20
 
 
 class Succession(NamedTuple):
-    """The target of a link to another note; ``is_successor`` if the other note replaces this one."""
+    """The target of a link to another note; ``is_successor`` if the other note replaces this one.
+
+    It may be words, ``is_guess``, as in the status *replaced by warranty*: it counts only if there is such a
+    note.
+    """
 
     target: str
     is_successor: bool
+    is_guess: bool = False
 
 
 def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
@@ -85,6 +105,7 @@ _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
 """Remarks by which a status does not hold yet, or only for a part."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 
 
 class _Reader:
@@ -98,6 +119,8 @@ class _Reader:
     def field(self, key: str, value: Any) -> None:
         kind = _FIELDS.get(_NOT_LETTERS.sub("", key).casefold())
         if kind is None:
+            if value is True and (status := fold(key)) in STATUSES:  # deprecated: true
+                self.statuses.append(status)
             return
         for text in _texts(value):
             if kind == "status":
@@ -110,19 +133,19 @@ class _Reader:
     def status(self, text: str) -> None:
         match = _BY.match(text)
         if match and _REPLACED.fullmatch(match[1]):
-            self.related(match[2], is_successor=True)
+            self.related(match[2], is_successor=True, is_guess=True)
             text = match[1]
         elif (remark := _REMARK.match(text)) and not _PENDING.search(remark[2]):
             text = remark[1]
-            if fold(text) in STATUSES and (pointer := _POINTER.match(remark[2])):
-                self.succeeded(pointer["links"])
+            if fold(text) in STATUSES and (pointer := POINTER.match(typed(remark[2]))):
+                self.succeeded(remark[2][slice(*pointer.span("links"))])
         for link in _links(text):
             text = link.target
         plain = _NOT_STATUS.sub("", fold(text))
         if plain and not text.endswith("?") and len(plain) <= STATUS_CHARS:
             self.statuses.append(plain)
 
-    def related(self, text: str, *, is_successor: bool) -> None:
+    def related(self, text: str, *, is_successor: bool, is_guess: bool = False) -> None:
         """Add the notes named in a text, by links or by the whole text."""
         links = _links(text)
         for link in links:
@@ -133,7 +156,9 @@ class _Reader:
         if links or fold(plain) in _NO_VALUE or plain.isdecimal() or len(plain) > NAME_CHARS:
             return
         if not (_ADDRESS.match(plain) or _LINK.search(text)):
-            self.successions.append(Succession(plain, is_successor))
+            if plain.startswith(("/", ".")) or plain.endswith(NOTE_SUFFIX):
+                plain = unquote(plain)
+            self.successions.append(Succession(plain, is_successor, is_guess))
         elif is_successor:  # on another site
             self.statuses.append("superseded")
 
@@ -150,22 +175,30 @@ class _Reader:
         written = sum(1 for line in note.lines[note.body_line - 1 :] if line.strip())
         first = next((span.start_line for span in note.spans if span.kind != "heading"), 0)
         opening = next((each for each in note.headings if each.line < first), None)
-        title = opening.text if opening is not None else ""
-        for part in _TITLE_REMARK.finditer(title):
-            self.sentence(title[part.end() :], top=True)
+        title = opening.text if opening is not None else note.title
+        is_dead = self.title(title) or not _SUCCEEDED.isdisjoint(self.statuses)
+        for part in islice(_TITLE_REMARK.finditer(title), TITLE_REMARKS):
+            self.sentence(title[part.end() :], top=True, bare=True)
         sections = [each.line for each in note.headings if each is not opening]
-        is_dead = bool(_DEAD_TITLE.fullmatch(title)) or not _SUCCEEDED.isdisjoint(self.statuses)
-        before = _DEAD_BEFORE if is_dead else ""
+        previous = _ONLY_DEAD if is_dead else ""
         for number, span in enumerate(blocks[:HEAD_BLOCKS]):
             text = _plain(span, note.lines)
             for written_line in text.split("\n"):
                 if field := _FIELD.match(written_line):
                     self.field(field[1], field[2])
             is_top = span.kind != "list_item" and not any(line < span.start_line for line in sections)
-            place = {"bare": written <= STUB_LINES, "top": is_top, "first": is_top and not number}
-            if not self.sentence(text, **place) and before:
+            is_quote = span.kind == "quote"
+            place = {
+                "bare": written <= STUB_LINES,
+                "top": is_top,
+                "first": is_top and (is_quote or not number),
+            }
+            found = self.sentence(text, **place)
+            if not found and is_quote and "\n" in text:  # below the title of a callout
+                found = self.sentence(text.split("\n", 1)[1], **place)
+            if not found and _has_link(text) and (before := _continued(previous)):
                 self.sentence(before + text, **place)
-            before = _continued(text)
+            previous = text
         for heading in note.headings:
             if len(heading.text) > STATUS_CHARS:
                 continue
@@ -173,11 +206,24 @@ class _Reader:
             section = (_plain(span, note.lines) for span in _section(heading, blocks, note))
             if name == "status":
                 self.status_section(list(islice(section, 2)))
-            elif _BY_HEADING.fullmatch(name) and all(
+            elif (name in _OF_HEADINGS or BY_HEADING.fullmatch(name)) and all(
                 each is note.headings[0] for each in note.headings if each.level < heading.level
             ):
                 for match in filter(None, map(_ONLY_LINKS.fullmatch, section)):
-                    self.succeeded(match["links"])
+                    self.succeeded(match["links"], is_successor=name not in _OF_HEADINGS)
+
+    def title(self, title: str) -> bool:
+        """Read a title, and return true if it calls the note obsolete.
+
+        It is a statement in brackets or capitals, *[Obsolete] Pump*; *Pump (obsolete)* may be about the pump.
+        """
+        match = DEAD_TITLE.fullmatch(typed(title))
+        if match is None:
+            return False
+        word = title[slice(*match.span(match.lastindex or 0))]
+        if word == word.upper() or title[match.end(match.lastindex or 0) :][:1] == "]":
+            self.statuses.append(fold(word) if fold(word) in STATUSES else "obsolete")
+        return True
 
     def status_section(self, texts: Sequence[str]) -> None:
         """Read the blocks of a section *Status*: the status, and where to go instead."""
@@ -190,22 +236,42 @@ class _Reader:
 
         ``place`` contains the groups that count there. Return true if the sentence names a note.
         """
-        if _THIS_IS_DEAD.match(text):
+        lower = typed(text)
+        if THIS_IS_DEAD.match(lower):
             self.statuses.append("obsolete")
-        if "](" not in text and "[[" not in text:
+        if not _has_link(text):
             return False
-        for pattern, is_successor in _SENTENCES:
-            if match := pattern.match(text):
-                if not all(place.get(name) for name in match.groupdict() if name != "links" and match[name]):
-                    continue
-                self.succeeded(match["links"], is_successor=is_successor)
+        for pattern, is_successor, is_place in SENTENCES:
+            match = pattern.match(lower)
+            if match is None or not all(
+                place.get(name) for name, found in match.groupdict().items() if name != "links" and found
+            ):
+                continue
+            links = text[slice(*match.span("links"))]
+            if self.succeeded(links, is_successor=is_successor, is_place=is_place):
                 return True
         return False
 
-    def succeeded(self, text: str, *, is_successor: bool = True) -> None:
-        """Add the targets of the links in a text."""
-        targets = (link.target for link in _links(text) if link.target)
-        self.successions += (Succession(target, is_successor) for target in targets)
+    def succeeded(self, text: str, *, is_successor: bool = True, is_place: bool = False) -> bool:
+        """Add the targets of the links in a text; return true if there are any.
+
+        A day is not a place: *moved to [[2026-12-01]]* is about a date.
+        """
+        found = [
+            Succession(link.target, is_successor)
+            for link in _links(text)
+            if link.target
+            and not (is_place and _is_day(link.target))
+            and (is_successor or not (link.heading or link.block))
+        ]
+        self.successions += found
+        return bool(found)
+
+
+def _is_day(target: str) -> bool:
+    """Return true if a note is named by a day, a week, a month or a year only."""
+    name = target.rpartition("/")[2].removesuffix(NOTE_SUFFIX).replace("_", "-").strip()
+    return bool(_PERIOD.fullmatch(name) or dates_of(name) or parse_period(name, datetime(2026, 1, 1)))
 
 
 def _last_day(text: str) -> tuple[date, bool]:
@@ -216,6 +282,9 @@ def _last_day(text: str) -> tuple[date, bool]:
     if (when := read_when(text)) is not None:
         return when.local.date(), False
     days = dates_of(text)
+    spoken = find_time(text, date(2000, 1, 1)) if not days and _YEAR.search(text) else None
+    if spoken is not None and (spoken.start, spoken.end) == (0, len(text)):  # Q1 2026
+        return spoken.days.last, True
     # 1/3/2026 may begin with the day or the month; 1.3.2026 begins with the day.
     last = "" if not days else days[0] if "." in text else max(days)
     if len(last) == len("2026-03"):
@@ -227,9 +296,16 @@ def _continued(text: str) -> str:
     """Return the beginning of a sentence that a block leaves to the next one, or ""."""
     if len(text) > STATUS_CHARS:
         return ""
-    if _BY_HEADING.fullmatch(text.rstrip(" :")):
+    lower = typed(text)
+    if BY_HEADING.fullmatch(lower.rstrip(" :")):
         return "Superseded by "
-    return _DEAD_BEFORE if _ONLY_DEAD.fullmatch(text) else ""
+    said = THIS_IS_DEAD.match(lower)
+    is_dead = ONLY_DEAD.fullmatch(lower) or (said is not None and said.end() == len(lower))
+    return _ONLY_DEAD if is_dead else ""
+
+
+def _has_link(text: str) -> bool:
+    return "](" in text or "[[" in text
 
 
 def _section(heading: Heading, blocks: Sequence[Span], note: Note) -> list[Span]:
@@ -244,98 +320,11 @@ _REPLACED = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(r"(?:[-*+] )?([A-Za-z][A-Za-z _-]{4,15}?)\s*::?\s+(\S.*)")
-_ANY_LINK = r"(?:\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]*\]\([^\n]*?\))"
-_LINKS = rf"(?P<links>{_ANY_LINK}(?:(?:,| and| und| et| y| e| en| &)+ {_ANY_LINK})*)"
-_NOTE = (
-    "(?:note|page|document|doc|file|article|decision|procedure|guide|how-?to|text|content|adr|proposal|entry|plan"
-    "|version|recipe|list)"
-)
-_NOTIZ = "(?:notiz|seite|datei|anleitung|entscheidung|artikel|text|inhalt|dokument|fassung|plan|liste)"
-_THIS = (
-    rf"(?:this(?: {_NOTE})?|the contents? of this {_NOTE}|dies(?:e|er|es)? {_NOTIZ}|cette (?:note|page)"
-    "|ce document|esta (?:nota|página)|este documento|questa (?:nota|pagina)|questo documento"
-    "|deze (?:notitie|pagina)|dit document)"
-)
-_IS = (
-    "(?:(?:is|was|has|have|has been|is now|was later|has since been|ist|wurde|wird|est|n['’]est|a été|está"
-    "|fue|ha sido|foi|è(?: stat[oa])?|werd|is nu) )?(?:now |since |jetzt |nun )?"
-)
-_REPLACED_BY = (
-    "(?:superseded by|superceded by|replaced (?:by|with)|obsoleted by|deprecated in favou?r of"
-    "|ersetzt durch|abgelöst (?:durch|von)|überholt durch|remplacée? par|sustituid[oa] por"
-    "|reemplazad[oa] por|substituíd[oa] por|sostituit[oa] da|vervangen door)"
-)
-_MOVED_TO = (
-    "(?:moved (?:in)?to|merged (?:in)?to|now lives (?:at|in)|continued in|verschoben nach|umgezogen nach"
-    "|déplacée? vers|trasladad[oa] a|movid[oa] (?:a|para)|spostat[oa] in|verplaatst naar)"
-)
-_REPLACES = "(?:supersedes|replaces|ersetzt|remplace|sustituye|substitui|sostituisce|vervangt)"
-_DEAD = (
-    "(?:deprecated|obsolete|outdated|out of date|superseded"
-    "|no longer (?:valid|current|maintained|in use|up to date|applicable|accurate)"
-    "|veraltet|überholt|obsolet|nicht mehr (?:gültig|aktuell|gepflegt)|obsol[eè]te|périmée?"
-    "|plus (?:valable|valide|à jour)|obsolet[oa]|desactualizad[oa]|desatualizad[oa]|superat[oa]"
-    "|verouderd|niet meer (?:geldig|actueel))"
-)
-_SEE = (
-    "(?:see|use|refer to|read|consult|go to|follow|siehe|nutze|benutze|verwende|lies|voir|voyez|utilise[rz]"
-    "|consulte[rz]?|véase|ver|vea|veja|usar?|utilizar?|vedi|usare|zie|gebruik)"
-)
-_INSTEAD = "(?:instead|stattdessen|à la place|en su lugar|em vez diss?o|invece|in plaats daarvan)"
-_ELSE = rf"(?:{_SEE}(?: {_INSTEAD})?|{_REPLACED_BY}|{_MOVED_TO}|→):?"
-_GAP = (
-    r"[\s,.;:!(—–-]+"
-    "(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)|sie (?:ist|wurde)) )?"
-)
-_STOP = (
-    rf"(?: {_INSTEAD}(?: of this {_NOTE})?"
-    rf"| for (?:the|a) (?:current|new|newer|latest) (?:one|state|instructions|{_NOTE}))?\s*(?:[.!;)]|\n|$)"
-)
-_END = r"(?=\s*(?:[.!;—–()]|\n|$|- ))"
-_SIGN = (
-    r"(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important|hinweis"
-    r"|achtung|wichtig|veraltet)[:.!]*\s+){0,3}"
-)
-_CHINESE = "(?:(?:本笔记|本页|此页|此笔记|本文) ?)?已?经?"
-_THIS_JAPANESE = "この(?:ノート|ページ|文書) ?"
-_JAPANESE = f"(?:{_THIS_JAPANESE})?は?、? ?"
-_SENTENCES = tuple(
-    (re.compile(_SIGN + pattern, re.IGNORECASE), is_successor)
-    for pattern, is_successor in (
-        (rf"{_THIS} {_IS}(?:{_REPLACED_BY}|{_MOVED_TO}):? {_LINKS}", True),
-        (rf"{_THIS} (?:wurde|ist|wird) (?:durch|von|nach) {_LINKS} (?:ersetzt|abgelöst|verschoben)", True),
-        (rf"{_THIS} {_IS}{_DEAD}{_GAP}{_ELSE} {_LINKS}{_STOP}", True),
-        (rf"(?P<top>{_DEAD}){_GAP}{_ELSE} {_LINKS}{_STOP}", True),
-        (rf"(?P<first>superseded|superceded): (?P<links>{_ANY_LINK})[.!]?$", True),
-        (rf"{_REPLACED_BY}:?\s+{_LINKS}{_END}", True),
-        (rf"(?P<bare>{_MOVED_TO}):? {_LINKS}\s*[.!]?\s*$", True),
-        (rf"{_CHINESE}(?:移至|移到|迁移到) ?{_LINKS}", True),
-        (rf"{_CHINESE} ?(?:被|由) ?{_LINKS} ?(?:取代|替代|代替|替换)", True),
-        (rf"{_CHINESE}(?:过时|废弃|作废|失效)[，。；,. ]*(?:请)?(?:参见|见|查看|使用|改用) ?{_LINKS}", True),
-        (rf"{_THIS_JAPANESE}は(?:古|廃止|非推奨)[^\[\n]{{0,12}}{_LINKS} ?(?:を参照|を見|をご覧|を使)", True),
-        (rf"{_JAPANESE}{_LINKS} ?(?:に移動|に置き換え|へ移動|に統合)", True),
-        (rf"{_THIS} {_IS}{_REPLACES} {_LINKS}", False),
-        (rf"(?:supersedes|obsoletes):? {_LINKS}{_END}", False),
-    )
-)
-"""Sentences at the head of a note, and whether they name its successor. A sentence that may be about the
-note's subject counts only where it is likely about the note: ``bare``, such as *Moved to [[Lisbon]]*, in a
-note without other text, ``top`` above the first section, ``first`` as the first block."""
-_THIS_IS_DEAD = re.compile(
-    rf"{_SIGN}(?:this (?:note|page|document|doc|file|article|guide|procedure|decision)"
-    r"|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser artikel|dieses dokument"
-    r"|cette (?:note|page)|ce document|esta (?:nota|página)|questa (?:nota|pagina)|deze (?:notitie|pagina))"
-    rf" {_IS}{_DEAD}\s*(?:[.!;]|$)",
-    re.IGNORECASE,
-)
-_DEAD_BEFORE = "Superseded. "
+_ONLY_DEAD = "Superseded. "
 _SUCCEEDED = {"deprecated", "superseded", "obsolete", "outdated", "replaced"}
 """Statuses after which *see [[New]]* names a successor."""
-_ONLY_DEAD = re.compile(rf"{_SIGN}{_DEAD}\W*", re.IGNORECASE)
-_DEAD_TITLE = re.compile(rf"\W*{_DEAD}(?:\W*|\s*[:\])].*)|.+[(\[]{_DEAD}[)\]]", re.IGNORECASE)
-_POINTER = re.compile(rf"(?:{_ELSE} )?{_LINKS}{_STOP}", re.IGNORECASE)
-_ONLY_LINKS = re.compile(rf"{_LINKS}[.]?")
-_BY_HEADING = re.compile(_REPLACED_BY, re.IGNORECASE)
+_ONLY_LINKS = re.compile(rf"{LINKS}[.]?")
+_OF_HEADINGS = frozenset({"supersedes", "replaces", "obsoletes"})
 _TITLE_REMARK = re.compile(r"[(\[–—]\s*|\s-\s")
 
 _MARKS = re.compile(

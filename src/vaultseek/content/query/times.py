@@ -53,12 +53,89 @@ class SpokenTime:
 
 def find_time(text: str, today: date) -> SpokenTime | None:
     """Return the first time that a text expresses in words; None if there is none."""
-    if not text.isascii() and (match := _UNSPACED.search(text)) is not None:
-        spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
-        return SpokenTime(spoken, *match.span(), text=match[0])
+    if not text.isascii() and (found := _unspaced_time(text, today)) is not None:
+        return found
     lower = text.lower() if len(text.lower()) == len(text) else text
-    found = next(chain(_ranges(lower, today), _single_times(lower, today)), None)
+    found = next(chain(_ranges(lower, today), _other_times(lower, today), _single_times(lower, today)), None)
     return found and replace(found, text=text[found.start : found.end])
+
+
+def _unspaced_time(text: str, today: date) -> SpokenTime | None:
+    """Return a time in Chinese or Japanese: 去年九月, 三天前, 2025年3月."""
+    for match in _UNSPACED.finditer(text):
+        with suppress(ValueError, OverflowError):
+            days = _RELATIVE[_UNSPACED_WORDS[match["word"]]](today) if match["word"] else None
+            if match["number"]:
+                unit = _UNSPACED_UNITS[match["unit"]]
+                days = _units_ago(today, unit, _unspaced_number(match["number"]))
+            elif match["month"]:
+                year = days.first.year if days else int(match["year"]) if match["year"] else None
+                month, day = _unspaced_number(match["month"]), _unspaced_number(match["day"] or "0")
+                year = year or (
+                    today.year if date(today.year, month, max(day, 1)) <= today else today.year - 1
+                )
+                first = date(year, month, max(day, 1))
+                days = Days(first, first) if day else _month(first)
+            if days is not None:
+                return SpokenTime(days, *match.span(), text=match[0])
+    return None
+
+
+def _unspaced_number(text: str) -> int:
+    """Return a number below 100 in digits or as 十二."""
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    value = "零一二三四五六七八九".find(ones.replace("两", "二")) if ones else 0
+    return value + (10 * ("一二三四五六七八九".find(tens) + 1 if tens else 1) if ten else 0)
+
+
+def _other_times(text: str, today: date) -> Iterator[SpokenTime]:
+    """Yield times in numbers and combined ones: *on 12.9.*, *in week 40*, *Tuesday last week*."""
+    for match in _OTHER.finditer(text):
+        with suppress(ValueError, OverflowError):
+            days = _other_days(match, today)
+            if days is not None:
+                relation = _key(match["relation"], _RELATIONS) if match["relation"] else None
+                yield SpokenTime(_related(days, relation, today), match.start(), match.end(), match[0])
+
+
+def _other_days(match: re.Match[str], today: date) -> Days | None:
+    year = int(match["year"]) if match["year"] else None
+    if match["weekday"]:
+        monday = _RELATIVE[_key(match["week"], _RELATIVE_WORDS)](today).first
+        then = monday + timedelta(days=_number(match["weekday"], _WEEKDAYS))
+        return Days(then, then)
+    if match["part"]:
+        return _early_or_late(_RELATIVE[_key(match["whole"], _RELATIVE_WORDS)](today), match["part"])
+    if half := match["half"] or (match["half2"] and "one"):
+        then = today - relativedelta(months=12 * _value(half) + 6)
+        return Days(_month(then - relativedelta(months=1)).first, _month(then + relativedelta(months=1)).last)
+    if season := match["season"] or match["season2"]:
+        month = 3 * _number(season, _SEASONS) + 3
+        last = _before(lambda each: _three_months(each, month), today, is_last=True)
+        return last and _three_months(last.first.year - 1, month)
+    if number := match["number"] or match["number2"]:
+        monday = date.fromisocalendar(year or today.year, int(number), 1)
+        if year is None and monday > today:
+            monday = date.fromisocalendar(today.year - 1, int(number), 1)
+        return Days(monday, monday + timedelta(days=6))
+    if match["month_of"]:
+        return _month(date(int(match["year_of"]), int(match["month_of"]), 1))
+    if match["month_of2"]:
+        return _month(date(int(match["year_of2"]), int(match["month_of2"]), 1))
+    if match["relation"] == "in" and not match["ordinal"]:
+        return None  # a version or a section
+    if match["only_day"]:
+        then = today if int(match["only_day"]) <= today.day else today - relativedelta(months=1)
+        return _one_day(then.year, then.month, int(match["only_day"]))
+    if match["ordinal"]:
+        day, month = 1 + _DAYS.index(match["ordinal"]), _number(match["month"], _MONTHS) + 1
+    else:
+        day, month = int(match["day"]), int(match["month_number"])
+    if year is not None:
+        return _one_day(year, month, day)
+    return _before(lambda each: _one_day(each, month, day), today, is_last=False)
 
 
 def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
@@ -110,7 +187,7 @@ _RELATIONS: Mapping[str, str] = {
     "before": "right before|just before|before|kurz vor|vor|avant|antes d[eoa]l?|prima d[ie]l?|voor",
     "after": "right after|just after|shortly after|after|kurz nach|nach|après|después de|depois d[eoa]|dopo",
     "in": (
-        "in|during|throughout|around|over|on|at|im|am|an|zu|um|während|en|au|à|em|no|na|nos|nas|durante|pendant"
+        "in|during|throughout|around|over|on|at|im|am|an|zu|um|über|während|en|au|à|em|no|na|nos|nas|durante|pendant"
         "|nel|nella|a|al|op|tijdens|rond"
     ),
     "until": "until|bis zum|bis|jusqu['’](?:à|au|en)|hasta|até|fino a|tot",
@@ -158,10 +235,16 @@ _MONTHS = (
 _NAMES = frozenset({"jan", "march", "mars", "april", "avril", "may", "june", "august", "easter", "noël"})
 """Months and holidays that are also names of people."""
 _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
-    "christmas|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
+    "christmas eve|heiligabend|nochebuena|vigilia di natale|véspera de natal|kerstavond": (
+        lambda year: Days(date(year, 12, 24), date(year, 12, 24))
+    ),
+    "new year['’]?s eve|silvester|nochevieja|réveillon|oudejaarsavond": (
+        lambda year: Days(date(year, 12, 31), date(year, 12, 31))
+    ),
+    "christmas(?! eve)|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
         lambda year: Days(date(year, 12, 24), date(year, 12, 27))
     ),
-    "new year['’]?s eve|silvester|nochevieja|réveillon|oudejaarsavond|new year['’]?s|(?<!the )new year"
+    "new year['’]?s(?! eve)|(?<!the )new year(?!['’]?s eve)"
     "|neujahr|nouvel an|año nuevo|ano novo|capodanno": lambda year: Days(
         date(year, 12, 31), date(year, 12, 31) + timedelta(days=1)
     ),
@@ -219,17 +302,20 @@ _RELATIVE_WORDS: Mapping[str, str] = {
     "this week": "this week|diese[rn]? woche|cette semaine|esta semana|questa settimana|deze week",
     "last week": (
         "last week|the past week|(?:letzte|vorige|vergangene)[rn]? woche|(?:la )?semaine dernière"
-        "|(?:la |a )?semana pasada|(?:a )?semana passada|(?:la )?settimana scorsa|(?:vorige|afgelopen) week"
+        "|(?:la |a )?semana pasada|la pasada semana|(?:a )?semana passada"
+        "|(?:la )?(?:settimana scorsa|scorsa settimana)|(?:vorige|afgelopen) week"
     ),
     "this month": "this month|diese[nm]? monat|ce mois(?:-ci)?|este mes|este mês|questo mese|deze maand",
     "last month": (
-        "last month|the past month|(?:letzte|vorige|vergangene)[nm] monat|(?:le )?mois dernier"
-        "|(?:el )?mes pasado|(?:o )?mês passado|(?:il )?mese scorso|(?:vorige|afgelopen) maand"
+        "last month|the past month|(?:letzte|vorige|vergangene)[nm] monat(?:s)?|(?:le )?mois dernier"
+        "|(?:el )?mes pasado|el pasado mes|(?:o )?mês passado|(?:il )?mese scorso"
+        "|(?:lo )?scorso mese|(?:vorige|afgelopen) maand"
     ),
     "this year": "this year|dieses jahr|cette année|este año|este ano|quest['’]anno|dit jaar|heuer",
     "last year": (
-        "last year|(?:letzte|vorige|vergangene)[snm] jahr|l['’]année dernière|l['’]an dernier"
-        "|(?:el )?año pasado|(?:o )?ano passado|l['’]anno scorso|(?:vorig|afgelopen) jaar"
+        "last year|(?:letzte|vorige|vergangene)[snm] jahr(?:es)?|l['’]année dernière|l['’]an dernier"
+        "|(?:el )?año pasado|el pasado año|(?:o )?ano passado|l['’]anno scorso"
+        "|(?:lo )?scorso anno|(?:vorig|afgelopen) jaar"
     ),
     "week before last": (
         "(?:the )?week before last|vorletzte[rn]? woche|(?:l['’])?avant-dernière semaine"
@@ -240,8 +326,12 @@ _RELATIVE_WORDS: Mapping[str, str] = {
     ),
     "year before last": "(?:the )?year before last|vorletzte[sn] jahr|voorlaatste jaar|voorvorig jaar",
     "last weekend": (
-        "last weekend|(?:letztes|voriges|am) wochenende|(?:le )?week-end dernier|(?:el )?fin de semana pasado"
+        "last weekend|(?:letztes|voriges) wochenende|(?:le )?week-end dernier|(?:el )?fin de semana pasado"
         "|(?:o )?fim de semana passado|vorig weekend"
+    ),
+    "weekend": (
+        "(?:at|on|over|this) (?:the )?weekend|(?:am|dieses) wochenende|ce week-end|este fin de semana"
+        "|(?:nel|questo) (?:weekend|fine settimana)|(?:in het|dit) weekend|este fim de semana"
     ),
     "last quarter": (
         "last quarter|the past quarter|(?:letzte|vorige|vergangene)[snm] quartal|(?:le )?trimestre dernier"
@@ -264,7 +354,16 @@ _UNSPACED_WORDS: Mapping[str, str] = (
     | dict.fromkeys(("去年", "昨年"), "last year")
     | dict.fromkeys(("最近",), "recently")
 )
-_UNSPACED = re.compile(_any(_UNSPACED_WORDS))
+_UNSPACED_UNITS = {
+    "天": "day", "日": "day", "周": "week", "週間": "week", "星期": "week", "个星期": "week",
+    "个月": "month", "か月": "month", "ヶ月": "month", "年": "year",
+}  # fmt: skip
+_UNSPACED_NUMBER = "[0-9]{1,2}|[一二三四五六七八九十两]{1,3}"
+_UNSPACED = re.compile(
+    rf"(?:(?P<word>{_any(_UNSPACED_WORDS)})|(?P<year>(?:19|20)[0-9]{{2}})年)の?"
+    rf"(?:(?P<month>{_UNSPACED_NUMBER})月(?:(?P<day>{_UNSPACED_NUMBER})[日号])?)?"
+    rf"|(?P<number>{_UNSPACED_NUMBER})(?P<unit>{_any(_UNSPACED_UNITS)})(?:之?前|以前)"
+)
 _YEAR = r"(?:19|20)[0-9]{2}"
 _OF = r"(?:of |de |del |do |di |von |van )?"
 _MONTH = _any(_MONTHS)
@@ -293,9 +392,29 @@ _TIME = re.compile(
     rf"\s(?:(?:of|in|von|vom|im|des|de|del|du|do|da|di|van)\s)?(?:the\s|{_AN_ARTICLE}))?+(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?+"
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})\.?"
     rf"|(?P<month2>{_MONTH})\.?\s{_DAY.format('day2')}(?![0-9])"
-    rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})(?:\.(?=\s))?|(?P<season>{_any(_SEASONS)})"
+    rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})(?!\s(?:time|tempo|step|rhythm)\b)(?:\.(?=\s))?|(?P<season>{_any(_SEASONS)})"
     rf"|(?P<weekday>{_any(_WEEKDAYS)})|(?P<quarter>q[1-4]))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
     rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
+)
+_DAYS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ON = _any(_RELATIONS[each] for each in ("in", "since", "before", "after", "until"))
+_WEEKS = _any(_RELATIVE_WORDS[each] for each in ("this week", "last week", "week before last"))
+_WHOLES = _any(words for each, words in _RELATIVE_WORDS.items() if each.startswith(("last", "this")))
+_OTHER = re.compile(
+    r"(?<![\w/-])(?:(?P<half>an?|one|two|three) years? and a half ago|(?P<half2>vor anderthalb jahren"
+    r"|il y a un an et demi|hace (?:un )?año y medio|há um ano e meio|un anno e mezzo fa"
+    rf"|anderhalf jaar geleden)|(?:(?P<relation>{_ON})\s+)?+{_AN_ARTICLE}"
+    rf"(?:(?P<weekday>{_any(_WEEKDAYS)})\s(?:of\s|de\s|della\s|da\s|van\s)?(?P<week>{_WEEKS})"
+    rf"|(?P<part>{_PART})\s(?:de\s|of\s)?(?P<whole>{_WHOLES})"
+    rf"|(?P<season>{_any(_SEASONS)}) before last|vorletzte[nrs]? (?P<season2>{_any(_SEASONS)})"
+    rf"|(?P<ordinal>{_any(_DAYS)}) of (?P<month>{_MONTH})"
+    r"|(?P<month_of>0?[1-9]|1[0-2])/(?P<year_of>(?:19|20)[0-9]{2})|kw\s?(?P<number>[0-9]{1,2})"
+    r"|(?(relation)(?:(?:calendar )?(?:week|woche|semaine|semana|settimana)\s(?P<number2>[0-9]{1,2})"
+    r"|(?P<year_of2>(?:19|20)[0-9]{2})-(?P<month_of2>0[1-9]|1[0-2])"
+    r"|(?P<day>[0-9]{1,2})\.(?P<month_number>[0-9]{1,2})\.(?=\W*$|\s|[0-9]{4})"
+    r"|(?P<only_day>[0-9]{1,2})(?:st|nd|rd|th)"
+    r"(?=\W*$|\s(?:with|for|at|and|to|about|i|we|did|was|what|when|my|the)\b))|(?!))))"
+    rf"(?:,?\s?{_OF}(?P<year>{_YEAR}))?(?![\w-]|['’]s)"
 )
 _HIER = re.compile(
     r"(?=\w+\shier\W*$|.*\b(?:(?:[cdjlmnst]|qu)['’]|(?:le|la|les|des|du|une?|et|avec|pour|sur|mes|mon|ma)\b))"
@@ -415,9 +534,10 @@ def _part(days: Days, match: re.Match[str]) -> Days:
         pieces = _pieces(days, piece, from_end=place < 0)
         meant = pieces[-many:] if place < 0 else pieces[place - 1 : place - 1 + many]
         return Days(meant[0].first, meant[-1].last) if meant else days
-    part = match["part"]
-    if part is None:
-        return days
+    return _early_or_late(days, match["part"]) if match["part"] else days
+
+
+def _early_or_late(days: Days, part: str) -> Days:
     third = (days.last - days.first) / 3
     if part in ("early", "beginning of", "start of", "anfang", "début"):
         return Days(days.first, days.first + third)
@@ -454,9 +574,13 @@ def _pieces(days: Days, piece: str, *, from_end: bool) -> list[Days]:
 def _ago(match: re.Match[str], today: date) -> Days | None:
     suffix = next(each for each in ("", "2", "3", "4", "5") if match[f"number{each}"])
     written, unit = match[f"number{suffix}"], _key(match[f"unit{suffix}"], _UNITS)
-    then = today - relativedelta(**{f"{unit}s": _value(written)})
     if suffix in ("3", "4", "5"):
-        return Days(then, today)
+        return Days(today - relativedelta(**{f"{unit}s": _value(written)}), today)
+    return _units_ago(today, unit, _value(written))
+
+
+def _units_ago(today: date, unit: str, number: int) -> Days:
+    then = today - relativedelta(**{f"{unit}s": number})
     if unit == "day":
         return Days(then, then)
     if unit == "week":
@@ -492,6 +616,11 @@ def _three_months(year: int, month: int) -> Days:
     return Days(first, first + relativedelta(months=3, days=-1))
 
 
+def _weekend(today: date) -> Days:
+    saturday = today - timedelta(days=(today.weekday() + 2) % 7)
+    return Days(saturday, saturday + timedelta(days=1))
+
+
 def _around_easter(year: int, first: int, last: int) -> Days:
     sunday = easter(year)
     return Days(sunday + timedelta(days=first), sunday + timedelta(days=last))
@@ -520,6 +649,7 @@ _RELATIVE: Mapping[str, Callable[[date], Days]] = {
     "last weekend": lambda today: Days(
         _monday(today) - timedelta(days=2), _monday(today) - timedelta(days=1)
     ),
+    "weekend": lambda today: _weekend(today),
     "last quarter": lambda today: _quarter(today - relativedelta(months=3)),
     "recently": lambda today: Days(today - timedelta(days=30), today),
 }

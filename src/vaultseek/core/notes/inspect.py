@@ -205,7 +205,7 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 def _currency(note: Note) -> JSON:
     """Return how a note declares itself outdated, in the form of answers; empty for other notes."""
     stated, successions = read_currency(note)
-    successors = [each.target for each in successions if each.is_successor]
+    successors = [each.target for each in successions if each.is_successor and not each.is_guess]
     text = Rules().reason(stated, note.path, note.tags)
     if successors:
         text = f"superseded by {' and '.join(successors)}"

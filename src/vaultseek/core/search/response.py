@@ -253,11 +253,11 @@ def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
 
 def _remarks(trace: Trace) -> Iterator[str]:
     parsed, keyword, ranking = trace.query.parsed, trace.query.keyword, trace.ranking
+    if not trace.results:
+        return
     if parsed.time is not None:
         how = f"“{parsed.time.text}” was read as {parsed.time.period}"
         yield f"{how}; notes from then rank higher; add {NO_TIME} to turn this off"
-    if not trace.results:
-        return
     which = "no note" if trace.query.filtered is None else "none of these notes"
     if ranking.has_identifier is False:
         yield f"{which} has {' or '.join(parsed.profile.identifiers)}; similar notes are shown"

@@ -1,7 +1,7 @@
 """The currency of the notes in answers; a search adds its own."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from vaultseek.base.currency import Rules
 from vaultseek.base.model import JSON
@@ -11,20 +11,23 @@ from vaultseek.store.ledger import Ledger
 
 
 class Listed(NamedTuple):
-    """The list in an answer, and the field with the path of each item's note."""
+    """The keys that lead to the notes in an answer, and the field with the path of each."""
 
-    key: str = ""
+    keys: Sequence[str] = ()
     path: str = "path"
 
 
 LISTED: Mapping[str, Listed] = {
     "note/get": Listed(),
-    "note/related": Listed("results"),
-    "links/outgoing": Listed("links", "resolved"),
-    "links/backlinks": Listed("links"),
-    "links/unlinked": Listed("mentions"),
-    "graph/neighbors": Listed("notes"),
-    "vault/orphans": Listed("notes"),
+    "note/related": Listed(["results"]),
+    "links/outgoing": Listed(["links"], "resolved"),
+    "links/backlinks": Listed(["links"]),
+    "links/unlinked": Listed(["mentions"]),
+    "graph/neighbors": Listed(["notes"]),
+    "graph/path": Listed(["routes"]),
+    "search/why": Listed(),
+    "vault/duplicates": Listed(["pairs", "notes"]),
+    "vault/orphans": Listed(["notes"]),
 }
 """The lists of notes by method."""
 
@@ -32,10 +35,21 @@ LISTED: Mapping[str, Listed] = {
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
     """Add ``currency`` to an answer and to its items, for notes that are not current."""
     listed = LISTED[method]
-    items = answer[listed.key] if listed.key else []
+    items = _objects(answer, listed.keys) if listed.keys else ()
     notes = [(answer, answer.get("path")), *((item, item[listed.path]) for item in items)]
     paths = (path for _, path in notes if path)
     currencies = currency_of_paths(paths, ledger, rules, present().date().isoformat())
     for note, path in notes:
         if path in currencies:
             note["currency"] = currencies[path].as_json()
+
+
+def _objects(value: Any, keys: Sequence[str]) -> Iterator[JSON]:
+    """Yield the objects to which these keys lead, from all lists on the way."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _objects(each, keys)
+    elif keys:
+        yield from _objects(value[keys[0]], keys[1:])
+    else:
+        yield value

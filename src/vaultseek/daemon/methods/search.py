@@ -37,6 +37,7 @@ from vaultseek.daemon.methods.access import (
     whole,
     with_degraded,
 )
+from vaultseek.daemon.methods.currency import add_currency
 from vaultseek.daemon.methods.merge import merge_answers
 from vaultseek.daemon.visible.rights import CURRENT_RIGHTS
 from vaultseek.daemon.visible.view import SeenFollower
@@ -201,8 +202,10 @@ class SearchMethods:
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)
-        answer = with_remarks(answer, found=True)
-        return about_vault(follower.vault, about_note(row, answer))
+        answer = about_note(row, with_remarks(answer, found=True))
+        rules = self._settings().search.currency.rules
+        await asyncio.to_thread(add_currency, "search/why", answer, follower.vault.ledger, rules)
+        return about_vault(follower.vault, answer)
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)

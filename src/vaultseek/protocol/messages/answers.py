@@ -432,7 +432,7 @@ class Condition(Answer):
     satisfied: bool
 
 
-class Why(OfNote):
+class Why(OfNote, Judged):
     """The rank of a note in the answer to a query, or the stage at which it was dropped."""
 
     query: str
@@ -734,7 +734,7 @@ class Overview(OfVault):
     edges: NotRequired[list[list[int]]]
 
 
-class Step(About):
+class Step(About, Judged):
     """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first.
 
     A link is in ``line`` of the note ``source``, and ``text`` is that line.
@@ -748,7 +748,7 @@ class Step(About):
     cosine: NotRequired[float]
 
 
-class Routes(OfNote):
+class Routes(OfNote, Judged):
     """The shortest routes from a note to the ``other``; empty if neither links nor meaning connect them."""
 
     other: About
@@ -879,14 +879,14 @@ class Properties(OfVault, Counted):
     values: NotRequired[list[Value]]
 
 
-class Orphan(About, Judged):
-    """A note without backlinks."""
+class ListedNote(About, Judged):
+    """A note in a list."""
 
 
 class Orphans(OfVault, Counted):
     """Notes without backlinks."""
 
-    notes: list[Orphan]
+    notes: list[ListedNote]
 
 
 class Alike(Answer):
@@ -898,7 +898,7 @@ class Alike(Answer):
     """The share of common text; text found in many notes does not count."""
     meaning: float
     """The cosine of their vectors; 0 without vectors."""
-    notes: list[About]
+    notes: list[ListedNote]
 
 
 class Duplicates(OfVault, Counted):

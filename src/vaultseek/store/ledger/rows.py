@@ -208,7 +208,10 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         "[]" if stated == NOTHING_STATED else to_json(stated),
         [_chunk_values(chunk) for chunk in indexed.chunks],
         [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
-        [(target, int(is_successor), link_key(target)) for target, is_successor in successions],
+        [
+            (each.target, 2 if each.is_guess else int(each.is_successor), link_key(each.target))
+            for each in successions
+        ],
         _days(indexed),
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),

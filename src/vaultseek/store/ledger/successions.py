@@ -1,6 +1,7 @@
 """Successions of notes: which notes replace which, with targets as written and as resolved.
 
-A note names its successor or its predecessors. Targets resolve like link targets (``LinkTable.resolve``);
+``is_successor`` is 1 for a successor, 0 for a predecessor, and 2 for words that are a successor if there is
+such a note. Targets resolve like link targets (``LinkTable.resolve``);
 ordinals are negative, to differ from those of links.
 """
 
@@ -9,9 +10,10 @@ from typing import Any, NamedTuple
 
 from vaultseek.store.ledger.database import Database
 
+_IS_SUCCESSOR = "(is_successor = 1 OR is_successor = 2 AND resolved IS NOT NULL)"
 _NAMED = (
     "SELECT note, target, resolved FROM successions"
-    " WHERE is_successor = 1 AND note IN ({}) ORDER BY ordinal DESC"
+    f" WHERE {_IS_SUCCESSOR} AND note IN ({{}}) ORDER BY ordinal DESC"
 )
 _NAMING = (
     "SELECT s.resolved, n.path FROM successions s JOIN notes n ON n.id = s.note"
@@ -57,7 +59,7 @@ class SuccessionTable:
     def replaced(self) -> list[int]:
         """Return the ids of all notes with a successor, named by themselves or by another note."""
         sql = (
-            "SELECT note FROM successions WHERE is_successor = 1 AND resolved IS NOT (SELECT path FROM notes"
+            f"SELECT note FROM successions WHERE {_IS_SUCCESSOR} AND resolved IS NOT (SELECT path FROM notes"
             " WHERE id = note) UNION SELECT n.id FROM successions s JOIN notes n ON n.path = s.resolved"
             " WHERE s.is_successor = 0 AND n.id != s.note"
         )

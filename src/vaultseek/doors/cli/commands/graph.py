@@ -14,7 +14,7 @@ from vaultseek.doors.cli.completion_values import complete_note
 from vaultseek.doors.cli.connect import call_note, call_vault, note_file
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.listing import heading_line, place, title_and_name
+from vaultseek.doors.cli.listing import currency_lines, heading_line, place, title_and_name
 from vaultseek.doors.cli.options import (
     completed_by,
     daemon_options,
@@ -217,6 +217,7 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
             yield f"    {DIRECTIONS[step['direction']]} {terminal.paint(text, 'dim')}"
         note = {**step, "line": None}
         yield f"{place(note, terminal, answer)}  {title_and_name(note)}"
+        yield from currency_lines(step, terminal, "    ")
 
 
 def _suggest_on(answer: JSON, invocation: Invocation, limit: int) -> int:

@@ -259,7 +259,8 @@ def _pairs(answer: JSON, terminal: Terminal) -> str:
         alike = f"same text {pair['text']:.0%} · same meaning {pair['meaning']:.0%}"
         rank = terminal.paint(f"{pair['rank']:>2}", "dim")
         lines.append(f"{rank}  {terminal.bar(pair['score'])}  {terminal.paint(alike, 'dim')}")
-        lines += [_alike(note, answer, terminal) for note in pair["notes"]]
+        for note in pair["notes"]:
+            lines += [_alike(note, answer, terminal), *currency_lines(note, terminal, _BELOW_NOTE)]
         lines.append("")
     for lane in answer["partial"]:
         remark = f"compared by text alone: {clean(lane['reason'])}"

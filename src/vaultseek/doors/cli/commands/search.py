@@ -13,7 +13,7 @@ from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_note, call_vault, record_given
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
-from vaultseek.doors.cli.listing import place
+from vaultseek.doors.cli.listing import currency_lines, place
 from vaultseek.doors.cli.options import (
     QueryCommand,
     completed_by,
@@ -139,6 +139,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     color = _VERDICT_COLORS.get(verdict, "bold")
     label = terminal.paint(verdict.replace("_", " "), "bold", color)
     yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
+    yield from currency_lines(answer, terminal)
     yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
     yield from remark_lines(answer, terminal, "closest", "query")
     for condition in answer.get("filters") or ():
