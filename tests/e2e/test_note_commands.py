@@ -493,5 +493,6 @@ def test_each_command_about_notes_says_which_are_outdated(indexed_vault):
     assert "superseded by New" in vault.run("why", "loop", "Old").stdout
     assert "stale since 2020-01-02" in vault.run("graph", "path", "Old", "Lease").stdout
     assert "superseded by New" in vault.run("duplicates").stdout
+    assert "Old: superseded by New" in vault.run("table", "ext:md").stdout
     assert "superseded by New" in vault.run("inspect", "Old").stdout
     assert "currency" not in json.loads(vault.run("inspect", "New", "--json").stdout)

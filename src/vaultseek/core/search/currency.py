@@ -85,7 +85,7 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
     successors = _read_successors(rows, ledger)
     last = {row.path: last_successors(row.path, successors) for row in rows if row.path in successors}
     paths = {path for each, _ in last.values() for path in each}
-    found = {row.path: row for row in ledger.notes.by_id(_ids(paths, ledger)).values()} if paths else {}
+    found = {row.path: row for row in ledger.notes.by_id(_ids(paths, ledger)).values()}
     currencies: dict[str, Currency] = {}
     for row in rows:
         since = row.stated.until if is_past(row.stated, today) else None
@@ -106,8 +106,8 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
 
 def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
     """Return, by path, the currency of the notes at these paths; current and missing notes are left out."""
-    rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
-    return currency_of([row for row in rows if row is not None], ledger, rules, today)
+    rows = ledger.notes.by_id(_ids(paths, ledger))
+    return currency_of(list(rows.values()), ledger, rules, today)
 
 
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
@@ -166,13 +166,13 @@ def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[
         found = ledger.successions.successors(paths) if paths else {}
         successors |= found
         ahead = {each.path for of_note in found.values() for each in of_note if each.path} - successors.keys()
-        paths = ledger.paths_of(_ids(ahead, ledger)) if ahead else {}
+        paths = ledger.paths_of(_ids(ahead, ledger))
     return successors
 
 
 def _ids(paths: Iterable[str], ledger: Ledger) -> list[int]:
-    rows = (ledger.notes.by_path(path) for path in sorted(paths))
-    return [row.id for row in rows if row is not None]
+    sql = "SELECT id FROM notes WHERE path IN ({})"
+    return [row[0] for row in ledger.select_in(sql, sorted(set(paths)))]
 
 
 def _titles(rows: Sequence[NoteRow]) -> str:

@@ -28,6 +28,7 @@ LISTED: Mapping[str, Listed] = {
     "search/why": Listed(),
     "vault/duplicates": Listed(["pairs", "notes"]),
     "vault/orphans": Listed(["notes"]),
+    "vault/table": Listed(["tables", "rows"]),
 }
 """The lists of notes by method."""
 

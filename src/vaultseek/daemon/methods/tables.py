@@ -20,6 +20,7 @@ from vaultseek.daemon.methods.access import (
     folder_of,
     with_degraded,
 )
+from vaultseek.daemon.methods.currency import add_currency
 from vaultseek.daemon.visible.view import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.protocol.messages.params import TableParams
@@ -60,6 +61,8 @@ class TableMethods:
         else:
             tables = [await self._of_query(call, call.query or "", follower, context)]
         answer: JSON = {"tables": tables, "count": sum(table["count"] for table in tables), "partial": []}
+        rules = self._settings().search.currency.rules
+        await _in_thread(add_currency, "vault/table", answer, follower.vault.ledger, rules)
         return about_vault(follower.vault, with_degraded(answer, degraded))
 
     async def _of_file(

@@ -915,7 +915,7 @@ class TableColumn(Answer):
     name: str
 
 
-class TableRow(Answer):
+class TableRow(Judged):
     """A file with the values of its columns; dates are ISO 8601 in local time, links as written."""
 
     path: str

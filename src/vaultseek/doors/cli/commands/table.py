@@ -69,6 +69,11 @@ def _text(table: JSON, terminal: Terminal, answer: JSON, *, heading: bool) -> st
         lines.append(f"… and {count(table['total'] - table['count'], 'more', 'more')}")
     if not table["rows"]:
         lines.append("No rows.")
+    for row in (row for row in table["rows"][: limits.SHOWN_RESULTS] if row.get("currency")):
+        lines += terminal.wrapped(
+            terminal.paint(f"{clean(row['title'])}: {clean(row['currency']['text'])}", "magenta"),
+            hanging=_GAP,
+        )
     for problem in table["problems"]:
         lines += terminal.wrapped(terminal.paint(clean(problem), "magenta"), hanging=_GAP)
     return "\n".join(lines)
