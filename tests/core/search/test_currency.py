@@ -29,6 +29,8 @@ NOTES = {
     "Kettle.md": "---\nstatus: superseded by Brake 2026\n---\nThe kettle whistles.",
     "Struck.md": "# Struck\n\nKeys are in the shed.\n\n~~The lantern hangs in the barn.~~",
     "Attic/Sledge.md": "The sledge hangs under the roof.",
+    "Cellar/Ladder.md": "Superseded by [[Loft/Ladder]].\n\nEleven oak rungs and a rope.",
+    "Loft/Ladder.md": "Aluminium.",
 }
 
 
@@ -85,6 +87,13 @@ def test_a_note_with_two_successors_names_both(opened):
     ]
 
 
+def test_a_successor_with_the_same_title_is_named_by_its_path(opened):
+    assert search(opened, "eleven oak rungs", mode="keyword") == [
+        ("Loft/Ladder.md", "replaces Cellar/Ladder.md"),
+        ("Cellar/Ladder.md", "superseded by Loft/Ladder.md"),
+    ]
+
+
 def test_a_missing_successor_is_named(opened):
     assert search(opened, "ferry timetable", mode="keyword") == [
         ("Gone.md", "superseded by Nowhere, which is missing")
@@ -127,6 +136,7 @@ def test_filters_select_by_currency(opened):
         "Gone.md",
         "Toaster.md",
         "Kettle.md",
+        "Cellar/Ladder.md",
     }
     assert {path for path, _ in search(opened, "is:superseded", limit=50)} == superseded
     assert {path for path, _ in search(opened, "is:stale", limit=50)} == {"Visa.md"}

@@ -46,15 +46,17 @@ class Currency:
     reason: str = ""
     is_circular: bool = False
     replaces: tuple[NoteRow, ...] = ()
+    title: str = ""
+    """The note's own title; another note with the same title is named by its path."""
 
     @property
     def text(self) -> str:
         """The currency in a few words."""
         if self.replaces:
-            return f"replaces {_titles(self.replaces)}"
+            return f"replaces {_titles(self.replaces, self.title)}"
         if self.by:
             circle = ", which it in turn supersedes" if self.is_circular else ""
-            return f"superseded by {_titles(self.by)}{circle}"
+            return f"superseded by {_titles(self.by, self.title)}{circle}"
         if self.missing:
             return f"superseded by {_listed(self.missing[:NAMED])}, which is missing"
         return self.reason or f"stale since {self.since}"
@@ -95,7 +97,7 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
             missing = tuple(each.target for each in successors[row.path] if each.path is None)
             known = tuple(found[path] for path in by if path in found)
             currencies[row.path] = Currency(
-                "superseded", known, missing, since, reason or "superseded", is_circular
+                "superseded", known, missing, since, reason or "superseded", is_circular, title=row.title
             )
         elif reason is not None:
             currencies[row.path] = Currency("superseded", since=since, reason=reason)
@@ -175,9 +177,10 @@ def _ids(paths: Iterable[str], ledger: Ledger) -> list[int]:
     return [row[0] for row in ledger.select_in(sql, sorted(set(paths)))]
 
 
-def _titles(rows: Sequence[NoteRow]) -> str:
+def _titles(rows: Sequence[NoteRow], own: str) -> str:
     more = len(rows) - NAMED
-    return _listed([*(row.title for row in rows[:NAMED]), *([f"{more} more"] if more > 0 else [])])
+    names = [row.path if row.title == own else row.title for row in rows[:NAMED]]
+    return _listed([*names, *([f"{more} more"] if more > 0 else [])])
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -208,7 +211,9 @@ def placed(
         added = [each.about for each in results[:limit] if each.note not in known]
         currencies |= currency_of(added, ledger, rules, today)
         titles = {row.path: row for row in shown}
-        for new in dict.fromkeys(row.path for rows in successors.values() for row in rows):
+        own = {row.path: row.title for rows in successors.values() for row in rows}
+        for new in own:
             replaced = (old for old, rows in successors.items() if any(row.path == new for row in rows))
-            currencies.setdefault(new, Currency("successor", replaces=tuple(titles[old] for old in replaced)))
+            of_new = Currency("successor", replaces=tuple(titles[old] for old in replaced), title=own[new])
+            currencies.setdefault(new, of_new)
     return results, currencies
