@@ -37,7 +37,7 @@ def completion(context: click.Context, shell: str) -> None:
 
     \b
     bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc
-    zsh:   vaultseek completion zsh > ~/.zfunc/_vaultseek     (a folder of your $fpath, before compinit)
+    zsh:   vaultseek completion zsh > ~/.zfunc/_vaultseek
     fish:  vaultseek completion fish > ~/.config/fish/completions/vaultseek.fish
     """
     from vaultseek.doors.cli.shell_completion import script

@@ -78,7 +78,7 @@ def evaluate(
 
     \b
     vaultseek evaluate --vault ~/notes --queries queries.jsonl --qrels qrels.tsv
-    vaultseek evaluate ... --compare 70/30=fusion:linear,alpha:0.7 --compare nograph=graph:false
+    vaultseek evaluate ... --compare 70/30=fusion:linear,alpha:0.7
     """
     import asyncio
 

@@ -36,7 +36,8 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
     anything.
 
     \b
-    {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
+    {"mcpServers": {"notes": {"command": "vaultseek",
+                              "args": ["mcp", "--vault", "~/notes"]}}}
 
     With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
     """

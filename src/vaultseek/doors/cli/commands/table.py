@@ -324,7 +324,7 @@ def table(
 
     \b
     vaultseek table Books.base --view "Top rated"
-    vaultseek table 'tag:book' --columns title,rating,status --sort -rating --group status
+    vaultseek table 'tag:book' --columns title,rating --sort -rating
     """
     from vaultseek.doors.addresses import is_table_file
 
