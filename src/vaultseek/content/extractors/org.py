@@ -23,13 +23,17 @@ _KEYWORD = re.compile(r"#\+(author|date|description|category|language):\s*(\S.*)
 _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
+STRUCTURE_CHARS = 1000
+"""Characters of a line in which headings, properties and dates are looked for; orgparse takes quadratic time
+for the rest, or recurses too deeply."""
+
 
 def read(data: bytes, path: str) -> Note:
     """Read an Org file; line numbers refer to the file."""
     text, of_text = decode_any(data)
     problems = list(of_text)
     lines = plain_lines(text) if text else []
-    root = orgparse.loads("\n".join(lines))
+    root = orgparse.loads("\n".join(line[:STRUCTURE_CHARS] for line in lines))
     nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
     headings = [_heading(node) for node in nodes]
     title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]

@@ -35,6 +35,8 @@ _OPTIONS: dict[str, Any] = {
 }
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
+_COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
+"""A comment; html.parser takes quadratic time for open ones."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
 """Elements that only their end tags close."""
 _TAG = re.compile(r"[\w/-]{1,60}")
@@ -47,7 +49,7 @@ def read(data: bytes, path: str) -> Note:
         markdown = _markdown(text)
     except RecursionError:
         return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
-    start = _BODY.split(text[:HEAD_CHARS], maxsplit=1)[0]
+    start = _COMMENT.sub("", _BODY.split(text[:HEAD_CHARS], maxsplit=1)[0])
     head = BeautifulSoup(start, "html.parser", parse_only=SoupStrainer(["title", "meta"]))
     keywords = head.find("meta", attrs={"name": re.compile("(?i)^keywords$")})
     made = Composition(path)
