@@ -35,6 +35,8 @@ _OPTIONS: dict[str, Any] = {
 }
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
+_BLANKS = re.compile(r"(\s{100})\s+")
+"""Long runs of blanks, which markdownify reads in quadratic time."""
 _COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
 """A comment; html.parser takes quadratic time for open ones."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
@@ -68,7 +70,7 @@ def _markdown(text: str) -> str:
         depth = max(0, depth - 1 if tag[1] else depth + 1)
         if depth > DEPTH:
             raise RecursionError
-    return _Converter(**_OPTIONS).convert(_CLEANER.clean(text))
+    return _Converter(**_OPTIONS).convert(_BLANKS.sub(r"\1", _CLEANER.clean(text)))
 
 
 class _Converter(MarkdownConverter):
