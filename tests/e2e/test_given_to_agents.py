@@ -188,6 +188,9 @@ def test_it_is_recorded_while_notes_are_hidden_and_only_the_user_can_read_the_fi
     for command in SHELL:
         user, seen = (daemon.run(*command, *way, "--vault", "notes").stdout for way in ([], ["--agent"]))
         assert ("Diary" in user, "Diary" in seen) == (True, False), command
+    config.write_text(config.read_text().replace('["Journal/"]', '["Journal/", "tag:privat"]'))
+    hides = "Hidden from agents: Journal/ (1 file), tag:privat (0 files)."
+    assert daemon.run("agents", "--vault", "notes").stdout.splitlines()[-1] == hides
     assert "no note matches" in daemon.run("read", "Diary", "--agent", "--vault", "notes").stderr
     for form in ("Journal/{}.md", "./Journal/{}.md", "Journal/../Journal/{}.md", f"{root}/Journal/{{}}.md"):
         hidden, missing = (

@@ -8,6 +8,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.when import iso_time
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Handlers, about_vault
+from vaultseek.daemon.visible.hidden import paths_hidden_by
 from vaultseek.protocol.messages.params import GivenParams, ListParams, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
@@ -55,8 +56,13 @@ class AgentMethods:
             for row in rows
         ]
         total = await asyncio.to_thread(table.count) if table else 0
+        agents = self._settings().agents
+        hidden = [
+            {"entry": each, "files": len(await asyncio.to_thread(paths_hidden_by, each, vault.ledger))}
+            for each in agents.hide
+        ]
         answer = {"given": given, "count": len(given), "total": total}
-        return about_vault(vault, {**answer, "record": self._settings().agents.record})
+        return about_vault(vault, {**answer, "record": agents.record, "hidden": hidden})
 
     async def forget(self, call: VaultParams, context: RequestContext) -> JSON:
         """Delete everything that is recorded."""

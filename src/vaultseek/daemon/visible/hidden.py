@@ -26,6 +26,11 @@ def current_hidden() -> Hidden:
         client_zone.reset(before)
 
 
+def paths_hidden_by(entry: str, ledger: Ledger) -> frozenset[str]:
+    """Return the paths of the files that one entry of ``[agents] hide`` hides. Raises like `hidden_paths`."""
+    return hidden_paths(read_hidden((entry,)), ledger)
+
+
 def hidden_paths(hidden: Hidden, ledger: Ledger) -> frozenset[str]:
     """Return the paths of hidden files. Raises Forbidden if they cannot be determined."""
     paths: set[str] = set()

@@ -595,12 +595,21 @@ class GivenAnswer(Answer):
     notes: list[GivenNote]
 
 
+class HidingEntry(Answer):
+    """An entry of ``[agents] hide``, and how many files of the vault it hides; a misspelt one hides none."""
+
+    entry: str
+    files: int
+
+
 class AgentHistory(OfVault, Counted):
     """The answers that agents were given, the latest first."""
 
     given: list[GivenAnswer]
     record: bool
     """True if answers are recorded."""
+    hidden: list[HidingEntry]
+    """The entries of ``[agents] hide``."""
 
 
 class Forgotten(OfVault):

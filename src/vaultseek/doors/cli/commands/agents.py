@@ -37,7 +37,8 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
     """Show which of your notes AI agents were given.
 
     For each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
-    lines was only named. The latest come first. All of this stays in the index of the vault.
+    lines was only named. The latest come first. All of this stays in the index of the vault. Below, it counts
+    the files that each entry of agents.hide hides.
 
     \b
     vaultseek agents
@@ -59,6 +60,8 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
 
 def _page(answer: JSON, terminal: Terminal) -> str:
     off = "" if answer["record"] else "\nNothing is recorded: agents.record is off."
+    hiding = [f"{clean(each['entry'])} ({count(each['files'], 'file')})" for each in answer["hidden"]]
+    off += f"\nHidden from agents: {', '.join(hiding)}." if hiding else ""
     if not answer["given"]:
         return f"No agent has read anything from {clean(answer['vault'])} yet.{off}"
     now = time.time()
