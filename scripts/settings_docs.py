@@ -26,7 +26,7 @@ _PAGE = """\
 vaultseek works without a configuration. A file changes the defaults:
 
 ```console
-$ vaultseek config init     # write the file, with every key as a comment
+$ vaultseek config init     # write the file, with every key commented out
 $ vaultseek config path     # where it is
 $ vaultseek config check    # report errors: line, value and what is allowed
 $ vaultseek config show     # show the values in use, and whether default, file or environment sets them

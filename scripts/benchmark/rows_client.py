@@ -149,7 +149,8 @@ def cold_start(bench: Bench) -> Iterator[Figure]:
         yield Figure(
             "cold-start",
             f"cold start to the first {mode} answer, {world.notes:,} notes",
-            f"{times.p50:.2f} s (of {len(times.values)}: {times.values[0]:.2f} to {times.most:.2f})",
+            f"{times.p50:.2f} s (median of {len(times.values)}; range {times.values[0]:.2f} to "
+            f"{times.most:.2f})",
             target=f"< {goal:g} s",
             met=times.p50 < goal,
             numbers={"seconds": times.p50, "all": list(times.values)},
@@ -218,7 +219,7 @@ def _crowd(bench: Bench, world: World, mode: str, count: int) -> Figure:
     met = rate >= goal and everything.p95 < CLIENT_P95_MS and fewest > 0.5
     return Figure(
         "clients",
-        f"{mode} searches of {count} client{'s' * many}, {world.notes:,} notes",
+        f"{mode} searches from {count} client{'s' * many}, {world.notes:,} notes",
         f"{rate:.0f} a second, {everything}" + (f"; the slowest client got {fewest:.0%} of its share" * many),
         target=target if many else "–",
         met=met if many else None,

@@ -40,8 +40,10 @@ _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.S
 
 
 def is_from_outside(status: int) -> bool:
-    """True if this exit status means that another program killed the process; only for processes that
-    vaultseek did not kill itself."""
+    """True if this exit status means that another program killed the process.
+
+    Not valid for processes killed by vaultseek.
+    """
     return -status in _SIGNALS_FROM_OUTSIDE
 
 

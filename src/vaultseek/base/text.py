@@ -64,7 +64,7 @@ def is_unspaced(text: str) -> bool:
 
 
 def fold_case(text: str) -> str:
-    """Return ``text`` case-folded, in NFC, with spaces for no-break spaces.
+    """Return ``text`` case-folded, in NFC, with no-break spaces replaced by spaces.
 
     The stored names of links depend on it: a change needs a new chunker version.
     """

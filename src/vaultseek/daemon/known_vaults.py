@@ -56,7 +56,8 @@ class KnownVaults:
         return self.at(path)
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the vault around ``folder``, or the only vault. Raises UsageError."""
+        """Return the vault that contains ``folder``; outside all vaults, the only known vault. Raises
+        UsageError."""
         here = Path(os.path.realpath(folder)) if folder else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]

@@ -54,7 +54,7 @@ class Maintenance:
         await vault.forget_outdated_vectors()
         await vault.in_writer(vault.indexer.prune_texts)
         if not await vault.in_writer(vault.ledger.compact, time.time()):
-            raise Busy(f"another program reads the index of {vault.name}; try again")
+            raise Busy(f"another program is reading the index of {vault.name}; try again later")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
         """Compact the index once a day if it has changed and ``has_time``. Never ends."""

@@ -182,7 +182,8 @@ class VaultRegistry:
         return True
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
-        """Return the vault that a request names, by name or folder, or the one around its ``folder``.
+        """Return the vault that a request names, by name or folder; otherwise, the vault that contains
+        ``folder`` or, outside all vaults, the only known vault.
 
         Raises UsageError if no vault or several match, VaultMissing if its folder is missing, Unavailable if
         it cannot be opened or the vaults cannot be listed.

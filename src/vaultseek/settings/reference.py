@@ -26,7 +26,7 @@ _HEAD = """\
 
 
 def example(vault: Path | None = None) -> str:
-    """Return a ``config.toml`` with every key as a comment; only ``vault`` is set, if given."""
+    """Return a ``config.toml`` with every key commented out; only ``vault`` is set, if given."""
     mark = "" if vault else "# "
     block = ["# One block for each folder of notes.", f"{mark}[[vaults]]"]
     values = {"name": "notes", "path": str(vault)} if vault else {}

@@ -130,7 +130,7 @@ class ModelSettings(ServerSettings):
 
 
 class AgentSettings(Section):
-    """``[agents]``: what agents see, by MCP, `context` and `search --format agent`; see docs/mcp.md."""
+    """``[agents]``: what agents see through MCP, `context` and `search --format agent`; see docs/mcp.md."""
 
     hide: tuple[str, ...] = Field(default=(), strict=False, repr=False)
     """Notes hidden from agents: folders with a slash at the end ("Journal/"), and filters ("tag:private").

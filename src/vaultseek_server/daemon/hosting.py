@@ -29,7 +29,7 @@ SHARD_SECONDS = 30.0
 
 
 def hosting(settings: Settings, role: Role = "all") -> Hosting:
-    """Return the hosting of a role. Raises ConfigError if a searcher has no engine."""
+    """Return the ``Hosting`` for a role. Raises ConfigError if a searcher has no engine."""
     if role != "search":
         return Indexer(role)
     if engine_of(settings) is None:

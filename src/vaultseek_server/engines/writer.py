@@ -39,7 +39,7 @@ class ShardFile:
             self.run, *self.marks = known["written"]
 
     def give_name(self, vault: str) -> str:
-        """Return the name of the shard, which stays when the vault is renamed; create it if necessary."""
+        """Return the shard's name, which does not change when the vault is renamed; create it if needed."""
         if not self.name:
             plain = re.sub(r"[^A-Za-z0-9]+", "-", vault)[:40].strip("-") or "vault"
             self.name = f"{plain}-{uuid.uuid4().hex[:12]}"

@@ -113,7 +113,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify keeps a
 
 
 def standing_in(folder: Path) -> int:
-    """Return an open descriptor of ``folder``, like a process whose working directory it is."""
+    """Keep ``folder`` open, like a process with it as its working directory; return the descriptor."""
     return os.open(folder, os.O_RDONLY)
 
 

@@ -67,7 +67,7 @@ class Composition:
         self._spans += paragraphs(lines, line)
 
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
-        """Add Markdown, its headings ``level`` steps down.
+        """Add Markdown, with its headings demoted by ``level`` levels.
 
         ``of_app`` is false for text in which ``#word`` is not a tag and ``[[word]]`` not a link.
         """

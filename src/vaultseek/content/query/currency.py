@@ -146,7 +146,7 @@ class _Reader:
             self.statuses.append(plain)
 
     def related(self, text: str, *, is_successor: bool, is_guess: bool = False) -> None:
-        """Add the notes named in a text, by links or by the whole text."""
+        """Add the notes that a text links to; without links, treat the whole text as a note name."""
         links = _links(text)
         for link in links:
             # A note that replaces a section of another leaves the rest of it current.

@@ -298,7 +298,9 @@ class _Parser:
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
-            self.notes.append(f"{text} ranks by {text[0]} only; a prefix needs two letters or more")
+            self.notes.append(
+                f'"{text}" was treated as the word "{text[0]}"; a prefix needs at least two letters'
+            )
         return word
 
     def _word(self) -> Node:

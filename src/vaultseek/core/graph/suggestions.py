@@ -40,7 +40,8 @@ _READ_NOTES = 10
 FOLLOWED_NOTES = 15
 """Number of closest notes by meaning whose links are evidence."""
 NAME_RARITY = 5.0
-"""Minimum sum of the logarithms of its words' rarity for a name to be unlikely in a note by chance."""
+"""Minimum divisor for the rarity of a name's words found in a note, so that names of common words count
+less: chance would explain them."""
 _WORD = re.compile(r"\w{3,}")
 
 

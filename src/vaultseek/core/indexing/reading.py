@@ -87,8 +87,10 @@ class NoteReader:
         return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
     def parse(self, path: str, data: bytes, problem: Problem | None = None) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note from its bytes, without reading the file; with a ``problem``, only
-        its name."""
+        """Parse and chunk a note from its bytes, without reading the file.
+
+        If there is a ``problem``, the note has only its name.
+        """
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:

@@ -91,8 +91,8 @@ def further_passages(
 
 
 def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
-    """Return the score of each passage of the notes by its number, in the order of the note; 0 without a
-    match."""
+    """Return, for each note, its passages' scores by passage number, in document order; 0 if a passage does
+    not match."""
     return _scores(notes, _hits(notes, retrieval), retrieval, ledger)
 
 

@@ -108,7 +108,7 @@ class ParsedRequest:
 
     @property
     def depth(self) -> int:
-        """Number of notes that each lane retrieves and proposes; many if those of a time are looked for."""
+        """Number of notes that each lane retrieves and proposes; more if the query names a time."""
         return max(formula.SCALE_NOTES, 2 * self.limit, formula.TIME_NOTES if self.time else 0)
 
     @property

@@ -131,7 +131,7 @@ ANY_NOTE = frozenset((
     "note", "notes", "notities", "notiz", "notizen", "passiert", "passé", "pasó", "scritto",
     "successo", "tagebuch", "write", "written", "wrote", "écrit",
 ))  # fmt: skip
-"""Words that ask for any note of a time."""
+"""Words without a topic: with only these, a query asks for any note from the given period."""
 NAMED, MODIFIED = 0.8, 0.6
 """Share of the effect for a note whose text names a day in that time, and for an undated note modified
 then."""

@@ -15,7 +15,7 @@ from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, Vaults
 NEAREST_NAMES = 5
 """Number of names suggested in the error for a missing note."""
 NEAR_ENOUGH = 0.5
-"""Minimum confidence of a suggested note that was found by the words of a wrong name."""
+"""Minimum confidence for suggesting a note found by searching for the words of a name that does not exist."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 """Function from method and parameters to the daemon's answer; raises VaultseekError."""

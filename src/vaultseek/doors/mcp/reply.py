@@ -21,7 +21,7 @@ from vaultseek.base.when import dates
 from vaultseek.errors import VaultseekError
 
 FILTER_CHARS = 80
-"""Maximum characters of an argument repeated in the advice to write it as a filter."""
+"""Maximum length of an argument quoted in the hint to write it as a filter."""
 AGENT_NAMES = 10
 """Maximum number of tags and of aliases of a note."""
 

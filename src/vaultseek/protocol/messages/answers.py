@@ -172,7 +172,7 @@ class Currency(Answer):
     missing: list[str]
     """Names of missing successors."""
     since: str | None
-    """The first day after its stated date."""
+    """The day on which the note became stale."""
     text: str
     """A short text that summarizes the other fields."""
 
@@ -310,7 +310,7 @@ class Summary(Answer):
     substitutes: NotRequired[bool]
     """True if no note has any of the query's words, and similar words were searched for instead."""
     less_certain: NotRequired[int]
-    """The number of unlikely results at the end, which lists for people fold."""
+    """Number of unlikely results at the end; user interfaces collapse them."""
     total: NotRequired[int | None]
     """For a query of only filters: the number of matching notes."""
 
@@ -575,7 +575,7 @@ class History(OfVault, Counted):
 
 
 class GivenNote(Answer):
-    """A note in an answer to an agent, and the lines that were shown; None if it was only named."""
+    """A note in an answer to an agent, and the lines that were shown; None if it was only mentioned."""
 
     path: str
     start_line: int | None
@@ -655,8 +655,10 @@ class Unlinked(OfNote, Counted, Judged):
 
 
 class Neighbor(About, Judged):
-    """A note ``depth`` links away: the ``direction`` of the link at depth 1, otherwise ``via``, the previous
-    note."""
+    """A note ``depth`` links away.
+
+    ``direction`` is set at depth 1; beyond that, ``via`` is the previous note on the path.
+    """
 
     depth: int
     direction: Literal["out", "in", "both"] | None

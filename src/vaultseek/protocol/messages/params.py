@@ -114,7 +114,7 @@ class ForgetParams(VaultParams):
 
 
 class GivenNote(Nothing):
-    """A note in an answer to an agent, and the lines that were shown; none if it was only named."""
+    """A note in an answer to an agent, and the lines that were shown; none if it was only mentioned."""
 
     path: str
     start_line: int | None = None

@@ -99,7 +99,7 @@ def _stop(timer: asyncio.TimerHandle | None) -> None:
 
 
 async def _busy(scope: Any, receive: Any, send: Any) -> None:
-    """Answer any request with status 503, as an application."""
+    """Answer every request with status 503, as an ASGI application."""
     error = {"code": "busy", "message": "too many requests at once; try again"}
     body = json.dumps({"error": error}).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body)), "retry-after": "1"}

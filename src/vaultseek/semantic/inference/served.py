@@ -264,7 +264,7 @@ class ServedReranker:
 
 @cache
 def _calls() -> tuple[asyncio.AbstractEventLoop, httpx.AsyncClient]:
-    """Return the event loop of all calls, which ends each at its deadline, and their client."""
+    """Return the shared event loop, which cancels each call at its deadline, and the shared HTTP client."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="served", daemon=True).start()
     return loop, httpx.AsyncClient(follow_redirects=False, timeout=None)

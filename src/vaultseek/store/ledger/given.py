@@ -11,7 +11,7 @@ KEPT_ANSWERS = 2000
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the lines that were shown; None if it was only named."""
+    """A note in an answer, with the lines that were shown; None if it was only mentioned."""
 
     path: str
     start_line: int | None = None

@@ -13,7 +13,7 @@ RESULTS = [
 
 
 async def offered(before: str, items: Sequence[JSON] = ()) -> list[str]:
-    """Return the texts before the cursor after each suggestion."""
+    """Return, for each suggestion, the text before the cursor once it is accepted."""
 
     async def complete(text):
         assert text == before

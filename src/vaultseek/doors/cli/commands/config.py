@@ -43,7 +43,7 @@ def config() -> None:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @shared_options
 def init(file: Path | None, folder: Path | None) -> None:
-    """Write a configuration file with every key as a comment.
+    """Write a configuration file with every key commented out.
 
     Never overwrites a file. FILE is the file to write instead of the default one.
 

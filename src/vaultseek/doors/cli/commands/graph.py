@@ -122,7 +122,12 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 
 @graph.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--format", "form", type=click.Choice(FORMATS), help="By default by the extension of FILE.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="Format, by default by the extension of FILE.",
+)
 @daemon_options
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, for other programs.

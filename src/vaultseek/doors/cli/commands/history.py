@@ -69,7 +69,7 @@ def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: st
 def _table(answer: JSON, terminal: Terminal) -> str:
     off = "" if answer["learn"] else "\nNothing is recorded: search.learn is off."
     if not answer["opened"]:
-        return f"No note was opened from a search yet.{off}"
+        return f"No notes have been opened from a search yet.{off}"
     now = time.time()
     rows = [
         [

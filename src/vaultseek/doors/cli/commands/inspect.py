@@ -84,7 +84,8 @@ def _file(invocation: Invocation, note: str) -> tuple[Path | None, JSON]:
 
 
 def _find_file(invocation: Invocation, note: str) -> Path:
-    """Return the file of ``note``: a path from the current folder, or a path, name or alias in the vault."""
+    """Return the file of ``note``: a path relative to the current folder, or a path, name or alias in the
+    vault."""
     if os.path.lexists(note):
         return Path(os.path.abspath(note))  # the inspector handles links
     root = vault_of(invocation, Path(current_folder()))

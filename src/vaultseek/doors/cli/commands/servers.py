@@ -77,8 +77,8 @@ def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
     """Serve an editor: completion, links, renaming and more.
 
     Also backlinks, diagnostics and search by meaning. The editor starts this command and talks to it over
-    standard input and output, using the Language Server Protocol. The vault of a note is the one around it.
-    The server writes nothing: the editor makes all edits.
+    standard input and output, using the Language Server Protocol. Each note belongs to the
+    vault whose folder contains it. The server writes nothing: the editor makes all edits.
 
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })

@@ -264,7 +264,7 @@ def _written(row: JSON, id: str) -> str:
     required=True,
     shell_complete=completed_by(complete_query_or_file),
 )
-@click.option("--view", metavar="NAME", help="View of a base. By default the first.")
+@click.option("--view", metavar="NAME", help="View of a base, by default the first.")
 @click.option(
     "--this",
     metavar="NOTE",
@@ -299,7 +299,7 @@ def _written(row: JSON, id: str) -> str:
     help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} for words.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format. By default table."
+    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, by default table."
 )
 @json_option()
 @daemon_options

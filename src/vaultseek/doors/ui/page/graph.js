@@ -209,7 +209,7 @@ function lay(nodes, links, width, height, distance = 60) {
 const cover = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
 const named = (node) => node.result
-  ? `${node.title}, certainty ${percent(node.result.certainty)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
+  ? `${node.title}, certainty ${percent(node.result.certainty)}, found by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
   : `${node.title}, neighbour`;
 
 function drawn(node, page) {
