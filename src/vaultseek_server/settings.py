@@ -250,7 +250,7 @@ class TeamKeys(Section):
 
 
 def team_of(settings: Settings) -> TeamSettings:
-    """Return ``[team]``, which the settings have since this package is installed."""
+    """Return ``[team]``, a section that this package adds to the settings."""
     whole: Any = settings
     assert isinstance(whole, TeamKeys)
     return whole.team
@@ -262,7 +262,7 @@ def engine_of(settings: Settings) -> EngineOptions | None:
 
 
 def index_of(settings: Settings) -> EngineKeys:
-    """Return ``[index]``, which has the keys of an engine since this package is installed."""
+    """Return ``[index]``, to which this package adds the keys of an engine."""
     index: Any = settings.index
     assert isinstance(index, EngineKeys)
     return index

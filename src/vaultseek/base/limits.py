@@ -179,8 +179,8 @@ TABLE_VALUES_CHARS = 64 * MIB
 TABLE_COLUMNS = 100
 """Maximum number of columns of one table."""
 TABLE_CHARS = 8 * MIB
-"""Maximum characters in the cells of the tables of one answer; further rows are left out, which the answer
-reports."""
+"""Maximum number of characters in all table cells of one answer. Further rows are left out, and the answer
+reports that."""
 TABLE_PROBLEMS = 20
 """Maximum number of problems named with one table."""
 
@@ -373,7 +373,8 @@ collection, Chroma proposes candidates, or the scan uses full precision."""
 HEADER_SHARE = 0.35
 """Maximum share of the model's window for title, aliases and heading path."""
 LISTED_ITEMS = 50
-"""Maximum aliases and tags considered for an embedding text, which contains the first that fit."""
+"""Maximum number of aliases and tags considered for an embedding text. The text contains the first ones that
+fit."""
 PLAIN_CHARS = 20_000
 """Characters of a passage from which Markdown is stripped."""
 OPENING_CHARS = 2_000

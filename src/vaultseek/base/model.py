@@ -358,7 +358,7 @@ class Chunk:
 
 
 LESS_CERTAIN = 0.04
-"""Certainty below which a note counts as less certain; lists fold such notes."""
+"""Certainty below which a note counts as less certain; user interfaces collapse such notes."""
 
 
 def less_certain(certainties: Sequence[float]) -> int:

@@ -55,7 +55,8 @@ def state_directory() -> Path:
 def socket_file() -> Path:
     """Return the path of the daemon's socket, beside the indexes that the daemon keeps.
 
-    It does not depend on variables of a login session, which agents' hosts, cron and ``su`` do not pass on.
+    It does not depend on variables of a login session, because agents' hosts, cron and ``su`` do not pass
+    them on.
     """
     return _path(socket_name())
 

@@ -34,7 +34,7 @@ NICENESS = 5
 WAIT_SECONDS = 10.0
 """Maximum seconds to wait for a free process, and for its answer; its own limits are processor time."""
 OVERRUN = 2
-"""Factor over its time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
+"""Multiple of the time limit after which a process ends itself, because ``regex`` rarely checks the clock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,8 +91,8 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Flags that make a set take kilobytes or let a comment hide a count, and recursion, which takes hundreds of
-megabytes within the time of a match."""
+"""Recursion, and flags that make a set take kilobytes or let a comment hide a count. Recursion can take
+hundreds of megabytes within the time of a match."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""

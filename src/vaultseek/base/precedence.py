@@ -21,8 +21,8 @@ VARIABLE = "VAULTSEEK_PRECEDENCE"
 WAIT_SECONDS = 0.5
 """Maximum wait of `give_way`."""
 FREE_SECONDS = 0.25
-"""Time after such a wait in which the thread does not wait again, so that background work gets a third of the
-time during continuous searches."""
+"""Time after a wait in `give_way` in which the thread does not wait again, so that background work gets a
+third of the time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()
@@ -75,7 +75,7 @@ def _count_search(change: int) -> None:
 
 @cache
 def _flags() -> tuple[mmap.mmap, int | None]:
-    """Return the flags and the open file that holds them, which the parent process may have handed on.
+    """Return the flags and the open file that holds them. The file may come from the parent process.
 
     Without a file, the flags are for this process only.
     """

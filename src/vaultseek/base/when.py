@@ -115,7 +115,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return the dates of creation and change in words; the creation only if its day differs."""
+    """Return the dates of creation and change in words. The creation is left out if it was on the day of the
+    change."""
     written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

@@ -90,7 +90,7 @@ _HEADER = b"TZif2" + bytes(15)
 _UTC_ONLY = bytes(6) + b"UTC\0"
 _COUNTS = bytes(16) + (1).to_bytes(4) + (4).to_bytes(4)
 _NO_TRANSITIONS = (_HEADER + _COUNTS + _UTC_ONLY) * 2
-"""The beginning of a zone file, before its rules, which have the same form as in TZ."""
+"""The beginning of a zone file. Its rules follow, in the same form as in TZ."""
 
 
 @lru_cache(maxsize=4)

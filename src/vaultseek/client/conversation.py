@@ -88,7 +88,7 @@ class Conversation:
             self._secrets.check(server)
 
     def request(self, method: str, params: JSON) -> tuple[int, bytes]:
-        """Return the id and frame of a request, whose answer is expected from now on."""
+        """Return the id and frame of a request. Its answer is expected from now on."""
         id = next(self._ids)
         frame = encode(protocol.request(id, method, params))
         self._pending.add(id)

@@ -101,8 +101,8 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Sync the index with the disk, including vectors; those of a second space only if it has ``questions``
-    to answer.
+    """Sync the index with the disk, including vectors. A second vector space is filled only if it has
+    ``questions`` to answer.
 
     Vectors are copied from the ledger ``vectors_in``, which is only read. Raises VaultMissing, or
     WorkerUnavailable if the model cannot be used.

@@ -1,4 +1,4 @@
-"""Clients with rights of their own, which another package may admit; by default there are none."""
+"""Clients with rights of their own. Another package may admit such clients; by default there are none."""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ class FileQueue:
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Return the changes without the files to read, which are queued; deleted files leave the queue."""
+        """Return the changes without the files to read. Those files are queued; deleted files leave the
+        queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
             self._later.pop(path, None)

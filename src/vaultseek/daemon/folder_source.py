@@ -27,14 +27,14 @@ UNREAD_NOTES_TOLERATED = 20
 """Number of unread notes above which an answer reports that it may be incomplete."""
 LARGE_NOTES = 2_000
 START_SECONDS = 0.5
-"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches, which are
-answered from the existing index."""
+"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches. The
+existing index answers these."""
 ENGINE_SECONDS = 0.5
 """Maximum seconds to wait for an engine to have a change before clients are notified of it."""
 
 
 class FolderSource(Source):
-    """The folder of an open vault, whose notes are read as they change."""
+    """The folder of an open vault. Its notes are read as they change."""
 
     def __init__(
         self,

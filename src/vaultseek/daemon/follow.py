@@ -24,7 +24,7 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
 NAMES_SECONDS = 1.0
-"""Seconds before the names are read for completion, which would delay the first searches."""
+"""Seconds before the names are read for completion. Reading them at once would delay the first searches."""
 
 
 class VaultFollower:

@@ -70,7 +70,8 @@ class Hosting:
 
 
 def hosting_of(settings: Settings, **options: str) -> Hosting:
-    """Return the hosting that another package adds, with the options of its command line, or the usual one.
+    """Return the hosting that another package adds, made with ``options`` from the command line; otherwise,
+    the default one.
 
     Raises ConfigError if the settings do not allow the options.
     """

@@ -36,8 +36,8 @@ class ServiceManager:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the service manager in the environment, and remove its variables, which are not for
-        children."""
+        """Return the service manager in the environment, and remove its variables: child processes must not
+        get them."""
         address, microseconds, pid = (os.environ.pop(name, "") for name in _VARIABLES)
         if address[:1] not in ("/", "@"):
             return cls()

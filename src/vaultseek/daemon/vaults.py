@@ -302,7 +302,7 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen vaults with damaged ledgers, which replaces the ledgers; return when they are open.
+        """Reopen vaults with damaged ledgers, and so replace the ledgers; return when the vaults are open.
 
         Returns False if there was nothing to repair.
         """

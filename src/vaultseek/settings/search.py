@@ -111,7 +111,7 @@ class SearchSettings(Section):
     learn: bool = True
     """Record in the index which notes are opened from which queries, and rank them higher."""
     rerank_enabled: bool = False
-    """Rerank the first results with a cross-encoder, which is slow."""
+    """Rerank the first results with a cross-encoder. This is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
     """A fetched cross-encoder, or the folder of one; "server" uses the one in ``[reranker]``."""
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)

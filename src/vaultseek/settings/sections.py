@@ -158,6 +158,6 @@ class VectorSettings(Section):
     """``[vectors]``: how the nearest vectors are found."""
 
     index: VectorIndexKind = "auto"
-    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes, which is
-    faster from about 150,000 vectors but needs another copy on disk and twice their size in memory. "auto"
+    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
+    faster from about 150,000 vectors, but needs another copy on disk and twice their size in memory. "auto"
     uses Chroma above that number if memory suffices. Takes effect when the daemon restarts."""

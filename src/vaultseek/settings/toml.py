@@ -144,7 +144,8 @@ def create(file: Path, text: str) -> None:
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
-    """Set ``key`` in ``[section]`` of ``file``, which is created if it does not exist. A link stays a link.
+    """Set ``key`` in ``[section]`` of ``file``. The file is created if it does not exist. A link stays a
+    link.
 
     Raises ConfigError, and leaves the file unchanged, if it cannot be read or written or is not TOML.
     """

@@ -68,7 +68,7 @@ class Indexer(Hosting):
             check_reachable(engine, directory)
 
     def delete(self, settings: Settings, directory: Path) -> None:
-        """Delete the shard of an index, whose folder has its name."""
+        """Delete the shard of an index. The index folder has the shard's name."""
         if (engine := engine_of(settings)) is not None:
             from vaultseek_server.engines.administration import drop_shard
 

@@ -60,7 +60,7 @@ def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
 
 
 def shard_options(engine: EngineOptions, root: Path) -> EngineOptions:
-    """Return the options of the shard for the vault at ``root``, whose folder is named after it."""
+    """Return the options of the shard for the vault at ``root``. The folder has the shard's name."""
     return replace(engine, shard=root.name)
 
 

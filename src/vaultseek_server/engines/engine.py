@@ -332,7 +332,7 @@ def open_ledger(options: EngineOptions) -> ShardLedger:
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:
-    """Return the engine of the settings, which connects on first use.
+    """Return the engine in the settings. It connects on first use.
 
     Raises a one-line ConfigError for unusable settings.
     """

@@ -73,9 +73,10 @@ class ShardWriter:
         """The possible marks of the shard: none before ``acquire``, two after a failed write."""
 
     def acquire(self) -> bool:
-        """Take over writing to the shard; return False if its content is not what this index has written.
+        """Take over writing to the shard. If its content is not what this index has written, empty it and
+        return False.
 
-        It is then emptied. Raises Unavailable while another indexer is active.
+        Raises Unavailable while another indexer is active.
         """
         if self._marks:
             return True

@@ -135,7 +135,7 @@ _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts refused requests, which cost a client little, so that they do not fill the audit log."""
+    """Counts refused requests, so that they do not fill the audit log. They cost a client little."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

@@ -100,7 +100,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _beginning(lines: Sequence[str]) -> int:
-    """Return where the drawing data begins, which the plugin writes below the note."""
+    """Return where the drawing data begins. The plugin writes it below the note."""
     return next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
 
 

@@ -75,7 +75,7 @@ def _markdown(text: str) -> str:
 
 class _Converter(MarkdownConverter):
     def convert_img(self, image: Any, _text: str, parent_tags: object) -> str:
-        """Return the alternative text, which represents an image; its address belongs to the site."""
+        """Return an image's alternative text. The image's address belongs to the site and is left out."""
         return f" {image.get('alt', '')} "
 
 

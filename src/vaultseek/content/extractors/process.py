@@ -82,7 +82,7 @@ class ExtractionProcess:
         return None
 
     def stop(self) -> None:
-        """End the process, even in the middle of a file, whose ``extract`` raises Cancelled."""
+        """End the process, even in the middle of a file. The ``extract`` of that file raises Cancelled."""
         self._stopped = True
         process = self._process
         if process is not None:

@@ -161,7 +161,7 @@ def _threads(observer: Any) -> Iterator[threading.Thread]:
 
 
 def _end(observer: Any) -> None:
-    """Stop the threads of an observer, which may be None or not started, and wait for them."""
+    """Stop the threads of an observer and wait for them. The observer may be None or not started."""
     if observer is None:
         return
     threads = list(_threads(observer))
@@ -205,7 +205,7 @@ class _OverflowHandler(logging.Handler):
 
 
 class _Identity(NamedTuple):
-    """The identity of the folder at a path, and the mounts below it, which change without an event."""
+    """The identity of the folder at a path, and the mounts below it. Mounts change without an event."""
 
     device: int
     inode: int

@@ -63,7 +63,8 @@ _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6,
 """Maximum letters of a stem. Turkish appends ending to ending, so little but the beginning stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages without endings, or with changes at the beginning of words, which are compared unchanged."""
+"""Languages without endings, or with changes at the beginning of words. Their words are compared
+unchanged."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages that have their own analysis rules."""

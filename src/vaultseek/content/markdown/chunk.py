@@ -142,7 +142,8 @@ def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
 
 
 class _Group(NamedTuple):
-    """A run of blocks for one chunk, or several if it is too long; its path is the longest in it.
+    """A run of blocks for one chunk, or for several if the run is too long. ``path`` is the heading path of
+    the section that contains the whole run.
 
     A ``bare`` group is a heading without text of its own; it joins the next chunk if that has room.
     """
@@ -345,7 +346,8 @@ def chunk_id(path: str, heading_path: Path, text: str, ordinal: int) -> str:
 
 
 def _within(codes: Sequence[tuple[int, int]], index: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of code in a chunk, relative to its start; the code at ``index`` may be the first."""
+    """Yield the ranges of code in a chunk, relative to the chunk's start. Ranges before ``index`` are
+    skipped."""
     while index < len(codes) and codes[index][0] < end:
         first, last = max(codes[index][0], start), min(codes[index][1], end)
         if first < last:

@@ -138,7 +138,7 @@ def frontmatter_tags(properties: JSON) -> Iterable[str]:
 
 
 def _words(text: str, *, listed: bool) -> Iterable[str]:
-    """Yield the tags in a property's text, or in a list item, which is not split at spaces."""
+    """Yield the tags in a property's text or in a list item. A list item is not split at spaces."""
     if listed and _SPACE.search(text.strip()):
         return
     for word in _SEPARATORS.split(text):

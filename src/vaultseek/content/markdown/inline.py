@@ -63,7 +63,7 @@ def is_tag(text: str) -> bool:
 
 
 def scan(text: str, line: int, source: Source, definitions: Definitions, inlines: Inlines) -> None:
-    """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``inlines``."""
+    """Add the links and tags of a block's ``text`` to ``inlines``; ``line`` is the first line of the text."""
     _Scanner(text, line, source, definitions, inlines).run()
 
 

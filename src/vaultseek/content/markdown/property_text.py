@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from vaultseek.content.markdown.rendering import render_text
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
-"""Properties that are names and tags of the note, whose own name carries no information."""
+"""Properties that hold names and tags of the note. The names of these properties carry no information."""
 
 
 class PropertyLine(NamedTuple):

@@ -117,8 +117,7 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return the text of a link's target with its path taken from another text, ``moved``, and its own
-    fragment."""
+    """Return a link's target with the path from another text, ``moved``, and the link's own fragment."""
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 

@@ -24,7 +24,8 @@ DATA_CHARS = 2000
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
 """Share of spaces below which, or of code characters above which, a long line is data."""
 DATA_PIECE = 64 * KIB
-"""Maximum length of a piece of data, which is searched by word; its vector represents only its beginning."""
+"""Maximum length of a piece of data. Data is searched by word; a piece's vector represents only its
+beginning."""
 
 
 # A match ends a part. Parts still too long after one level of borders are split at the next level.

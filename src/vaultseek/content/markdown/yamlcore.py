@@ -161,7 +161,7 @@ _TAB_SEPARATES = re.compile(
     r"""(?m)(?<=[\s\[{,])(?:"(?:\\.|[^"\\\n])*+"|'(?:''|[^'\n])*+')"""
     r"|(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)"
 )
-"""Tabs between values, or a quoted value, whose tabs are kept."""
+"""Tabs between values, or a quoted value; tabs in a quoted value are kept."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """An escape of half a surrogate pair, which the scanner rejects."""

@@ -103,7 +103,7 @@ _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGN
 _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
 """A status with a remark: *deprecated (use [[New]])*."""
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
-"""Remarks by which a status does not hold yet, or only for a part."""
+"""Remarks that show that a status does not hold yet, or only for a part."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 

@@ -1,4 +1,4 @@
-"""Words by which a note says that it no longer holds, in nine languages, and the sentences made of them.
+"""Words in nine languages that mark a note as no longer valid, and the sentences made of them.
 
 A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order of its language.
 The patterns match the result of ``typed``.

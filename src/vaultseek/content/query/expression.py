@@ -22,10 +22,10 @@ FLAGS = "im"
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the expressions of one request, which ends at the monotonic time ``end`` at the latest.
+    """Time for the regular expressions of one request. It ends at the monotonic time ``end`` at the latest.
 
-    ``matching`` and ``total``, which includes reading notes, are seconds of processor time: so whether a
-    query is refused does not depend on how busy the machine is.
+    ``matching`` and ``total`` are seconds of processor time, so whether a query is refused does not depend on
+    how busy the machine is. ``total`` includes reading notes.
     """
 
     end: float = math.inf

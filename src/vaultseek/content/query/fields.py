@@ -51,7 +51,7 @@ def path_filter(text: str) -> Filter:
 
 
 def linked_note(text: str) -> str:
-    """Return the note of a link, which may also name a heading or block; a path may contain a ``#``."""
+    """Return the note of a link. The link may also name a heading or block; a path may contain a ``#``."""
     return text.strip() if is_markdown(text) else text.partition("#")[0].strip()
 
 

@@ -446,7 +446,7 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on one fact, which their ``stored`` names."""
+"""Conditions on one fact, named by ``stored``."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 

@@ -151,7 +151,7 @@ def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
 
 
 def _start_of_range(text: str, until: Days) -> Days | None:
-    """Return the start of a range, which may be a number: a day of the month in which the range ends."""
+    """Return the start of a range. The start may be a number: a day of the month in which the range ends."""
     if (number := _ONLY_DAY.fullmatch(text)) is not None and until.first == until.last:
         return _one_day(until.last.year, until.last.month, int(number["day"]))
     found = _at_start(text, until.last)

@@ -31,7 +31,7 @@ CLUSTER_NOTES = 3
 CLUSTER_WORDS = 3
 """Number of words that name a cluster."""
 BRIDGE_STEPS = 2_500_000
-"""Number of notes and links that the search for bridges may visit, which determines the sample of starts."""
+"""Number of notes and links that the search for bridges may visit. It determines the sample of starts."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]

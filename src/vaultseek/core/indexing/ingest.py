@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BATCH_NOTES = 256
 """Number of notes per ledger commit when they are read in this process."""
 POOL_NOTES = 400
-"""Number of notes above which reader processes are used, which take half a second to start."""
+"""Number of notes above which reader processes are used. They take half a second to start."""
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]

@@ -247,7 +247,7 @@ class OpenVault:
         return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete vectors from the ledger whose texts no note contains any more, if there are many."""
+        """Delete the ledger's vectors of texts that no note contains any more, if there are many."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
@@ -261,7 +261,7 @@ class OpenVault:
             self._writer.submit(self.engine.rebuild, self.ledger)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
+        """Return the concepts nearest to ``text``; ``vector`` is its vector. Raises Unavailable.
 
         The concepts have vectors in the vault's own space only.
         """

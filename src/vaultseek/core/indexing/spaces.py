@@ -50,7 +50,7 @@ class Patience:
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """Maximum wait of a search for the model of the second space, which may have to be loaded."""
+    """Maximum wait of a search for the second space's model. The model may have to be loaded."""
     loading_seconds: float = LOADING_SECONDS
     """Maximum wait of a search for a model that is being loaded."""
     rerank_seconds: float | None = None
@@ -281,5 +281,6 @@ def _foreign_stop_words(words: list[str]) -> int:
 
 @cache
 def _stop_words(code: str) -> frozenset[str]:
-    """Return the stop words of a language, without accents or single letters, which are often variables."""
+    """Return the stop words of a language, without accents. Single letters are left out: they are often
+    variables."""
     return frozenset(word for word in folded_stop_words(code) if len(word) > 1)

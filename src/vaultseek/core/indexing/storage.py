@@ -14,7 +14,7 @@ class Storage:
     """An index on this disk, of a folder on this machine. Other packages add other places."""
 
     has_folder: ClassVar[bool] = True
-    """False if the notes are on another machine, which also writes the index."""
+    """False if the notes are on another machine. That machine also writes the index."""
 
     def open_ledger(self, directory: Path) -> Ledger:
         """Return the ledger of the index folder. Raises OSError or Unavailable."""

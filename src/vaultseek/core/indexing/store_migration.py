@@ -98,7 +98,7 @@ class StoreMigration:
         self.release_model()
 
     def release_model(self) -> None:
-        """Release the worker of the previous model, which is no longer needed."""
+        """Release the worker of the previous model. It is no longer needed."""
         model, self._model = self._model, None
         if model is not None and self._pool is not None:
             self._pool.release(model)

@@ -116,7 +116,8 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and last line of the block whose id is in ``line``, which may contain nothing else."""
+    """Return the first and last line of the block whose id is in ``line``. The line may contain only the
+    id."""
     return Blocks(note).lines(line)
 
 

@@ -24,7 +24,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum number of typed letters of which one may be wrong; each of them is left out once."""
+"""Maximum number of typed letters at which one letter may be wrong; each letter is left out once."""
 COMPLETION_FUZZY = 2_000
 """Maximum number of names with the typed letters whose letter order is checked."""
 GRADES = 4

@@ -255,7 +255,7 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
 
 
 def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield results without bases, which define tables and say nothing, unless one was the best."""
+    """Yield the results without bases, unless a base is the best result. A base only defines a table."""
     wanted = bool(results) and results[0].about.kind == "base"
     return (each for each in results if wanted or each.about.kind != "base")
 
@@ -285,7 +285,8 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 def _pieces(evidence: Evidence) -> list[Evidence]:
-    """Return a passage in pieces, the best first: blocks of which it has a part, and the lines around them.
+    """Return a passage in pieces, the best first: the blocks that it only partly contains, and the lines
+    around them.
 
     Such a block is omitted if the passage only completes another one.
     """

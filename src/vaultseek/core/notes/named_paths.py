@@ -31,9 +31,9 @@ def naming_moved(
     notes: Callable[[str], Iterable[tuple[Note, object]]],
     lines: Callable[[str], Sequence[str] | None],
 ) -> Iterator[str]:
-    """Yield the files with a base or query that names a file or folder which the moves take away.
+    """Yield the files with a base or query that names a moved file or folder.
 
-    ``paths`` are all files before. Such a condition may be computed, so no edit is proposed for it.
+    ``paths`` are all files before the moves. A condition may be computed, so no edit is proposed for it.
     """
     gone = _Gone(moves, paths)
     for path in paths:

@@ -55,7 +55,7 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
 async def alike(
     row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
 ) -> Mapping[int, float]:
-    """Return the notes similar in meaning to the note, all or only ``among`` some.
+    """Return the notes similar in meaning to a note; with ``among``, only notes in that collection.
 
     They are keyed by id, with the cosine of their own vector or best passage. Raises WorkerUnavailable or
     IndexDamaged.

@@ -131,7 +131,8 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return the section of the passage at ``position`` of a note, under the number of each of its passages.
+    """Return the section that contains the passage at ``position``, by the number of each passage in the
+    section.
 
     ``outline`` has the numbers of the note's passages.
     """

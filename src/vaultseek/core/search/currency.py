@@ -32,7 +32,8 @@ Successors = Mapping[str, Sequence[Successor]]
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """The reason why a note is not current: its last successors, or its stated status or date.
+    """The reason why a note is not current: the notes at the end of its successor chain, or its stated status
+    or date.
 
     ``missing`` are successors that do not exist. ``is_circular``: its successors lead back to it. ``struck``
     is the state of a passage struck out in a current note, ``successor`` the state of a note that

@@ -88,8 +88,8 @@ CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; the rest is the neighbour's own title and
 headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Minimum share of the query that counts as found at a link with the first note, whose neighbours matter even
-if they have no word of the query."""
+"""Minimum share of the query that counts as found at a link with the first note. The first note's neighbours
+matter even if they have no word of the query."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note whose name is another word with the same stem, as a share of the lowest score of a
 note that has the query's own word."""

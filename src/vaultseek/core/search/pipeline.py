@@ -45,14 +45,14 @@ from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
 FILTER_THREADS = 3
-"""Maximum simultaneous searches with a filter, of as many clients. Some filters read the text of every note
-and must not delay other searches."""
+"""Maximum number of simultaneous searches with a filter, one per client. Some filters read the text of every
+note and must not delay other searches."""
 EXPRESSION_THREADS = 8
-"""Maximum simultaneous searches with a regular expression, which take longest, of as many clients."""
+"""Maximum number of simultaneous searches with a regular expression, one per client. They take longest."""
 
 _thread = Threads(1, thread_name_prefix="search")
-"""The thread of searches without a filter, which take a few milliseconds each. Python runs one thread at a
-time; with several threads, throughput is a third lower."""
+"""The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time;
+with several threads, throughput is a third lower."""
 _filter_threads = FairThreads(FILTER_THREADS, thread_name_prefix="filter")
 _expression_threads = FairThreads(EXPRESSION_THREADS, thread_name_prefix="expression")
 

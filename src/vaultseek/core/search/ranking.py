@@ -49,7 +49,7 @@ LATEST_OPENS = 100
 
 
 def rank(query: Evidence) -> Ranking:
-    """Rank the best notes of the lanes, every note with that exact name, and their neighbours by link."""
+    """Rank the lanes' best notes, every note whose name is the query, and their neighbours by link."""
     called = notes_called(query)
     leading = query.fusion.first(LEADING_NOTES)  # candidates, regardless of the limit
     best = query.fusion.best(query.parsed.ranked)
@@ -170,7 +170,7 @@ class Candidate(NamedTuple):
 
     @property
     def arithmetic(self) -> dict[str, float]:
-        """The figures of which the score is made, the gain by lanes and links first."""
+        """The figures that make up the score, starting with the gain by lanes and links."""
         gain = math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
         figures = {each.figure: self.figure(each.figure, float(not each.adds)) for each in SIGNALS}
         after = {"opened": self.opened, "succession": self.succession, "best": self.best}

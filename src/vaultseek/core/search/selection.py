@@ -166,7 +166,7 @@ PRIOR = 4.0
 NEAR_COSINE = 0.75
 """Cosine at or above which two queries mean the same."""
 AGENT_WEIGHT = 0.5
-"""Weight of opens by an agent, which looks at more notes than it needs."""
+"""Weight of an agent's opens: agents look at more notes than they need."""
 AGENTS = ("vaultseek.mcp",)
 
 

@@ -133,14 +133,14 @@ ANY_NOTE = frozenset((
 ))  # fmt: skip
 """Words without a topic: with only these, a query asks for any note from the given period."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Share of the effect for a note whose text names a day in that time, and for an undated note modified
-then."""
+"""Share of the effect for a note whose text names a day in the given period, and for an undated note modified
+in that period."""
 PROPOSED = 200
-"""Maximum number of notes from that time that are ranked although no lane proposes them."""
+"""Maximum number of notes from the given period that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of notes with a day in that time; none if there are many."""
+    """Return the ids of notes with a day in ``time``; none if there are many."""
     if time is None:
         return ()
     first, last = time.days
@@ -149,7 +149,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A preference for notes from the time that the question names, which removes no note."""
+    """A preference for notes from the time that the question names. It removes no note."""
 
     figure = "time"
     adds = True
@@ -173,7 +173,7 @@ class InTime(Signal):
 def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
     """Return the share of the question's words, besides the time, that each note has, weighted by rarity.
 
-    A question that has no such words asks for any note of its time. Without an answer by word, all are 0.
+    A question without such words asks for any note from its time. Without an answer by word, all are 0.
     """
     if query.keyword is None:
         return np.zeros(len(notes))

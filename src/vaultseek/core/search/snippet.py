@@ -178,8 +178,8 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: the prose of the passage; with its code, or all of them, if the prose has no
-    text or more words match there."""
+    """Return the rows to show: the passage's prose. If the prose has no text, or more words match in the code
+    or in all rows, return those."""
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
         words[bisect_right(begins, low) - 1].add(word)

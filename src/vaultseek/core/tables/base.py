@@ -83,7 +83,7 @@ _LOOKS = frozenset(
         ),
     }
 )
-"""Keys about the appearance of a view, which do not apply to a table of text."""
+"""Keys for the appearance of a view. They do not apply to a table of text."""
 
 
 def read_base(text: str) -> Base:

@@ -43,7 +43,7 @@ def arguments_of(function: Function, given: int) -> tuple[int, int]:
 
 @cache
 def with_scope(function: Function) -> Function:
-    """Return the function with a scope as its first argument, which is added if missing."""
+    """Return the function with a scope as its first argument. The argument is added if it is missing."""
     if "scope" in signature(function).parameters:
         return function
     return lambda scope, *arguments: function(*arguments)

@@ -106,7 +106,7 @@ def _part(value: Value, part: Value) -> str:
 
 
 def _for_each(quantifier: Callable[[Iterable[bool]], bool], test: Callable[..., bool]) -> Function:
-    """Return a test of several arguments, all or any of which must pass, from a test of one."""
+    """Return a test of several arguments from a test of one: all or any arguments must pass."""
 
     def run(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
         return quantifier(with_scope(test)(scope, value, each) for each in flattened(first, *others))

@@ -17,7 +17,7 @@ from vaultseek.base.limits import FORMULA_VALUE_CHARS
 Value = Any
 """None, bool, int, float, str, list, Mapping, or one of the classes below and of ``files.py``."""
 EXACT_INTEGERS = 2**53
-"""Integers up to this limit are exact in JavaScript, whose numbers the language uses."""
+"""Integers up to this limit are exact in JavaScript; the formula language uses JavaScript's numbers."""
 
 
 class FormulaError(Exception):
@@ -89,7 +89,7 @@ class Tag(str):
 
 
 class FileName(str):
-    """A file name with extension, which a comparison may omit."""
+    """A file name with its extension. A comparison may omit the extension."""
 
     __slots__ = ()
 

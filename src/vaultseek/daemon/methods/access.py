@@ -80,7 +80,7 @@ async def graph_of(follower: SeenFollower) -> Graph:
 
 
 def folder_of(vault: SearchedVault, purpose: str) -> Path:
-    """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
+    """Return the vault's folder for ``purpose``. Raises Unavailable if it is on another machine."""
     if vault.options.folder is None:
         raise Unavailable(
             f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"

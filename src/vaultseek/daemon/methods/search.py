@@ -57,8 +57,8 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
-"""Maximum concurrent searches by words only, with a filter, and with a regular expression, which may take
-long."""
+"""Maximum number of concurrent searches: by words only, with a filter, and with a regular expression. A
+regular expression may take long."""
 PREFIX_NAMES = 64
 """Maximum number of names with the typed prefix that are considered."""
 

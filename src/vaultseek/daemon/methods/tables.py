@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _threads = FairThreads(3, thread_name_prefix="table")
-"""The threads of tables, which may read every note of a vault and must not delay searches."""
+"""The threads that build tables. A table may read every note of a vault and must not delay searches."""
 
 
 class TableMethods:

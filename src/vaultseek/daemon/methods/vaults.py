@@ -53,7 +53,7 @@ class VaultMethods:
     async def follow_settings(self) -> None:
         """Apply the settings if they have changed on disk.
 
-        Raises ConfigError, but not to a client with a token, which cannot correct them.
+        Raises ConfigError, except to a client with a token: such a client cannot correct the settings.
         """
         if CURRENT_RIGHTS.get() is not None:
             await self.follow_good_settings()

@@ -45,7 +45,8 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 
 def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
-    """Call ``method`` for a note, which may be a file in any folder, or for a vault if there is no note."""
+    """Call ``method`` for a note, or for a vault if there is no note. The note may be a file in any
+    folder."""
     file = note_file(note, invocation) if note else ""
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)

@@ -44,7 +44,7 @@ _COMMANDS = {
     "fetch": "vaultseek models fetch {}",
     "install": "{}",
 }
-"""Shell commands by kind of advice; braces stand for its names."""
+"""Shell commands by kind of advice; names from the advice replace the braces."""
 
 
 def with_command(text: object, advice: Advice | None) -> str:

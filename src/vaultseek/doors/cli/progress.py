@@ -108,7 +108,7 @@ class _Lines:
 
 
 class _Bars:
-    """A bar for each vault, which never moves back although the share is an estimate."""
+    """A bar for each vault. It never moves back, although the share is an estimate."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars

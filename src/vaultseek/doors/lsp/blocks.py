@@ -1,4 +1,4 @@
-"""Blocks without an id, which links require: ids are proposed here and inserted by the editor."""
+"""Blocks without an id. Links to a block require one: it is proposed here and inserted by the editor."""
 
 import itertools
 from collections.abc import Iterator

@@ -164,7 +164,7 @@ def one_line(error: VaultseekError) -> str:
 
 
 def advised(text: object, advice: JSON | None) -> str:
-    """Return a message or reason on one line; it says if only the user can follow its advice."""
+    """Return a message or reason on one line, with a remark if only the user can follow its advice."""
     return line(text) + (" (ask the user)" if advice and advice["kind"] not in _OF_AGENTS else "")
 
 

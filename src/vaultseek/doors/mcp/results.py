@@ -73,7 +73,7 @@ def results(
 
 
 def evidence(answer: JSON) -> Reply:
-    """Format the answer to ``search/context``, which fits its budget."""
+    """Format the answer to ``search/context``; the daemon has cut it to its budget."""
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
     # The text of the evidence begins with the remark that nothing matches.
     head["remarks"] = [remark for remark in _remarks(answer) if remark["code"] != "closest"]

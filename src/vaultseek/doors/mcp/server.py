@@ -242,7 +242,7 @@ async def _with_name(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> An
 
 
 async def _report(reply: Reply, form: Form, tool: str, question: str, notes: Notes) -> None:
-    """Report an answer to the daemon, which records it; the agent gets it whether that succeeds or not."""
+    """Report an answer to the daemon, which records it. The agent gets the answer even if that fails."""
     agent = {"agent": name[:NAME_CHARS]} if (name := AGENT.get()) else {}
     for vault, given in reports(reply, form, tool, question):
         with suppress(VaultseekError):
@@ -336,7 +336,7 @@ def _without_null(parameter: JSON) -> JSON:
 
 @contextmanager
 def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise errors of the daemon as ``kind``, which the SDK shows to the agent; it hides other errors."""
+    """Raise errors of the daemon as ``kind``. The SDK shows these to the agent and hides other errors."""
     try:
         yield
     except VaultseekError as error:

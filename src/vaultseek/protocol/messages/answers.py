@@ -386,7 +386,7 @@ class EvidencePassage(Lines):
     currency: Currency | None
     """None if the note is current."""
     block: LineRange | None
-    """The lines of the block of which this is a part, such as a table."""
+    """The lines of the block that contains this part, such as a table."""
     opening: str | None
     """The text above that opens this block, such as the table's head."""
     text: str
@@ -1328,7 +1328,7 @@ class Verified(OfVault):
     """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]
     pending: int
-    """Number of notes to read plus vectors to store, which explains a difference."""
+    """Number of notes to read plus vectors to store. It explains a difference."""
     same: bool
     """True if all counts are equal."""
     reason: str | None

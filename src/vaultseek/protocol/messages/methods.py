@@ -42,7 +42,7 @@ class Method:
 
 
 def answer_type(name: str) -> Any:
-    """Return a type of ``answers``, which takes long to import."""
+    """Return a type from ``answers``. Importing that module takes long."""
     from vaultseek.protocol.messages import answers
 
     return getattr(answers, name)

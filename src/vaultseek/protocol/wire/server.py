@@ -64,10 +64,10 @@ class Server:
         return tuple(session.client for session in self._sessions if not session.is_leaving)
 
     async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
-        """Accept clients until cancelled, which sessions survive, or until ``close`` is done.
+        """Accept clients until cancelled, or until ``close`` is done. Sessions survive a cancellation.
 
-        ``listening`` must not block, and is not closed. May run for several sockets at the same time. With
-        ``accept``, that gets each connection and calls ``add_client`` for those that it admits. Raises
+        ``listening`` must not block, and is not closed. May run for several sockets at the same time.
+        ``accept``, if given, gets each connection and calls ``add_client`` for those that it admits. Raises
         Unavailable if the socket fails.
         """
         accepting = asyncio.create_task(self._accept(listening, accept or self._accept_local))

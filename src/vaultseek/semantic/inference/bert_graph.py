@@ -252,7 +252,7 @@ _ERRORS_ONLY = 3
 
 
 class OnnxNetwork:
-    """A session with the graph of an encoder, whose threads do not spin: next to other work, spinning costs
+    """A session with the graph of an encoder. Its threads do not spin: next to other work, spinning costs
     more than it saves.
 
     With one thread, it computes in the caller's thread. Several callers may use it at the same time.

@@ -99,7 +99,8 @@ def packaged_digest(directory: Path) -> str | None:
 
 
 def package_path(package: str, name: str) -> Path | None:
-    """Return the file or folder in an installed package, which is not imported; None if there is none."""
+    """Return the file or folder in an installed package, without importing the package; None if it is
+    missing."""
     return next(filter(Path.exists, (place / name for place in _package_places(package))), None)
 
 

@@ -45,7 +45,7 @@ class ApproximateIndex(Protocol):
         """Return the number of rows."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store the rows starting with ``first``, some of which may already exist."""
+        """Store the rows starting with ``first``. Some rows may already exist."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
         """Return the ``k`` nearest rows, best first; may miss a few."""

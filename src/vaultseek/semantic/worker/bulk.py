@@ -26,7 +26,7 @@ BULK_TEXTS = 64
 BULK_IDLE_SECONDS = 20.0
 """Seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Number of measured texts, embedded twice in both ways, which takes less than a second."""
+"""Number of measured texts. Embedding them twice in both ways takes less than a second."""
 MEASURED_CHARS = 400
 """Minimum mean length of the measured texts; the speed on short ones does not predict the speed on
 long ones."""

@@ -98,8 +98,8 @@ class ChildExit:
 class Child:
     """A running child process. `ready` completes when the model is loaded, `exited` when it has ended.
 
-    The process is killed if a busy queue does not react within the time limit of its request, which means
-    that native code hangs, and if it takes too much memory. On a busy machine the limit is longer.
+    The process is killed if it takes too much memory, or if a busy queue does not react within its request's
+    time limit: native code then hangs. On a busy machine the limit is longer.
     """
 
     def __init__(

@@ -1,4 +1,5 @@
-"""The semantic workers of a process, one child process per model, so that ending it frees its memory."""
+"""The semantic workers of a process: one child process per model, so that ending the child frees the model's
+memory."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class WorkerSettings:
     """Settings of the child; only tests change the defaults, except for the first three."""
 
     reranker: Service | None = None
-    """The reranker of a server, which `SERVER` names; None if the settings have none."""
+    """The server's reranker, named by `SERVER`; None if the settings have none."""
     vector_index: VectorIndexKind = "auto"
     """Use of Chroma for the nearest vectors: for many vectors, never, or always."""
     idle_seconds: float | None = None

@@ -58,7 +58,7 @@ class StoreCache:
 
 
 class _OpenStore:
-    """A store's folder, its open collections, and a lock for readers and its removal."""
+    """A store's folder, its open collections, and a lock between readers and the store's removal."""
 
     def __init__(self, folder: Path, kind: VectorIndexKind) -> None:
         self._folder = folder

@@ -114,7 +114,7 @@ class ChunkScores:
 
 
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
-    """Score every note that contains any of the terms, which count as one term."""
+    """Score every note that contains any of the terms. The terms count as one term."""
     norms = FieldNorms.of(snapshot.averages)
     notes: list[Ints] = []
     frequencies: list[Floats] = []

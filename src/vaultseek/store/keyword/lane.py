@@ -94,5 +94,5 @@ class KeywordLane(ABC):
         return TermIndex(snapshot)
 
     def _searching(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Return the context of a search, in which errors may be translated."""
+        """Return the context manager of a search. It may translate errors."""
         return nullcontext()

@@ -191,7 +191,7 @@ class Database:
         return not is_read
 
     def _rewrite(self) -> bool:
-        """Rewrite the file; return False if that failed, which changes nothing. Other threads can read."""
+        """Rewrite the file; return False, with the file unchanged, if that failed. Other threads can read."""
         # For a moment, there is also a temporary copy, and another in the log.
         size = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
         if shutil.disk_usage(self.file.parent).free < 2 * size + _ROOM_BYTES:

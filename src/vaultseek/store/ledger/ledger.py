@@ -199,8 +199,8 @@ class Ledger:
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Return how links to hidden notes resolve within a part of the ledger, in which hidden notes do not
-    exist."""
+    """Return how links to hidden notes resolve within a part of the ledger. Hidden notes do not exist in that
+    part."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

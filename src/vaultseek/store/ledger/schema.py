@@ -116,9 +116,9 @@ _TRIGGERS = (
     + _FOLLOWED.format(table="chunks", of_note=0, number="number", note="note")
     + _FOLLOWED.format(table="notes", of_note=1, number="id", note="id")
 )
-"""Triggers that list in ``unsynced``, for each vector space, the texts whose vectors the store lacks and the
-numbers that it no longer needs, and that count rows, because every search and save needs the counts, and
-counting takes long in a large vault."""
+"""Triggers that fill ``unsynced`` and count rows. For each vector space, ``unsynced`` lists the texts whose
+vectors the store lacks, and the numbers that the store no longer needs. Every search and save needs the row
+counts, and counting takes long in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:

@@ -50,7 +50,7 @@ class _Redactor:
         }
 
     def check(self, name: str) -> str:
-        """Return the name of a check, in which a vault's name is replaced."""
+        """Return the name of a check, with a vault's name replaced."""
         match = _CHECK.fullmatch(name)
         if match is None:
             return self(name)

@@ -17,7 +17,7 @@ LEDGER_VIEWS = ("spaces", "languages", "row_counts")
 """Ledger tables that are views here."""
 WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
-"""Maximum length of text in an index of the server, which allows 2,700 bytes."""
+"""Maximum length of text in an index of the server. The server allows 2,700 bytes."""
 _OWN_TABLES = """
 CREATE TABLE state (name text PRIMARY KEY, value text NOT NULL, written timestamptz NOT NULL DEFAULT now());
 INSERT INTO state VALUES ('mark', '');

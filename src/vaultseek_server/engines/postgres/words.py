@@ -334,7 +334,7 @@ class Words(KeywordLane):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of some notes, and the page of each row, which is its term and the note's high bits."""
+    """The rows of some notes, and the page of each row: the row's term and the note's high bits."""
 
     pages: Ints
     rows: NDArray[Any]

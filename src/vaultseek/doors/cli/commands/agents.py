@@ -37,8 +37,8 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
     """Show which of your notes AI agents were given.
 
     For each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
-    lines was only mentioned. The latest come first. All of this stays in the index of the vault. The end
-    counts the files that each entry of agents.hide hides.
+    lines was only mentioned. The latest come first. All of this stays in the index of the vault. The last
+    lines count the files that each entry of agents.hide hides.
 
     \b
     vaultseek agents

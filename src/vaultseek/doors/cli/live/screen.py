@@ -302,7 +302,8 @@ class Screen:
             self._application.exit(result=choice)
 
     def _copy(self) -> None:
-        """Copy links to the chosen notes to the terminal's clipboard, which may be on another computer."""
+        """Copy links to the chosen notes to the terminal's clipboard. The terminal may be on another
+        computer."""
 
         async def copy() -> None:
             try:
