@@ -32,7 +32,7 @@ HELD_SECONDS = 0.3
 BATCH = 200
 """Number of inputs per process."""
 FILES = ("canvas", "base", "excalidraw", "org", "html", "session")
-"""Kinds of files that vaultseek reads in a process of their own, which holds nobody up."""
+"""Kinds of files that vaultseek reads in a separate process. That process does not delay other work."""
 GROWN_CHARS, GROWN_TIMES = 8_000, 5
 MOST_GROWTH = 11
 """Maximum growth of the time for an input that is ``GROWN_TIMES`` as long; quadratic work grows 25 times."""

@@ -43,7 +43,7 @@ def hits_of(answer: KeywordAnswer) -> tuple[KeywordHit, ...]:
 
 
 def content_of(answer: KeywordAnswer) -> tuple[object, ...]:
-    """The compared parts of an answer, which exclude its duration."""
+    """The compared parts of an answer. Its duration is left out."""
     return hits_of(answer), answer.terms, answer.total
 
 

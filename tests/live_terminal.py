@@ -1,4 +1,4 @@
-"""A program in a terminal of its own, to send keys to and to read the screen of."""
+"""A program in a terminal of its own. Tests send it keys and read its screen."""
 
 import os
 import pty

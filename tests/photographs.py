@@ -34,7 +34,7 @@ PICTURES: dict[str, tuple[str, str]] = {
 
 
 COLOURS = 128
-"""Number of colours in a picture, which makes it a third of the size."""
+"""Number of colours in a picture. So few colours reduce it to a third of the size."""
 TRIES = 20
 QUIET_MS = 60
 """Maximum search time shown in a picture; an idle machine does not exceed it."""

@@ -71,11 +71,11 @@ class PostgresServer:
 
     @property
     def data(self) -> Path:
-        """The folder of its files."""
+        """The folder of the server's files."""
         return self._folder / "data"
 
     def processes(self) -> list[Any]:
-        """Return its processes; none after it has ended."""
+        """Return the server's processes; none after it has ended."""
         import psutil
 
         if self._process.poll() is not None:

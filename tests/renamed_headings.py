@@ -133,7 +133,7 @@ class HeadingLinks(Links):
 
 
 class HeadingJudge:
-    """A vault before headings are renamed, which finds the faults in the edits of one rename."""
+    """A vault before headings are renamed. It finds the faults in the edits of one rename."""
 
     def __init__(self, made: Made) -> None:
         self.made = made

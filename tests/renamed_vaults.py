@@ -93,7 +93,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 class Judge:
-    """A vault before renames, which finds the faults in the edits of one."""
+    """A vault before a rename. It finds the faults in the rename's edits."""
 
     def __init__(self, made: Made) -> None:
         self.made = made

@@ -1,4 +1,4 @@
-"""Notes of which a token sees some, and calls of every method that it may use."""
+"""Notes that a token sees in part, and calls of every method that the token may use."""
 
 from typing import Any
 

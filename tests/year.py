@@ -257,7 +257,7 @@ class Year:
         self.daemon.serve()
 
     def _live(self, day: int, edits: int) -> None:
-        """Change notes and search, with what happens on this day, and the work of each night at its end."""
+        """Change notes and search, with the events of this day; at its end, do the nightly work."""
         events: dict[int, Callable[[int], None]] = {
             3: self._kill,
             10: self._sleep,
@@ -410,7 +410,7 @@ class Year:
         ]
 
     def _wakeups(self) -> float:
-        """Return the wake-ups a minute of the daemon and its children without anything to do."""
+        """Return the wake-ups per minute of the idle daemon and its children."""
         time.sleep(3)
         before = self._switches()
         time.sleep(IDLE_SECONDS)
@@ -428,7 +428,7 @@ class Year:
 
     @staticmethod
     def _mount(data: Path) -> bool:
-        """Give the index a disk of its own, which only root can do."""
+        """Give the index a disk of its own. Only root can do this."""
         data.mkdir(mode=0o700, exist_ok=True)
         command = ["mount", "-t", "tmpfs", "-o", "size=400m,mode=700", "tmpfs", str(data)]
         try:

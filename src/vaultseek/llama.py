@@ -61,7 +61,7 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name by which LlamaIndex serializes it."""
+        """Return the name by which LlamaIndex serializes this class."""
         return "VaultNodeParser"
 
     def _parse_nodes(

@@ -83,7 +83,7 @@ def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, r
 @pytest.mark.shared_daemon
 @pytest.mark.parametrize("name", ["notes", "mine"])
 def test_a_renamed_folder_is_indexed_by_the_first_command_inside_it(daemon, tmp_path, name):
-    """``index`` adds the vault around it, which is the one whose folder it has just recognised."""
+    """``index`` adds the vault that contains the current folder. It has just recognised that folder."""
     root, renamed = tmp_path / "notes", tmp_path / "wiki"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
     assert daemon.run("vault", "add", str(root), "--name", name).returncode == 0

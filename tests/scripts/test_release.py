@@ -54,7 +54,7 @@ STUBS = ("setup", "check", "test", "package")
 
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Path:
-    """A project of one commit with the real script, in which everything else does nothing."""
+    """A project of one commit with the real script. Every other program in it does nothing."""
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
         monkeypatch.delenv(name, raising=False)
     scripts = tmp_path / "scripts"

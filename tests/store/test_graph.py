@@ -21,7 +21,7 @@ changes = st.dictionaries(paths, st.none() | links, min_size=1, max_size=3)
 
 
 def text(targets: Collection[str]) -> str:
-    """Return a note with these links, which has an alias if it has many links."""
+    """Return a note with these links. A note with many links also has an alias."""
     body = "\n".join(f"[[{target}]]" for target in sorted(targets))
     return f"---\naliases: Alias\n---\n{body}" if len(targets) > 2 else body
 

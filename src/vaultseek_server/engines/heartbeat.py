@@ -18,7 +18,7 @@ from vaultseek.base.when import local_time
 BEAT_SECONDS = 5.0
 """Seconds between two heartbeats."""
 SILENCE_SECONDS = 60.0
-"""Age in seconds of the last heartbeat at which an indexer counts as silent."""
+"""Age of an indexer's last heartbeat, in seconds, from which the indexer counts as silent."""
 STOPPED = "stopped"
 """The state of an indexer that has ended normally."""
 

@@ -100,7 +100,8 @@ def made_up(request) -> Iterator[World]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Override the fixture of this name, which works per test: nothing here leaves its temporary folder."""
+    """Override the fixture of this name, because it works per test. Nothing here leaves its temporary
+    folder."""
 
 
 queries = st.lists(

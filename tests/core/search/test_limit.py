@@ -50,7 +50,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Override the fixture of this name, which works per test: nothing here leaves its temporary folder."""
+    """Override the fixture of this name, because it works per test. Nothing here leaves its temporary
+    folder."""
 
 
 @settings(max_examples=80, deadline=None)

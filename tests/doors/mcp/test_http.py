@@ -31,7 +31,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "appl
 
 @asynccontextmanager
 async def application():
-    """A client of the application, which runs between its start and its end."""
+    """A client of the application. It runs between the application's start and end."""
     asked: asyncio.Queue = asyncio.Queue()
     said: asyncio.Queue = asyncio.Queue()
 

@@ -90,7 +90,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def opened_with(open_index: Opener, stored: VectorBatch) -> VectorIndex:
-    """Return an index of these vectors, which proposes if it ever does."""
+    """Return an index of these vectors that proposes candidates, if its kind can."""
     index = open_index()
     index.apply(stored)
     propose(index)

@@ -51,7 +51,7 @@ BEHIND_SECONDS = 3.0
 
 @pytest.fixture
 def engine(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineOptions:
-    """The connection to an engine, which is retried at once, for engines that a test has brought back."""
+    """The options of an engine. A failed connection is retried at once, because tests bring engines back."""
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
     return EngineOptions(server.uri, seconds=20.0, write_seconds=20.0)
 

@@ -67,7 +67,7 @@ class Evidence(NamedTuple):
     name_words: float = 0.0
 
     def features(self) -> tuple[float, ...]:
-        """Return the features by whose ranks `scores` weighs the evidence."""
+        """Return the features of the evidence. `scores` weighs them by their ranks."""
         return (
             float(self.common.cited),
             self.common.adamic_adar,

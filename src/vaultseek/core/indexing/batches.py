@@ -28,7 +28,8 @@ MOST_NOTES = 1024
 BATCH_SECONDS = 1.0
 """Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Maximum attempts at a batch that crashes its process before it is read in this process."""
+"""Maximum number of attempts at a batch that crashes its process. After these, this process reads the
+batch."""
 LAST_NOTES = 16
 """Minimum number of notes in the last batches."""
 _LOOK_SECONDS = 0.1

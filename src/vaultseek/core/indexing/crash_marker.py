@@ -18,7 +18,7 @@ from vaultseek.base.model import Problem
 from vaultseek.base.paths import read_json, write_atomically
 
 MAX_CRASHES = 2
-"""Number of crashes while parsing a note at which it is skipped."""
+"""Number of crashes while parsing a note after which the note is skipped."""
 _MAX_KILLS = MAX_CRASHES * CRASH_KILLS
 KEY_BYTES = 64 * 1024
 

@@ -20,8 +20,8 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""Share of a vault's notes above which it counts as unmounted if they disappear at once and are at
-least ``VANISHED_NOTES``."""
+"""Share of a vault's notes. If more disappear at once, and at least ``VANISHED_NOTES``, the vault counts as
+unmounted."""
 VANISHED_NOTES = 20
 
 

@@ -60,7 +60,7 @@ class SecondSpace(Embedding):
         self.asked = asyncio.Event()
         """Set when the space is queried, so that its model is loaded."""
         self.problem: str | None = None
-        """Reason why its vectors cannot be computed or stored at the moment."""
+        """Reason why the space's vectors cannot be computed or stored at the moment."""
         self._is_remote = is_remote
         space = ledger.second_space
         if not space.is_followed:

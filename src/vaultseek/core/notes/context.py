@@ -110,7 +110,7 @@ class Evidence:
 
     @property
     def opening(self) -> str:
-        """The line that opens the block of which this is a later part."""
+        """The first line of the block, if this is a later part of it."""
         block = self.block
         return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
 

@@ -26,7 +26,7 @@ from vaultseek.store.ledger import Ledger
 SHINGLE_WORDS = 5
 """Number of words in a shingle."""
 TEMPLATE_NOTES = 20
-"""Number of notes with a shingle at which it counts as part of a template."""
+"""Number of notes at which a shingle that they share counts as part of a template."""
 OWN_SHINGLES = 10
 """Number of unique shingles added to each note, so that short notes need to share more."""
 COMPARED_NOTES = 20_000

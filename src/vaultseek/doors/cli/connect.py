@@ -29,7 +29,7 @@ DAEMON_STOP_SECONDS = 10.0
 DAEMON_TERM_SECONDS = 2.0
 """Seconds to end after SIGTERM, before SIGKILL."""
 REBIND_SECONDS = 5.0
-"""Seconds for a daemon to recreate its socket file after it was deleted."""
+"""Seconds for a daemon to recreate its deleted socket file."""
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:

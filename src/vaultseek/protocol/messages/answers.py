@@ -563,7 +563,7 @@ class OpenedNote(Answer):
     time: str
     """Time of the opening: a local time with its offset, in ISO 8601."""
     client: str
-    """Name of the client with which it was opened."""
+    """Name of the client with which the note was opened."""
 
 
 class History(OfVault, Counted):
@@ -1340,9 +1340,9 @@ class ComparedSearch(Answer):
 
     query: str
     notes: int
-    """Number of its first notes before the move."""
+    """Number of first notes of the search before the move."""
     again: int
-    """Number of these that are among the first notes afterwards."""
+    """Number of these notes that are also among the first notes after the move."""
 
 
 class MovedVault(OfVault):

@@ -338,7 +338,7 @@ class MentionedParams(VaultParams):
     source: str
     """Path of the note from the vault's root."""
     lines: list[str] = Field(max_length=limits.LISTED_NOTES)
-    """Lines of its text."""
+    """Lines of the note's text."""
 
 
 class RenameParams(VaultParams):

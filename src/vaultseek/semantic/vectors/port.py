@@ -51,7 +51,7 @@ class ApproximateIndex(Protocol):
         """Return the ``k`` nearest rows, best first; may miss a few."""
 
     def end(self) -> None:
-        """Delete its files and release its memory."""
+        """Delete the index's files and release its memory."""
 
 
 OpenIndex = Callable[[Path], ApproximateIndex]

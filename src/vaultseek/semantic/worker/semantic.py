@@ -282,7 +282,7 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Number of crashes while loading a model after which it is not tried again."""
+"""Number of crashes while loading a model after which the model is not tried again."""
 
 
 class LoadedReranker:

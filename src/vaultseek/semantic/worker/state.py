@@ -19,7 +19,7 @@ from vaultseek.semantic.worker.child import COMMAND
 from vaultseek.semantic.worker.pipe import Frame
 
 WORKER_START_SECONDS = 120.0
-"""Seconds without any activity during a start after which it counts as hung."""
+"""Seconds without any activity after which a start counts as hung."""
 WORKER_LONGEST_START_SECONDS = 1_200.0
 """Maximum seconds of a start, and of loading a reranker; an import from a slow disk takes minutes."""
 WORKER_QUERY_SECONDS = 10.0

@@ -190,7 +190,7 @@ class Snapshot:
 
     @cached_property
     def languages(self) -> frozenset[str | None]:
-        """The analysis languages of its living notes."""
+        """The analysis languages of the segment's living notes."""
         return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:

@@ -9,7 +9,7 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Number of notes with the same first heading at which it no longer counts as a title."""
+"""Number of notes at which a first heading that they share no longer counts as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:

@@ -272,7 +272,7 @@ def storable(values: Sequence[Any]) -> list[Any]:
 
 @cache
 def _limited_connection() -> Any:
-    """Return a connection class that gives up a server which does not answer within its time limit."""
+    """Return a connection class that gives up a server if it does not answer within the time limit."""
     import psycopg
 
     class LimitedConnection(psycopg.Connection[Any]):

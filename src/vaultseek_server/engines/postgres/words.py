@@ -39,7 +39,7 @@ from vaultseek_server.engines.postgres.schema import SET_STATE
 from vaultseek_server.engines.postgres.server import Server
 
 PAGE_BITS = 11
-"""Number of low bits of a note's id that are its place within its page."""
+"""Number of low bits of a note's id that give the note's place within its page."""
 ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
 """A row of a page: the low bits of the note and the field, the count of the term, the field's length."""
 _MOST = np.iinfo(np.uint16).max

@@ -18,7 +18,7 @@ SEARCH_GRACE_SECONDS = 0.2
 QUIET_SECONDS = 0.25
 """Seconds without typing before an empty answer is shown, because half a word may match nothing."""
 LINKS_READ = 50
-"""Number of notes read whose paths begin like that of the note to link."""
+"""Number of notes to read whose paths begin like the path of the note to link."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
 """A placeholder note in the vault's folder, as the target place of a copied link."""
