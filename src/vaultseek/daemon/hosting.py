@@ -1,6 +1,6 @@
 """The place of a daemon's vaults: by default folders of this machine, with their indexes beside each other.
 
-Another package may add one that keeps indexes on a server, or reads those of other machines.
+Another package may add a hosting that keeps indexes on a server, or reads the indexes of other machines.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -61,8 +61,8 @@ class Hosting:
         """Delete what an index has outside its folder. Called in a thread."""
 
     def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
-        """Forget a vault of another machine, and with ``drop`` its index there; return False for one of this
-        machine.
+        """Forget a vault of another machine, and with ``drop`` delete its index there; return False for a
+        vault of this machine.
 
         Called in a thread. Raises UsageError or Unavailable.
         """

@@ -1,4 +1,4 @@
-"""The vaults of a daemon, and the choice of the one that a request means."""
+"""The vaults of a daemon, and the choice of the vault for a request."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

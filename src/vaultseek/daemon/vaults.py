@@ -168,8 +168,8 @@ class VaultRegistry:
         await asyncio.to_thread(self.hosting.check_deletable, self.settings, directory)
 
     async def forget(self, root: Path, *, drop: bool) -> bool:
-        """Forget a vault of another machine, and with ``drop`` its index there; return False for one of this
-        machine.
+        """Forget a vault of another machine, and with ``drop`` delete its index there; return False for a
+        vault of this machine.
 
         Raises UsageError or Unavailable.
         """

@@ -131,7 +131,7 @@ def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> t
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:
     """Return how many passages and notes have no vector in the ledger, for now or permanently.
 
-    In a paused vault nobody embeds the waiting texts; elsewhere their vectors will follow.
+    In a paused vault, waiting texts are not embedded; elsewhere their vectors will follow.
     """
     unembedded = vault.embedding.unembedded
     ids = [row[0] for row in vault.ledger.select(_WITH_PROBLEM, "not_embedded")]

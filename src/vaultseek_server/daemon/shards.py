@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class KnownShards(KnownVaults):
-    """The shards of an engine, and the choice of the one that a request means."""
+    """The shards of an engine, and the choice of the shard for a request."""
 
     def around(self, folder: str | None) -> VaultOptions:
         """Return the only shard, because a searcher has no folders. Raises UsageError."""

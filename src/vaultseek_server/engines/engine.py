@@ -153,7 +153,7 @@ class IndexedShard(PostgresEngine):
         self.sync(ledger)
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Mark the notes whose modification times change, because the shard has them, too."""
+        """Mark the notes whose modification times change, because the shard also stores these times."""
         before = times_of_notes(ledger, [note.path for note in notes])
         other = [note for note in notes if before[note.path][1] != note.modified]
         ledger.mark_changed([before[note.path][0] for note in other], revision)
@@ -161,7 +161,7 @@ class IndexedShard(PostgresEngine):
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Mark the notes whose links get other targets, because the shard has them, too."""
+        """Mark the notes whose links get other targets, because the shard also stores the targets."""
         sources = {note for note, _, _ in resolved}
         before = ledger.links.resolved(sorted(sources - set(read)))
         other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}

@@ -43,7 +43,7 @@ class TokenGate:
         self._refusals = Refusals(clock)
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method for clients with a token, too."""
+        """Return a method's handler that also serves clients with a token."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             if context.client.grant is None and self._metrics is None:
@@ -142,8 +142,8 @@ class Refusals:
         self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
 
     def repeated(self, grant: str, method: str, outcome: str) -> int | None:
-        """Return how many similar requests were not logged since the last logged one; None to skip this one
-        too."""
+        """Return how many similar requests were not logged since the last logged one; None to leave this one
+        out as well."""
         key, now = (grant, method, outcome), self._clock()
         since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
         if now - since < REFUSAL_SECONDS:

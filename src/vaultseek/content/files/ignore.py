@@ -169,8 +169,8 @@ def _prefix(prefix: str) -> Rule:
 class _Expressions:
     """The regular expressions among a vault's rules; they are untrusted and share a time budget.
 
-    A rule is compiled when the first path is compared, so that nobody waits for it while a vault is opened.
-    Slow rules are dropped when the time is over.
+    A rule is compiled when the first path is compared, so that opening a vault does not wait for that. Slow
+    rules are dropped when the time is over.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:

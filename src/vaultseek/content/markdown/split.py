@@ -88,7 +88,7 @@ def split(
 
 
 def is_data(text: str, start: int, end: int) -> bool:
-    """True if a range is one long line that nobody wrote as sentences."""
+    """True if a range is one long line that does not consist of sentences."""
     if end - start <= DATA_CHARS or text.find("\n", start, end) >= 0:
         return False
     sample = text[start : start + DATA_PIECE]

@@ -34,8 +34,8 @@ class Engine:
     """Finds the notes of one open vault, by words and by vectors, at a revision of its ledger.
 
     Without a configured ``language``, each note is analysed in its own language, or in the most common one in
-    the ledger if its own is unclear. When the most common language changes, the latter notes are analysed
-    again.
+    the ledger if its own is unclear. When the most common language changes, the notes without a clear
+    language are analysed again.
     """
 
     index: KeywordLane

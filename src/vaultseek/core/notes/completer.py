@@ -2,8 +2,8 @@
 
 The folded names form one string, best rank first, so a search of that string finds the best matches first and
 can stop early. There are four grades, and each is tried only if the better ones gave too few: the name begins
-with the typed text, a word of it does, it contains the text, or it contains its letters in order, with one
-typo at most.
+with the typed text, a word of the name does, the name contains the text, or the name contains the letters of
+the text in order, with at most one typo.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of notes in running text: weaker edges for the link graph where nobody set a link."""
+"""Names of notes in running text: weaker edges for the link graph where there is no link."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

@@ -1,7 +1,7 @@
 """Reading one note: structure and properties from the ledger, text and property lines from disk.
 
 For files other than Markdown, and for notes whose folder is on another machine, the text comes from the
-ledger. In the latter case, property lines are blank.
+ledger. Property lines of notes on another machine are blank.
 """
 
 import re

@@ -16,8 +16,8 @@ WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
 """Blocks that are not cut because a part would mislead, such as a row without the head of its table."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Number of passages on each side in which the borders of a section are first searched; then four times as
-many."""
+"""Number of passages on each side in which the borders of a section are first searched; if a border is not
+among them, four times as many are searched."""
 _CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
 """The characters before the text of a list item: indentation, marker and, for a task, its state."""

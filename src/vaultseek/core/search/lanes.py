@@ -1,8 +1,8 @@
 """Score notes by the answer of each lane, weigh the lanes, and collect their contributions in one table.
 
-Scores of different lanes cannot be compared, nor can scores of one lane for two queries. What can be compared
-is the number of standard deviations between a score and the other good scores. A lane that has the answer
-puts it far in front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
+Scores of different lanes cannot be compared, nor can scores of one lane for two queries. The number of
+standard deviations between a score and the other good scores can be compared. A lane that has the answer puts
+it far in front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
 
 With ``rrf`` a note gets the difference between its own contribution and that of a note unknown to the lane.
 So a lane without an answer, whose notes are all close together, decides little. With ``linear`` an unknown

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Seconds for a daemon to answer ``initialize``; one that takes longer is frozen or hangs."""
+"""Seconds for a daemon to answer ``initialize``; a daemon that takes longer is frozen or hangs."""
 DAEMON_STOP_SECONDS = 10.0
 """Seconds for the daemon to end after ``shutdown``; it cancels remaining work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0

@@ -1,7 +1,7 @@
 """The server for agents on a port of this computer, for hosts that cannot start a command.
 
 It answers only requests to this computer's own names (a web page could point another name at it), never
-requests from web pages, and only with the token, which is in a file that nobody else can read.
+requests from web pages, and only with the token. The token is in a file that only its owner can read.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

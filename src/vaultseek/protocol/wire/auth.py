@@ -58,8 +58,8 @@ class Authenticator:
     """Reads the first message of each connection; passes admitted ones to ``add_client``.
 
     Until then a connection costs only a small buffer, and only a few are read at the same time: a further one
-    closes the connection that has been silent longest, so that nobody can keep others out by staying silent.
-    Other protocols, such as a web page's request, get no answer at all.
+    closes the connection that has been silent longest, so that a silent client cannot keep others out. Other
+    protocols, such as a web page's request, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:

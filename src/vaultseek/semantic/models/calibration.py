@@ -75,8 +75,8 @@ def calibration_of(fingerprint: str) -> Calibration:
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
     """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
 
-    This is the share of known letters, if ``count`` has ``unknown_letters``, times the ratio of
-    ``fluent_pieces`` to the pieces per word if there are more. A text without letters and digits gives 0.
+    This is the share of known letters, if ``count`` has ``unknown_letters``, times ``fluent_pieces`` / pieces
+    per word if that is below 1. A text without letters and digits gives 0.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:

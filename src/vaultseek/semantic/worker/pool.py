@@ -101,7 +101,7 @@ class _Lease:
             self._ending = None
 
     def end_later(self, seconds: float) -> None:
-        """Start the timer if nobody uses the worker."""
+        """Start the timer if the worker has no users."""
         self.stop_timer()
         if self.users <= 0:
             self._ending = asyncio.get_running_loop().create_task(self._end(seconds))

@@ -29,7 +29,8 @@ from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 REWRITTEN_SHARE = 0.1
-"""Share of changed notes above which the file is rewritten. Pages are then up to this share emptier."""
+"""Share of changed notes above which the file is rewritten. By then, pages are emptier by up to this
+share."""
 
 
 class Ledger:

@@ -29,8 +29,8 @@ from vaultseek.semantic.models.fetch import recorded_digests
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
 
-    Shows what it would remove, then asks. Files that you put into its folders stay, and are named, except
-    those inside the folder of one index. Close editors and agents that use vaultseek first, since they start
+    Shows what it would remove, then asks. Files that you put into its folders stay and are listed, except
+    those inside the folder of an index. Close editors and agents that use vaultseek first, since they start
     the daemon again. The last line is the command that removes the program itself.
     """
     from vaultseek.settings.load import examine
