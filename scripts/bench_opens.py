@@ -56,7 +56,7 @@ class Learner:
     async def open(self, text: str, path: str, place: int) -> None:
         """Record one click."""
         meaning = None
-        if not self.vault.unsupported_language_reason(text):
+        if not self.vault.spaces.unsupported_language_reason(text):
             answer = await self.vault.spaces.ask(text, 1, None)
             meaning = Meaning(answer.model, answer.vector)
         self.vault.ledger.opens.add(words_of(text), Open(text, path, place, time.time(), CLIENT), meaning)

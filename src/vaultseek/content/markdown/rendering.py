@@ -253,7 +253,7 @@ _TOKEN = re.compile(
   | (?P<entity>{_REFERENCE})
   | (?P<mark>\*+|_+|~~+|==+)
   | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
-  | (?P<hidden>(?:{HIDDEN})+))
+  | (?P<hidden>(?:{HIDDEN})++))
     """,
     re.VERBOSE,
 )
