@@ -15,6 +15,8 @@ def forms(text: str) -> set[str]:
     ("text", "expected"),
     [
         ("an E-4107 here", "=e4107"),
+        ("an E–4107 here", "=e4107"),
+        ("an E−4107 here", "=e4107"),
         ("an e 4107 here", "=e4107"),
         ("see RFC 2119.", "=rfc2119"),
         ("F.788", "=f788"),

@@ -30,7 +30,7 @@ MOST_DIGITS = 20
 """Maximum digits and separators of a number; longer runs are rows of numbers."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
-_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑./_:][^\W_]++)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
 _SPACED = re.compile(
     rf"(?<![^\W_])(?:(?=([^\W\d_]{{1,{SPACED_LETTERS}}}[ \xa0][0-9]+(?:[-.][0-9]+)*)(?![^\W_]))"
     rf"|(?=([0-9]+[ \xa0][^\W\d_]{{1,{UNIT_LETTERS}}})(?![^\W_])))"
