@@ -3,8 +3,8 @@
     scripts/pack_model NAME FOLDER [--licence ID]
 
 NAME is a fetched model or the folder of one. The weights are stored in half precision, so the wheel is half
-as large; cosines to the original vectors are above .9999. The licence is that of the model's card. Whether it
-allows passing the model on is for you to check.
+as large; cosines to the original vectors are above .9999. The wheel names the licence in the model's card.
+Check whether it lets you pass the model on.
 """
 
 import argparse

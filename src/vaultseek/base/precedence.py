@@ -21,8 +21,8 @@ VARIABLE = "VAULTSEEK_PRECEDENCE"
 WAIT_SECONDS = 0.5
 """Maximum wait of `give_way`."""
 FREE_SECONDS = 0.25
-"""Time after a wait in `give_way` in which the thread does not wait again, so that background work gets a
-third of the time during continuous searches."""
+"""Seconds after a wait in `give_way` before the thread waits again. So background work gets a third of the
+time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()
@@ -46,7 +46,7 @@ def set_on_battery(on_battery: bool) -> None:
 
 
 def give_way() -> None:
-    """Wait while a search is running, and on battery as long as this thread's last step took."""
+    """Wait while a search is running. On battery, also wait as long as the last step of this thread took."""
     flags, _ = _flags()
     if flags[_ON_BATTERY]:
         time.sleep(min(time.monotonic() - getattr(_step, "began", time.monotonic()), WAIT_SECONDS))
