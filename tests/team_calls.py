@@ -6,17 +6,17 @@ WIKI = {
     "Handbook/Pump.md": "---\nowner: Ana\n---\n# Pump\nThe float switch of a pump #tools. [[Salaries]]\n",
     "Handbook/Alarm.md": "# Alarm\nIt rings when the [[Pump]] fails: the float switch. #tools\n",
     "HR/Salaries.md": "---\nowner: Zelda\n---\n# Salaries\n"
-    "The float switch xylophone, a flaot. #hidden [[Pump]]\n",
-    "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #hidden\n",
+    "The float switch xylophone, a flaot. #payroll [[Pump]]\n",
+    "Handbook2/Near.md": "# Near\nThe float switch xylophone is near, see [[Pump]]. #payroll\n",
 }
-HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "hidden", "#hidden")
+HIDDEN = ("HR/", "Handbook2", "xylophone", "zelda", "payroll", "#payroll")
 """Words that a token for the folder Handbook must never see; link targets are in Pump's own text."""
 CALLS: dict[str, list[dict[str, Any]]] = {
     "search": [
         {"query": "float switch xylophone", "explain": True},
         {"query": "xylophone", "settings": {"expansion.enabled": True}},
         {"query": "float switch", "mode": "semantic"},
-        {"query": "tag:hidden"},
+        {"query": "tag:payroll"},
         {"query": "path:HR"},
         {"query": "sal", "typing": True},
         {"query": "owner:Zelda float"},
