@@ -79,10 +79,27 @@ def fold_case(text: str) -> str:
 def fold(text: str) -> str:
     """Return ``text`` folded for comparison: case-folded, with a keyboard's quotation marks, apostrophes and
     hyphens, without invisible characters, and with white space collapsed."""
-    folded = fold_case(text)
+    folded = fold_case(typed_apostrophes(text))
     if not folded.isascii():
         folded = _signs_pattern().sub(lambda sign: _TYPED.get(sign[0], ""), folded)
     return " ".join(folded.split())
+
+
+def normalize(text: str) -> str:
+    """Return ``text`` in NFKC, with an apostrophe for an accent or a backtick between letters.
+
+    The terms of the keyword index depend on it: a change needs a new analyzer version.
+    """
+    text = typed_apostrophes(text)
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def typed_apostrophes(text: str) -> str:
+    """Return ``text`` with an apostrophe for an acute accent or a backtick between letters, as in
+    ``don´t``."""
+    if "´" in text or "`" in text:
+        return _apostrophe_pattern().sub("'", text)
+    return text
 
 
 def fold_accents(text: str) -> str:
@@ -202,6 +219,11 @@ def _plain_letters() -> dict[int, str | int | None]:
 @cache
 def _unspaced_pattern() -> re.Pattern[str]:
     return re.compile(f"[{UNSPACED}]")
+
+
+@cache
+def _apostrophe_pattern() -> re.Pattern[str]:
+    return re.compile("(?<=[^\\W\\d_])[´`](?=[^\\W\\d_])")
 
 
 @cache

@@ -45,7 +45,10 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
         if dates := dates_of(query.parsed.query.rank_text):
             # Days of the same month, and other notes with its number, have most of its words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
-            near = first & notes_with_date(dates, query.keyword, notes)
+            dated = notes_with_date(dates, query.keyword, notes)
+            near = first & dated
+            if dated.any():
+                notes.eligible = dated | called
         notes.exact = near | called
         return None, missing_beside_words(query)
     whole, like, missing = identified
