@@ -167,8 +167,10 @@ class Spelled:
 
     def respelled(self, text: str, day_first: bool | None = None) -> str | None:
         """Return ``text``, folded, with these days and identifiers as single words; None without any."""
+        if not self._terms:
+            return None
         composed = normalize(text)
-        if not self._terms or not self._may_occur.search(fold_accents(composed.lower())):
+        if not self._may_occur.search(fold_accents(composed.lower())):
             return None
         return self._respelled(composed, day_first)
 

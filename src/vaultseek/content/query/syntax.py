@@ -237,7 +237,9 @@ class _Parser:
         before = self.text[: match.start()].split()[-1:]
         after = self.text[match.end() :].split()[:1]
         near = {fold(word).strip(_ENDS) for word in (*before, *after)}
-        return not near.isdisjoint(STOP_WORDS) or not _FILES.isdisjoint(fold(word).strip(_ENDS) for word in after)
+        return not near.isdisjoint(STOP_WORDS) or not _FILES.isdisjoint(
+            fold(word).strip(_ENDS) for word in after
+        )
 
     def _operation(self) -> Node | None:
         match = _OPERATOR.match(self.text, self.position)
@@ -328,7 +330,18 @@ class _Parser:
 
 _SIMILARITY = 0.66
 _FILES = frozenset(
-    {"file", "files", "format", "extension", "document", "documents", "datei", "dateien", "fichier", "archivo"}
+    {
+        "file",
+        "files",
+        "format",
+        "extension",
+        "document",
+        "documents",
+        "datei",
+        "dateien",
+        "fichier",
+        "archivo",
+    }
 )
 _ENDS = ".,;:!?"
 _OF_CASE = ("match-case", "ignore-case")  # Obsidian's operators
