@@ -27,6 +27,7 @@ NOTES = {
     "Closed.md": "An E4107 fault here.\n",
     "Other.md": "E-4108 and E-41071\n",
     "Alias.md": "---\naliases: [Fault E-4107]\n---\ntext\n",
+    "Accent.md": "The Café-12 menu, 10 mm thick, § 5.\n",
     "Days.md": "On Jan 7th, 2024 we met. Phone 089 / 123 45 67.\n",
 }
 
@@ -47,9 +48,11 @@ NOTES = {
         ("[part:E410]", set()),
         ('"E 4107 fault"', {"Closed.md"}),
         ('"fault E4107"', {"Text.md", "Alias.md"}),
-        ("-E4107", {"Other.md", "Days.md"}),
-        ('-"E 4107"', {"Other.md", "Days.md"}),
+        ("-E4107", {"Other.md", "Days.md", "Accent.md"}),
+        ('-"E 4107"', {"Other.md", "Days.md", "Accent.md"}),
         ("content:0891234567", {"Days.md"}),
+        ("content:café12", {"Accent.md"}),
+        ('"10mm thick"', {"Accent.md"}),
         ("content:2024-01-07", {"Days.md"}),
         ('content:"7. Januar 2024"', {"Days.md"}),
         ('"2024-01-07 we met"', {"Days.md"}),
@@ -80,6 +83,11 @@ def test_names_of_a_vault_have_one_reading(
 ) -> None:
     index = index_of({**others, "Daily/05-03-2023.md": "one", "Daily/03-05-2023.md": "two"})
     assert paths(index, query) == [expected]
+
+
+def test_a_date_with_two_readings_matches_as_it_is_written(index_of: IndexOf) -> None:
+    index = index_of({"25-04-2023.md": "a", "05-03-2023.md": "one", "03-05-2023.md": "two"})
+    assert paths(index, "file:05-03-2023") == ["05-03-2023.md"]
 
 
 def test_a_property_is_read_in_the_order_of_the_names(index_of: IndexOf) -> None:

@@ -140,7 +140,10 @@ def identifier_form(written: str) -> str:
 
 
 class Spelled:
-    """The days and identifiers with a digit in a text of a query, in whatever spelling a note has them."""
+    """The days and identifiers with a digit in a text of a query, in whatever spelling a note has them.
+
+    A date that may be two days matches as it is written.
+    """
 
     def __init__(self, text: str) -> None:
         self._terms: dict[str, str] = {}
@@ -151,13 +154,19 @@ class Spelled:
             if len(word[0]) >= THOUSANDS_DIGITS or not word[0].isdecimal()
         )
         end = 0
+        parts: list[str] = []
         for form in sorted((*normal_forms(composed), *words), key=lambda form: (form.start, -form.end)):
             if form.start < end or not _is_spelled(form.terms[0]):
                 continue
-            days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
-            self._terms |= dict.fromkeys(days, days[0].removeprefix(MARK))
+            days = [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
+            word = (days or form.terms)[0].removeprefix(MARK)
+            if len(days) < 2:
+                self._terms[(days or form.terms)[0]] = word
+                parts += (composed[end : form.start], word)
+            else:
+                parts.append(composed[end : form.end])
             end = form.end
-        self._text = self._respelled(text)
+        self._text = fold("".join((*parts, composed[end:])))
         self._may_occur = re.compile("|".join(map(_any_spelling, self._terms)))
 
     @property
