@@ -1,7 +1,7 @@
 """The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-A cache like the other indexes: a damaged file, or one of another model, counts as missing and is rebuilt.
-Vectors are stored as float16, which changes a cosine by less than a thousandth.
+The file is a cache like the other indexes. A damaged file, or a file of another model, counts as missing and
+is rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with their note counts; row ``i`` of ``vectors`` belongs to the i-th term."""
+    """Terms with their note counts; row ``i`` of ``vectors`` is the vector of the i-th term."""
 
     model: str
     """Fingerprint of the model that made the vectors."""
@@ -45,7 +45,7 @@ class ConceptVocabulary:
 
     @classmethod
     def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
-        """Return a vocabulary of the terms that have a vector, rounded as the file stores it."""
+        """Return a vocabulary of the terms that have a vector; vectors are rounded as in the file."""
         embedded = {term: notes for term, notes in terms.items() if term in vectors}
         rows = [np.asarray(vectors[term], np.float16) for term in embedded]
         matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
@@ -57,9 +57,8 @@ class ConceptVocabulary:
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
-        """Yield the concepts whose cosine to the unit vector is ``floor`` or more, best first.
-
-        Raises ValueError for a vector of another length.
+        """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first. Raises
+        ValueError for a vector of another length.
         """
         if not self.terms:
             return

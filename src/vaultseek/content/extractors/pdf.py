@@ -1,4 +1,5 @@
-"""PDFs: the text of each page, title and outline. Pages without text are read by OCR if enabled."""
+"""Reader of PDFs: the text of each page, the title and the outline. Pages without text are read by OCR if
+that is enabled."""
 
 import math
 import re
@@ -127,9 +128,8 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
-    """Add a page. An outline heading replaces the line with the same text, numbered or not.
-
-    Without such a line, it goes to the top of the page.
+    """Add a page. A heading of the outline replaces the line with the same text, with or without a number.
+    Without such a line, the heading goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)

@@ -1,6 +1,6 @@
 """Plain text: lines only, without headings or links.
 
-A file does not name its encoding; if it is not Unicode, the likeliest encoding is guessed.
+A text file does not state its encoding; if it is not Unicode, the most likely encoding is guessed.
 """
 
 import re

@@ -128,7 +128,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block, its first line in the file (1-based), and the length of the rest of its
+    """The text of a block, its first line in the file (1-based), and the number of characters after it in its
     last line."""
 
     text: str
@@ -155,7 +155,7 @@ class _Body:
         self.last: Block | None = None
         self.edits: dict[int, list[Edit]] = {}
         self.opening: Heading | None = None
-        """The heading that begins the note."""
+        """The heading at the beginning of the note."""
 
     def read(self) -> None:
         structure = read_blocks(self.lines)

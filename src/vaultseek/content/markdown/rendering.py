@@ -1,8 +1,8 @@
 """Rendering of Markdown as displayed text, with a map back to the source.
 
-A note is rendered once, when it is parsed. This text is indexed, embedded, previewed and compared: no markup,
-no addresses of links, no HTML tags, no comments and no invisible characters; entities and escapes are
-decoded. Code stays as it is written, without its fences.
+A note is rendered once, when it is parsed. The rendered text is indexed, embedded, previewed and compared. It
+has no markup, no addresses of links, no HTML tags, no comments and no invisible characters; entities and
+escapes are decoded. Code stays as written, without its fences.
 
 Rendering never moves a line: line 7 of the rendered text is line 7 of the file. So the map is a list of edits
 for each line that differs. Inline syntax follows CommonMark 0.31 with Obsidian's additions. The time is
@@ -71,8 +71,8 @@ Placed = Iterator[tuple[int, Edit]]
 
 
 def _columns(block: Block, lines: Sequence[str]) -> list[int]:
-    """Return the column where the text of each line of the block begins, after quotes, lists and
-    indentation."""
+    """Return, for each line of the block, the column at which its text begins, after quote and list markers
+    and indentation."""
     first, *rest = lines[block.start : block.end + 1]
     head = first[block.column :]
     return [
@@ -104,7 +104,7 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequence[int]) -> Placed:
-    """Yield edits of the text of these lines, starting at these columns; line breaks are kept."""
+    """Yield edits of the text in these lines, starting at these columns; line breaks are kept."""
     row, start = 0, 0
     for edit in edits:
         text = edit.text
@@ -175,7 +175,7 @@ def _quoted(line: str, quotes: int) -> int:
 
 
 def _table(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Show the cells of each row separated by bars; the delimiter row becomes a sign."""
+    """Show the cells of each row, separated by bars; the delimiter row becomes a single sign."""
     columns = _columns(block, lines)
     for row, column in enumerate(columns, block.start):
         line = lines[row]
@@ -289,11 +289,11 @@ class _Inline:
         self._brackets: list[tuple[int, int]] = []
         """Start and end of the open brackets."""
         self._marks: defaultdict[str, list[list[int]]] = defaultdict(list)
-        """Open emphasis delimiters: the start of each, and how many of its signs are left."""
+        """Open emphasis delimiters: the start of each, and the number of its signs that are left."""
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
         self._unclosed: set[str] = set()
-        """Delimiters without a closing one after them."""
+        """Delimiters without a closing delimiter after them."""
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
@@ -498,7 +498,8 @@ def _html_edits(text: str) -> Iterator[Edit]:
 
 
 def _tag_edit(tag: re.Match[str]) -> Edit:
-    """Return the edit of a tag: nothing within a word, a space elsewhere, the text of a picture."""
+    """Return the edit that replaces a tag: by nothing within a word, by a space elsewhere, by a picture's
+    alternative text."""
     name = tag[1].lower()
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")

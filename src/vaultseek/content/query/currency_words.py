@@ -1,4 +1,4 @@
-"""Words in nine languages that mark a note as no longer valid, and the sentences made of them.
+"""Words in nine languages that mark a note as no longer valid, and patterns of sentences with these words.
 
 A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order of its language.
 The patterns match the result of ``typed``.
@@ -7,7 +7,7 @@ The patterns match the result of ``typed``.
 import re
 
 _TYPED = str.maketrans("，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3000", ",.;:!?()[],'''   ")
-"""Punctuation and spaces that stand for ASCII ones."""
+"""Punctuation and spaces with their ASCII equivalents."""
 
 
 def typed(text: str) -> str:
@@ -370,10 +370,10 @@ SENTENCES = tuple(
         (rf"(?:supersedes|obsoletes):? {LINKS}{_END}", False, False),
     )
 )
-"""Sentences at the head of a note, whether they name its successor, and whether they name a place to which
-something moved. A sentence that may be about the note's subject counts only where it is likely about the
-note: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other text, ``top`` above the first section,
-``first`` as the first block or in a quote."""
+"""Sentences at the head of a note, each with two flags: it names the note's successor, and it names a place
+to which something moved. A sentence that may be about the note's subject counts only where it is likely about
+the note. The name of a group says where: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other
+text; ``top`` above the first section; ``first`` as the first block or in a quote."""
 _SUBJECT = (
     "(?:this (?:note|page|document|doc|file|article|guide|procedure|decision|process|policy|runbook|manual)"
     "|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser (?:artikel|eintrag)|dieses (?:dokument"

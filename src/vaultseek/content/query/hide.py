@@ -33,8 +33,8 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 
 
 def _folder(text: str) -> str | None:
-    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be
-    either."""
+    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be a
+    folder or a filter."""
     written = text.strip()
     if not written.endswith("/") or set(written) & set(':"[]()'):
         return None
@@ -46,7 +46,8 @@ def _folder(text: str) -> str | None:
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""A regular expression, exclusion, pattern or list of folders; as a folder name it would hide nothing."""
+"""A regular expression, exclusion, pattern or list of folders. As a folder name, such a text would hide
+nothing."""
 
 
 def _filter(text: str) -> Filter:

@@ -25,10 +25,8 @@ from vaultseek.errors import BadQuery
 
 
 class Tree(NamedTuple):
-    """The syntax tree of a query, and a note about each repair.
-
-    ``doubtful`` are terms that pasted text may also contain, with the condition each was read as: ``[name]``
-    and ``.csv``.
+    """The syntax tree of a query, and a note about each repair. ``doubtful`` are terms such as ``[name]`` and
+    ``.csv``, which may come from pasted text; each has the condition as which it was read.
     """
 
     root: Node
@@ -70,8 +68,8 @@ _BRACKETED = re.compile(
 class _Parser:
     """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
 
-    ``in_text`` is true where words refer to a text, so that a regular expression may replace them. ``text``
-    has straight quotes; ``written`` has the original ones, used for expressions.
+    ``in_text`` is true where words refer to a text, so that a regular expression may take their place.
+    ``text`` has straight quotes; ``written`` has the original ones, used for expressions.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:

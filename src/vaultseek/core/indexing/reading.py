@@ -56,8 +56,7 @@ class NoteReader:
     files: FileReader = field(default_factory=FileReader)
 
     def describe(self) -> JSON | None:
-        """Return the data from which a reader process builds an identical reader; None if that is
-        impossible."""
+        """Return the data from which a reader process can build an identical reader; None if it cannot."""
         counter = describe_counter(self.count)
         if counter is None:
             return None
@@ -94,9 +93,8 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown, so that ``read`` is quick.
-
-        Returns those to retry later (`FileReader.prepare`).
+        """Extract the texts of files other than Markdown, so that ``read`` is quick. Returns the files to
+        retry later (`FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()

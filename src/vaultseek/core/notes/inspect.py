@@ -25,7 +25,7 @@ from vaultseek.errors import ConfigError, NotFound
 
 
 class Inspector:
-    """Inspects notes of one vault; the vault is scanned once, at the first link.
+    """Inspects the notes of one vault. The vault is scanned once, when the first link is resolved.
 
     Without a root, links resolve to the note itself only. ``count`` and ``window`` determine the length of
     passages; the default is the bundled model's.
@@ -203,7 +203,7 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 
 
 def _currency(note: Note) -> JSON:
-    """Return how a note declares itself outdated, in the form of answers; empty for other notes."""
+    """Return a note's statement that it is outdated, in the form of answers; empty for other notes."""
     stated, successions = read_currency(note)
     successors = [each.target for each in successions if each.is_successor and not each.is_guess]
     text = Rules().reason(stated, note.path, note.tags)

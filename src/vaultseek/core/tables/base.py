@@ -18,7 +18,7 @@ from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of which all, any or none must hold; each is an expression or another group."""
+    """Conditions joined by and, or, or not; each is an expression or another group."""
 
     holds: Literal["and", "or", "not"]
     parts: tuple[Condition, ...]

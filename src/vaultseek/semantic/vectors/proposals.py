@@ -32,14 +32,14 @@ _NONE: Vectors = np.zeros((0, 0), np.float32)
 class Proposals:
     """The approximate index of a matrix, in the folder ``path``.
 
-    It is opened when a query could use it. The matrix is scanned until it is open and has nearly all rows,
-    and permanently once it has failed.
+    The index is opened when a query could use it. Until it is open and has nearly all rows, the matrix is
+    scanned; if the index fails, the matrix is scanned from then on.
     """
 
     def __init__(
         self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``release_rows`` is called when the rows need not be scanned any more, and when there are no
+        """``release_rows`` is called when the rows no longer need to be scanned, and when there are no
         queries."""
         self._open = open_index
         self._path = path
@@ -52,8 +52,8 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return how many of these rows, starting with the first, can currently be proposed. For one
-        thread."""
+        """Return the number of these rows, counted from the first, that can currently be proposed. Call it
+        from one thread only."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():

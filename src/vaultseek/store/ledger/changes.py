@@ -71,8 +71,8 @@ def changed_rows(
 ) -> tuple[list[Any], list[int] | None]:
     """Return these columns of notes changed after the revision ``since``, and the ids of removed notes.
 
-    For data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None and the
-    rows are those of all notes that satisfy ``condition``.
+    Used for data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None, and
+    the rows of all notes that satisfy ``condition`` are returned.
     """
     removed = ledger.notes.removed_since(since) if since else None
     where, since = (f"{condition} AND revision > ?", 0) if removed is None else ("revision > ?", since)

@@ -85,8 +85,8 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""The table ``languages`` counts the notes of each language, "" for unclear. ``vectors`` has row ids:
-without them, a vector of 384 numbers would take a page of its own, three times its size."""
+"""The table ``languages`` counts the notes of each language, "" for an unclear one. ``vectors`` has row ids:
+without them, a vector of 384 numbers would take a whole page, three times its size."""
 
 _COUNTED = """
 CREATE TABLE row_counts (notes INTEGER, chunks INTEGER);
@@ -165,8 +165,8 @@ def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
     A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors. A
-    file that ``close_database`` sealed must be unchanged; of others, only the structure of pages is checked.
-    Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
+    file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
+    checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))
@@ -194,8 +194,8 @@ def close_database(database: Database) -> None:
 
 
 def _break_seal(file: Path) -> bool | None:
-    """Remove the seal, which must not survive a crash; return whether the file is unchanged since it was
-    closed, or None if that is unknown."""
+    """Remove the seal, because it must not survive a crash. Return whether the file is unchanged since it was
+    closed; None if that is unknown."""
     seal = _seal(file)
     try:
         sealed = seal.read_text()
@@ -266,8 +266,8 @@ def _create_tables(database: Database) -> None:
 def _inherit_vectors(database: Database) -> None:
     """Copy the vectors and the history of a ledger that was moved aside, then delete it.
 
-    Vectors are expensive to compute, and the history exists nowhere else. The rest is deleted, because it
-    contains the text of notes that may have been deleted since.
+    Vectors are expensive to compute, and the history exists nowhere else. The rest may contain the text of
+    notes that have been deleted since.
     """
     old = database.file.with_name(f"{database.file.name}.bad")
     if not old.exists():
