@@ -35,7 +35,7 @@ Labels = frozenset[str]
 @lru_cache(CACHED_TEXTS)
 def render_text(markdown: str) -> str:
     """Return inline Markdown (a heading, a property, a task) as a reader sees it, on one line."""
-    edits = _inline(markdown, frozenset()) if _SIGN.search(markdown) else ()
+    edits = _inline(markdown, frozenset())
     return " ".join(apply_edits(markdown, edits).split())
 
 
@@ -85,7 +85,7 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
     columns = _columns(block, lines)
     own = lines[block.start : block.end + 1]
     text = "\n".join(line[column:] for line, column in zip(own, columns, strict=True))
-    edits = _inline(text, labels) if _SIGN.search(text) else []
+    edits = _inline(text, labels)
     opening = ""
     if block.opens == "item":
         sign = _ITEM.search(own[0][: columns[0]])
@@ -141,7 +141,7 @@ def _heading(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 def _within(line: str, start: int, end: int, labels: Labels) -> Iterator[Edit]:
     """Yield the edits of a part of a line that is rendered as a separate text."""
     text = line[start:end]
-    for edit in _inline(text, labels) if _SIGN.search(text) else ():
+    for edit in _inline(text, labels):
         yield Edit(edit.start + start, edit.end + start, edit.text)
 
 
@@ -235,28 +235,42 @@ _CELL = re.compile(r"(?:[^|\\\s]|\\.?)(?:(?:[^|\\]|\\.)*(?:[^|\\\s]|\\.?))?")
 
 # -- inline syntax
 
-_SIGN = re.compile(rf"[\\`$<\[\]&*_~=%^]|{HIDDEN}")
 _REFERENCE = r"&(?:\#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
-_TOKEN = re.compile(
-    rf"""
-    (?=[\\`$hw<%\[!\]&*_~=^ \t\n]|{HIDDEN})  # most characters begin nothing and are skipped
-    (?:(?P<escape>\\(?:[!-/:-@\[-`{{-~]|\n))
-  | (?P<code>`+)
-  | (?P<math>\$\$?)
-  | (?P<url>(?:https?://|www\.)[^\s<>\[\]`|"'*]*)
-  | (?P<comment><!--|%%)
-  | (?P<angle><)
-  | (?P<footnote>\[\^[^\s\[\]]+\]:?)
-  | (?P<wiki>!?\[\[)
-  | (?P<open>!?\[)
-  | (?P<close>\])
-  | (?P<entity>{_REFERENCE})
-  | (?P<mark>\*+|_+|~~+|==+)
-  | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
-  | (?P<hidden>(?:{HIDDEN})++))
-    """,
-    re.VERBOSE,
-)
+
+
+def _sign(hidden: str) -> re.Pattern[str]:
+    return re.compile(rf"[\\`$<\[\]&*_~=%^]|{hidden}")
+
+
+def _token(hidden: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+        # most characters begin nothing and are skipped
+        (?=[\\`$<%\[!\]&*_~=^]|h(?=ttps?://)|w(?=ww\.)|(?<![ \t])[ \t]++(?=\^)|{hidden})
+        (?:(?P<escape>\\(?:[!-/:-@\[-`{{-~]|\n))
+      | (?P<code>`+)
+      | (?P<math>\$\$?)
+      | (?P<url>(?:https?://|www\.)[^\s<>\[\]`|"'*]*)
+      | (?P<comment><!--|%%)
+      | (?P<angle><)
+      | (?P<footnote>\[\^[^\s\[\]]+\]:?)
+      | (?P<wiki>!?\[\[)
+      | (?P<open>!?\[)
+      | (?P<close>\])
+      | (?P<entity>{_REFERENCE})
+      | (?P<mark>\*+|_+|~~+|==+)
+      | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
+      | (?P<hidden>(?:{hidden})++))
+        """,
+        re.VERBOSE,
+    )
+
+
+_NEVER = "(?!)"
+_SIGNS = {True: _sign(_NEVER), False: _sign(HIDDEN)}
+_TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
+"""Patterns for texts in ASCII (True) and others. An ASCII text has no invisible characters, and looking for
+them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\]\]")
@@ -276,7 +290,7 @@ _SILENT = frozenset({"script", "style", "template", "noscript"})
 
 def _inline(text: str, labels: Labels) -> list[Edit]:
     """Return the edits of inline Markdown, in order."""
-    return _Inline(text, labels).edits()
+    return _Inline(text, labels).edits() if _SIGNS[text.isascii()].search(text) else []
 
 
 class _Inline:
@@ -297,7 +311,8 @@ class _Inline:
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
-        while match := _TOKEN.search(text, position):
+        token = _TOKENS[text.isascii()]
+        while match := token.search(text, position):
             kind = match.lastgroup or ""
             position = getattr(self, f"_{kind}")(match)
         return sorted(self._found)
