@@ -13,7 +13,7 @@ _NONSPACE = re.compile(r"\S")
 
 def emphasis_matters(text: str) -> bool:
     """True if a tag in ``text`` is next to a possible delimiter."""
-    return _MATTERS.search(text) is not None
+    return "#" in text and _MATTERS.search(text) is not None
 
 
 class Emphasis:
