@@ -56,9 +56,10 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git make when two versions of a note conflict. A name that a user
-may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches contain ``_IN_ALL``,
-which is faster to search for.
+"""Names of the copies that sync tools and git make when two versions of a note conflict.
+
+A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
+contain ``_IN_ALL``, which is faster to search for.
 """
 _IN_ALL = "onfli"
 

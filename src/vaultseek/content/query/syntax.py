@@ -25,8 +25,10 @@ from vaultseek.errors import BadQuery
 
 
 class Tree(NamedTuple):
-    """The syntax tree of a query, and a note about each repair. ``doubtful`` are terms such as ``[name]`` and
-    ``.csv``, which may come from pasted text; each has the condition as which it was read.
+    """The syntax tree of a query, and a note about each repair.
+
+    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text; each has the
+    condition as which it was read.
     """
 
     root: Node

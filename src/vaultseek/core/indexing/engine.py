@@ -139,6 +139,7 @@ class Engine:
 
     def _follow(self, ledger: Ledger) -> None:
         """Apply the ledger's changes since the engine's revision in pages, or write all notes if necessary.
+
         If one commit changes more notes than a page holds, the engine stays at the previous revision until
         all of them are written.
         """
@@ -174,7 +175,9 @@ class Engine:
 
     def _revision(self, ledger: Ledger) -> int:
         """Return the ledger revision of the engine; -1 if the engine was filled from another ledger or by
-        other rules. A new engine is at revision 0 of any ledger.
+        other rules.
+
+        A new engine is at revision 0 of any ledger.
         """
         position = self._position()
         if position is None:

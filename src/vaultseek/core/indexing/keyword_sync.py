@@ -51,8 +51,9 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed. A
-        segment fits if the index already has all other notes.
+        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed.
+
+        A segment fits if the index already has all other notes.
         """
         removed = self._removed_before(ledger, notes)
         if removed is None:

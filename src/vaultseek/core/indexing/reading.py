@@ -93,8 +93,9 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown, so that ``read`` is quick. Returns the files to
-        retry later (`FileReader.prepare`).
+        """Extract the texts of files other than Markdown, so that ``read`` is quick.
+
+        Returns the files to retry later (`FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()

@@ -406,8 +406,9 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and the headings whose names these edits change, by number. ``texts`` are new texts that
-    are already known.
+    """Return a note, and the headings whose names these edits change, by number.
+
+    ``texts`` are new texts that are already known.
     """
     row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
     headings = row.headings if row else ()

@@ -81,9 +81,10 @@ def nearness(
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
     """Return the notes with one of the query's identifiers; if there are none, the notes with a similar one;
-    and the identifiers that no note has. None if the query has other words or was not searched by word. For a
-    missing identifier, the search used identifiers with the same beginning, such as ``E-4107`` for
-    ``E-4199``.
+    and the identifiers that no note has.
+
+    None if the query has other words or was not searched by word. For a missing identifier, the search used
+    identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:

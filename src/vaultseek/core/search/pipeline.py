@@ -106,6 +106,7 @@ class Searcher:
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension.
+
         A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
         """
         doubtful, ledger = parsed.query.doubtful, self._vault.ledger

@@ -111,8 +111,9 @@ def results(trace: Trace) -> list[JSON]:
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
-    """Return one result with the passage ``chunk``; lines are 1-based and inclusive. If properties match, the
-    best one is shown.
+    """Return one result with the passage ``chunk``; lines are 1-based and inclusive.
+
+    If properties match, the best one is shown.
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")

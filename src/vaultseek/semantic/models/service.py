@@ -1,5 +1,6 @@
-"""A user's own server that embeds or reranks: its address, and the source of its key. The import is light,
-and nothing is sent here: `served.py` calls the server, in the semantic worker.
+"""A user's own server that embeds or reranks: its address, and the source of its key.
+
+The import is light, and nothing is sent here: `served.py` calls the server, in the semantic worker.
 """
 
 from __future__ import annotations

@@ -310,8 +310,9 @@ class PoisonTexts:
         """Crashes on each suspected text alone, counted in kills, by the text's hash."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended at this batch, with a weight of ``kills``. A suspected text counts as
-        poison once the kills on it alone add up to a crash.
+        """Record that the worker ended at this batch, with a weight of ``kills``.
+
+        A suspected text counts as poison once the kills on it alone add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()

@@ -192,6 +192,7 @@ class Analyzer:
 
     def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
         """Return the term of a word, and a second term for the word without its accents if that differs.
+
         Suffixes carry accents in many languages, and queries typed without accents must match as well.
         """
         lower = word.lower()
