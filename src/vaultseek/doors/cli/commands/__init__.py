@@ -22,7 +22,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _ADDED = plugins.names("commands")
-"""Commands of other packages, whose documentation names them."""
+"""Commands of other packages, which are documented there."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
@@ -46,7 +46,7 @@ _MODULES = {
     **dict.fromkeys(("context", "why"), "search"),
     "open": "read",
 }
-"""The modules of commands that are not in a module of the same name."""
+"""The modules of commands that are in a module of another name."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )

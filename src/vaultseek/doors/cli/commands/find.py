@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
-"""Number of results of a live search; more than anybody looks at."""
+"""Number of results of a live search; nobody looks at more."""
 EVERY_NOTE = "ext:md"
 HISTORY = 50
-"""Number of latest opened notes whose queries are offered while nothing is typed."""
+"""Number of recently opened notes whose queries are offered while nothing is typed."""
 OFFERED_QUERIES = 8
 """Number of former queries offered before the filters."""
 
@@ -118,7 +118,7 @@ async def _search(
     *,
     all_vaults: bool,
 ) -> bool:
-    """Show the search until a usable choice is made; return False if there was none.
+    """Show the search until a usable choice is made; return False if no choice was made.
 
     Each chosen result comes with its query and its vault's folder.
     """

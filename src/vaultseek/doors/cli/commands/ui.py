@@ -19,7 +19,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with their own window. Others would need this command's terminal."""
+"""Editors with their own window. Other editors would need this command's terminal."""
 
 
 @click.command()
