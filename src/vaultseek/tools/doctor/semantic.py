@@ -1,4 +1,4 @@
-"""Checks of the models, and of the worker by embedding, storing and finding a text."""
+"""Checks of the models, and of the worker, which embeds, stores and finds a text."""
 
 import asyncio
 import tempfile

@@ -184,7 +184,7 @@ ENGINES = (
     "pydantic",
     "numpy",
 )
-"""Dependencies without which vaultseek does not index and search."""
+"""Dependencies that vaultseek needs to index and search."""
 OPTIONAL = ("llama-index-core", "mcp", "sentence-transformers", "torch", "transformers")
 """Dependencies of extras."""
 
