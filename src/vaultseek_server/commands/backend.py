@@ -73,7 +73,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
 
 def _moved(invocation: Invocation, target: str, uri: str | None) -> JSON:
-    """Return the daemon's answer; if the daemon ends, restart it, which continues the move."""
+    """Return the daemon's answer. If the daemon ends, restart it; it then continues the move."""
     from vaultseek.doors.cli.progress import progress
 
     asked = {"to": target, "uri": uri, "vault": invocation.vault and invocation.params()["vault"]}
