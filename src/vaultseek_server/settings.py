@@ -116,8 +116,8 @@ class EngineKeys(Section):
     def _no_milvus(cls, value: Any) -> Any:
         if value == "milvus":
             raise ValueError(
-                '"embedded" or "postgres", as Milvus is no longer supported; the daemon copies the notes to '
-                "either by itself"
+                '"embedded" or "postgres" (Milvus is no longer supported; the daemon copies the notes to the '
+                "new engine by itself)"
             )
         return value
 
@@ -217,7 +217,7 @@ class TeamSettings(Section):
     def _another_address(cls, text: str, info: ValidationInfo) -> str:
         address = address_of(text)
         if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
-            raise ValueError("another address than listen")
+            raise ValueError("an address other than listen")
         return text
 
     @field_validator("tokens")

@@ -112,7 +112,7 @@ def _refuse_duplicate(
             message = f"expected a unique name, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected another folder than that of {key}, found {quote_value(vault.path)}"
+            message = f"expected a folder other than that of {key}, found {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 

@@ -14,8 +14,8 @@ from vaultseek.semantic.models.service import Service
 from vaultseek.settings import describe
 
 _URL = (
-    "no longer a setting; write url, the address before /embeddings or /rerank "
-    '(Ollama: url = "http://localhost:11434/v1"), and name, the model there'
+    "no longer a setting; set url to the address without /embeddings or /rerank "
+    '(Ollama: url = "http://localhost:11434/v1"), and name to the server\'s name for the model'
 )
 _ARGUMENTS = ("options", "key_option")
 

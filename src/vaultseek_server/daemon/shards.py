@@ -77,8 +77,8 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
             if drop:
                 raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
             raise UsageError(
-                f"the engine has {name}; remove it where its indexer runs, or, if that machine is gone, "
-                "delete its text from the engine, too (delete_index)"
+                f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
+                "also delete its text from the engine (delete_index)"
             )
 
     with _changing:

@@ -83,7 +83,7 @@ class Ignore:
     def problems(self) -> list[str]:
         """The vault's own rules that are not applied, each with the reason."""
         return [
-            f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
+            f"the rule /{printable(pattern)}/ in the vault's excluded files is not applied: {why}"
             for pattern, why in self._expressions.problems.items()
         ]
 

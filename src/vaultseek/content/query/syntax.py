@@ -293,7 +293,7 @@ class _Parser:
         word = self._word()
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
-            self.notes.append("OR was treated as a word; it stands between two terms")
+            self.notes.append("OR was treated as a word; put it between two terms")
         # In a query all in capitals, NOT is not another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")

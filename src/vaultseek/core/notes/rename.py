@@ -468,7 +468,7 @@ def heading_place(note: Note, heading: Heading) -> Place:
     """Return the place of a heading's text. Raises UsageError if it spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
-        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it in one")
+        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it on one line")
     start = max(0, line.rfind(text)) if text else line.index("#") + heading.level
     return Place(heading.line, start, start + len(text))
 

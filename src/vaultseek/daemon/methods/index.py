@@ -181,7 +181,7 @@ def _check_model(follower: VaultFollower) -> None:
         raise model.fault.error()
     if model.service is not None:
         raise Unavailable(
-            f"the vectors of {vault.name} come from the server in your settings; only the daemon asks it"
+            f"the vectors of {vault.name} come from the server in your settings; only the daemon may call it"
         )
     if vault.options.paused:
         raise vault.options.paused_reason.error()

@@ -108,7 +108,7 @@ def _body_length(head: bytes, limit: int) -> int:
     for line in head.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         if not colon or name.lower() not in _HEADERS:
-            raise FrameLost("a header must hold Content-Length and Content-Type only")
+            raise FrameLost("a header must contain only Content-Length and Content-Type")
         if name.lower() == b"content-length":
             lengths.append(value.strip(b" \t"))
     if len(lengths) != 1:

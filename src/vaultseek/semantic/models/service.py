@@ -55,7 +55,7 @@ class Service:
         except ValueError:
             return _ADDRESS
         if parts.username or parts.password or parts.query or parts.fragment:
-            return f"{_ADDRESS}, without a user, a password or a key: a key belongs into key_file"
+            return f"{_ADDRESS}, without a user, a password or a key: a key belongs in key_file"
         return None if is_address and self.url.isascii() and self.url.isprintable() else _ADDRESS
 
     def key(self) -> str | None:
