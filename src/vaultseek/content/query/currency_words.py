@@ -33,23 +33,31 @@ _NOTIZ = (
     "|liste|eintrag"
     "|beschreibung|regelung|verfahren|rezept|vorgehen|entwurf|richtlinie)"
 )
-_OTHER_NOTES = (
-    "(?:cette|la présente) (?:note|page|fiche|procédure|décision|version|recette|liste|règle)"
-    "|(?:cet?|le présent) (?:document|fichier|article|texte|guide|contenu|plan)"
-    "|(?:esta|la presente) (?:nota|página|versión|guía|lista|receta|decisión|entrada|ficha)"
-    "|este (?:documento|archivo|artículo|texto|procedimiento|contenido|plan|proceso)"
-    "|esta (?:versão|receita|decisão|entrada)"
-    "|este (?:arquivo|ficheiro|artigo|texto|procedimento|conteúdo|plano)"
-    "|questa (?:nota|pagina|guida|procedura|decisione|versione|lista|ricetta)"
-    "|quest(?:o |')(?:documento|articolo|testo|contenuto|piano|file)"
-    "|deze (?:notitie|pagina|handleiding|procedure|beslissing|versie|lijst|tekst)"
-    "|dit (?:document|artikel|bestand|recept|plan|stuk)"
+_GERMAN_NOTE = f"dies(?:er|es|e)? {_NOTIZ}"
+_FRENCH_NOTE = (
+    "(?:(?:cette|la présente) (?:note|page|fiche|procédure|décision|version|recette|liste|règle)"
+    "|(?:cet?|le présent) (?:document|fichier|article|texte|guide|contenu|plan))"
 )
+_SPANISH_NOTE = (
+    "(?:(?:esta|la presente) (?:nota|página|versión|guía|lista|receta|decisión|entrada|ficha)"
+    "|este (?:documento|archivo|artículo|texto|procedimiento|contenido|plan|proceso))"
+)
+_PORTUGUESE_NOTE = (
+    "(?:esta (?:nota|página|lista|versão|receita|decisão|entrada)"
+    "|este (?:documento|plano|arquivo|ficheiro|artigo|texto|procedimento|conteúdo))"
+)
+_ITALIAN_NOTE = (
+    "(?:questa (?:nota|pagina|guida|procedura|decisione|versione|lista|ricetta)"
+    "|quest(?:o |')(?:documento|articolo|testo|contenuto|piano|file))"
+)
+_DUTCH_NOTE = (
+    "(?:deze (?:notitie|pagina|handleiding|procedure|beslissing|versie|lijst|tekst)"
+    "|dit (?:document|artikel|bestand|recept|plan|stuk))"
+)
+_OTHER_NOTES = f"{_FRENCH_NOTE}|{_SPANISH_NOTE}|{_PORTUGUESE_NOTE}|{_ITALIAN_NOTE}|{_DUTCH_NOTE}"
 _THIS_NOTE = (
-    rf"(?:(?:the contents? of |everything in |all of )?this {_NOTE}|(?:der inhalt )?dies(?:er|es"
-    rf"|e)? {_NOTIZ}"
-    rf"|(?:le contenu de |el contenido de |o conteúdo d|il contenuto di "
-    rf"|de inhoud van )?(?:{_OTHER_NOTES}))"
+    rf"(?:(?:the contents? of |everything in |all of )?this {_NOTE}|(?:der inhalt )?{_GERMAN_NOTE}"
+    rf"|(?:le contenu de |el contenido de |o conteúdo d|il contenuto di |de inhoud van )?(?:{_OTHER_NOTES}))"
 )
 _THIS = (
     rf"(?:{_THIS_NOTE}(?: here)?|these (?:notes|pages|steps|instructions)|diese (?:notizen|seiten)"
@@ -160,17 +168,16 @@ _GONE = (
 )
 """Words that may also be about the subject of a note, unless they are about *this note*."""
 _UNUSED = (
-    rf"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:{_THIS_NOTE}|this|it)"
+    rf"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?|it)"
     r"(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
     r"|(?:please )?no longer (?:use|follow)(?: this| it)?(?=\W)"
-    rf"|(?:bitte )?(?:(?:{_THIS_NOTE}|das|dies) )?(?:bitte )?nicht mehr (?:verwenden|benutzen|nutzen"
-    rf"|befolgen|anwenden)"
-    rf"|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {_THIS_NOTE}| ceci)?"
-    rf"|no (?:usar|uses|utilizar|utilices|seguir)(?: {_THIS_NOTE}| esto)? más(?: {_THIS_NOTE}| esto)?"
-    rf"|(?:não (?:usar|use|utilizar|utilize)(?: {_THIS_NOTE}| isto)? mais|não (?:usar"
-    rf"|use) mais {_THIS_NOTE})"
-    rf"|non (?:usare|utilizzare|seguire) più(?: {_THIS_NOTE}| questo)?"
-    rf"|(?:(?:{_THIS_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_THIS_NOTE}|dit) niet meer)"
+    rf"|(?:bitte )?(?:(?:{_GERMAN_NOTE}|das|dies) )?(?:bitte )?nicht mehr"
+    " (?:verwenden|benutzen|nutzen|befolgen|anwenden)"
+    rf"|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {_FRENCH_NOTE}| ceci)?"
+    rf"|no (?:usar|uses|utilizar|utilices|seguir)(?: {_SPANISH_NOTE}| esto)? más(?: {_SPANISH_NOTE}| esto)?"
+    rf"|não (?:usar|use|utilizar|utilize)(?: {_PORTUGUESE_NOTE}| isto)? mais(?: {_PORTUGUESE_NOTE})?"
+    rf"|non (?:usare|utilizzare|seguire) più(?: {_ITALIAN_NOTE}| questo)?"
+    rf"|(?:(?:{_DUTCH_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_DUTCH_NOTE}|dit) niet meer)"
 )
 """*Do not use this any more*."""
 
@@ -284,11 +291,10 @@ SENTENCES = tuple(
             False,
         ),
         (
-            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}){_GAP}{_ELSE} {LINKS}{_STOP}",
+            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}|{_UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}",
             True,
             False,
         ),
-        (rf"(?P<top>{_UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}", True, False),
         (
             rf"(?P<first>{_GONE}|{_UNSPACED_DEAD}|moved"
             rf"|replaced)[.:!]?\n(?P<links>{LINK})[.!]?$",

@@ -19,7 +19,6 @@ from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
 from vaultseek.content.markdown.skeleton import FOOTNOTE
 from vaultseek.content.markdown.title import file_stem, other_name
-from vaultseek.content.query.currency import read_currency
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.errors import ConfigError, NotFound
 
@@ -204,6 +203,8 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 
 def _currency(note: Note) -> JSON:
     """Return a note's statement that it is outdated, in the form of answers; empty for other notes."""
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+
     stated, successions = read_currency(note)
     successors = [each.target for each in successions if each.is_successor and not each.is_guess]
     text = Rules().reason(stated, note.path, note.tags)

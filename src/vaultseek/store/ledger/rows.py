@@ -17,7 +17,6 @@ from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
-from vaultseek.content.query.currency import read_currency
 from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
 
@@ -185,6 +184,8 @@ NOTE_VALUES = (
 
 def note_rows(indexed: IndexedNote) -> NoteRows:
     """Return the rows of a parsed note."""
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+
     note = indexed.note
     stated, successions = read_currency(note)
     return NoteRows(
