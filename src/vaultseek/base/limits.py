@@ -93,7 +93,7 @@ EXTRACTION_RETRY_SECONDS = 5.0
 FRONTMATTER_BYTES = 64 * KIB
 """Maximum size of a frontmatter block."""
 FRONTMATTER_DEPTH = 16
-"""Maximum nesting of values."""
+"""Maximum nesting of values in frontmatter."""
 FRONTMATTER_KEYS = 1000
 """Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
@@ -118,7 +118,7 @@ TOKEN_WORD_CHARS = 1_000
 TOKEN_CHARS = 40
 """Assumed maximum length of a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Maximum characters of one token that the keyword index analyses."""
+"""Maximum length of a token that the keyword index analyses."""
 TERM_CHARS = 80
 """Maximum length of a term in the keyword index."""
 COMPOUND_PARTS = 32
@@ -244,16 +244,17 @@ CLIENTS = 64
 CLIENTS_OF_TOKEN = 16
 """Maximum simultaneous connections with one token."""
 TOKEN_IDLE_SECONDS = 600.0
-"""Seconds without a request after which a connection with a token ends; the user's own never end."""
+"""Seconds without a request after which a connection with a token ends; the user's own connections never
+end."""
 BACKLOG = 128
 """Maximum number of connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
-"""Maximum requests of one client that run at the same time."""
+"""Maximum number of a client's requests that run at the same time."""
 REQUESTS_WAITING = 1000
-"""Maximum queued requests of one client, however small."""
+"""Maximum number of a client's queued requests, however small."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Maximum connections to the loopback port that have not sent the token yet; a further one closes the
-oldest."""
+"""Maximum number of connections to the loopback port that have not sent the token yet; a further connection
+closes the oldest."""
 AUTH_BYTES = 4 * KIB
 """Maximum size of the first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
@@ -391,7 +392,7 @@ CONCEPT_TERMS = 4_000
 """Maximum number of terms kept with their vectors per vault: six megabytes of memory, half a minute to
 embed."""
 CONCEPT_CHARS = 60
-"""Maximum length of a term."""
+"""Maximum length of a term in the concept vocabulary."""
 CONCEPT_FILE_BYTES = 64 * MIB
 """Maximum size of the file of terms and vectors."""
 

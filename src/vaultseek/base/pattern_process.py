@@ -73,7 +73,7 @@ def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | 
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The last one used comes first, so that the others become idle and end.
+    # The last used process comes first, so that the others become idle and end.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())
@@ -94,7 +94,7 @@ class _PatternProcess:
                 process = self._running()
                 process.send(job, data)
                 return process.receive(WAIT_SECONDS)
-            # Otherwise it had just ended for being idle, or another program ended it.
+            # Otherwise the process had just ended because it was idle, or another program ended it.
             if self._end() == -signal.SIGPROF or time.monotonic() > end:
                 break
         raise TimeoutError

@@ -55,7 +55,7 @@ COLLECTION_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of the garbage collector. A search creates thousands of objects and no cycles. With Python's
 default of 700, collections would interrupt it several times, and sometimes traverse the whole cache."""
 OPEN_FILES = 65_536
-"""Maximum open files that the daemon requests from the system."""
+"""Maximum number of open files that the daemon requests from the system."""
 READY_SECONDS = 10.0
 """Seconds to wait for the daemon's own socket before logging that it does not answer."""
 

@@ -67,7 +67,7 @@ def vault_name(folder: Path) -> str:
 def _plain_names(searches: dict[str, str]) -> dict[str, str]:
     for name, query in searches.items():
         if not re.fullmatch(r"[\w-]{1,40}", name) or not query.strip():
-            raise ValueError("names of letters, digits, - and _, each with a query")
+            raise ValueError("a name may contain only letters, digits, - and _, and needs a query")
     return searches
 
 

@@ -36,7 +36,7 @@ FIRST_NOTES = 10
 LEAST_SHARE = 0.9
 """Minimum share of the first notes that the searches must find again after the move."""
 TRIES = 10
-"""Maximum repetitions of a search while part of it is unavailable."""
+"""Maximum number of times that a search is repeated while a part of it is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 

@@ -103,7 +103,7 @@ class ShardVectors:
         table, ids = table_name(store, collection), np.asarray(notes, np.int64)
 
         def write() -> None:
-            # A note removed in the meantime needs no vector, which would be an orphan.
+            # A note removed in the meantime needs no vector; its vector would be an orphan.
             kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
             with writer.transaction() as backend:
                 self._delete(table, deletes)
@@ -195,7 +195,7 @@ class ShardVectors:
         while True:
             rows = self._server.rows(f"{_NEAR} {source} {_FIRST}", text, *known, text, limit)
             if known and len(rows) < limit:
-                # There are no more, or the approximate index gave up after its limit of vectors.
+                # There are no more vectors, or the approximate index gave up at its limit.
                 every = f"WITH part AS MATERIALIZED (SELECT number, note, vector FROM {source})"
                 rows = self._server.rows(f"{every} {_NEAR} part {_FIRST}", *known, text, text, limit)
             if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:

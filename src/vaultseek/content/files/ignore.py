@@ -190,7 +190,7 @@ class _Expressions:
             return False
         is_costly = len(pattern) > SHORT_CHARS and self._patterns[pattern] is None
         if self._seconds < 0 and is_costly:
-            self.problems[pattern] = "the rules before it take too long"
+            self.problems[pattern] = "the rules before it took too long"
             return False
         began = processor_seconds()
         try:

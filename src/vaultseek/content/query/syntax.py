@@ -294,7 +294,7 @@ class _Parser:
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
             self.notes.append("OR was treated as a word; put it between two terms")
-        # In a query all in capitals, NOT is not another search engine's operator.
+        # In a query that is all in capitals, NOT is an ordinary word, not another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):

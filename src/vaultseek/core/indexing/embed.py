@@ -190,7 +190,8 @@ class Embedding:
         return len(new)
 
     async def stored(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the store contains. Raises WorkerUnavailable."""
+        """Return the numbers of passage vectors and of note vectors in the store. Raises
+        WorkerUnavailable."""
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:

@@ -135,7 +135,8 @@ class NoteReader:
         """Parse and chunk a note, unless this content crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long; ending this one meanwhile is not a crash.
+        # Another process reads files, which may take long; if this process is ended in the meantime, that is
+        # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")

@@ -26,7 +26,7 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
-"""Version of the stores. Raise it when they must be rebuilt from the vectors in the ledger."""
+"""Version of the stores. Increase it when they must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""

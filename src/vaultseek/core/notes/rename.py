@@ -164,7 +164,8 @@ class Moves:
         self._after = after or names.moved(moves)
 
     def file(self, path: str, source: str) -> str:
-        """Return the path by which a canvas shows a file; other programs accept only a full path."""
+        """Return the path with which a canvas refers to a file. It is a full path if other programs read the
+        vault, because they accept no other."""
         before = self._names.resolve(path, source).path
         if before is None:
             return path

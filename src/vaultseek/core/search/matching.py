@@ -43,7 +43,8 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     called, identified = exact | begun, notes_with_identifier(query, notes)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
-            # Days of the same month, and other notes with its number, have most of its words.
+            # Notes of other days in the same month, and notes with the same number, contain most of the
+            # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             near = first & notes_with_date(dates, query.keyword, notes)
         notes.exact = near | called

@@ -48,7 +48,8 @@ FILTER_THREADS = 3
 """Maximum number of simultaneous searches with a filter, one per client. Some filters read the text of every
 note and must not delay other searches."""
 EXPRESSION_THREADS = 8
-"""Maximum number of simultaneous searches with a regular expression, one per client. They take longest."""
+"""Maximum number of simultaneous searches with a regular expression, one per client. These searches take
+longest."""
 
 _thread = Threads(1, thread_name_prefix="search")
 """The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time:

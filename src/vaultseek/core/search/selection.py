@@ -114,7 +114,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     make another less certain."""
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
-    # A link with a better note says nothing about a note by itself.
+    # A link to a better note is not evidence for a note itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = notes.confidence[rows], notes.fact("misnamed")[rows] > 0

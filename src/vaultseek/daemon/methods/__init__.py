@@ -146,8 +146,8 @@ class Methods:
         return await self._views.find_several(call.vaults, call.cwd)
 
     async def _hidden_from_agents(self) -> tuple[str, ...]:
-        """Return what is currently hidden from agents. Raises ConfigError, because invalid settings may
-        hide too little."""
+        """Return the folders and filters that are currently hidden from agents. Raises ConfigError, because
+        invalid settings may hide too little."""
         await self._vaults.follow_settings()
         return self._registry.settings.agents.hide
 

@@ -81,9 +81,10 @@ def _times(results: Sequence[JSON]) -> list[datetime]:
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
-    """Return how the query was interpreted, with the remarks of all answers, then those of single vaults.
+    """Return the interpretation of the query, with the remarks that all answers share, then the remarks of
+    single vaults.
 
-    Remarks of single vaults are limited to the ``shown`` vaults, if there are any.
+    If there are ``shown`` vaults, only their remarks are included.
     """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:

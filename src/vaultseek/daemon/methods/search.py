@@ -100,7 +100,7 @@ class SearchMethods:
         """Answer a query from the notes of several vaults."""
         vaults = await self._several(call)
         parsed = await self._parsed(call)
-        # The vaults are searched concurrently as one request, unless each is waited for first.
+        # The vaults are searched concurrently as one request, unless each must be indexed first.
         async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
                 *(self._answer_or_fail(call, parsed, vault, context) for vault in vaults.values()),

@@ -25,7 +25,7 @@ TAGGED_NOTES = 200
 HOVER_LINES = 30
 HOVER_LIST = 5
 SIMILAR_MS = 400
-"""Maximum milliseconds that a hover waits for similar notes."""
+"""Maximum time in milliseconds that a hover waits for similar notes."""
 
 
 async def definition(

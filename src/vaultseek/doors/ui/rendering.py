@@ -70,7 +70,7 @@ SCHEMES = {"http", "https", "mailto"}
 NESTING = 40
 """Maximum rendered depth of quotes and lists."""
 COLOURED_CHARS = 20_000
-"""Maximum characters of a code block with syntax colours; longer ones are plain."""
+"""Maximum length of a code block with syntax colours; longer blocks are plain."""
 
 
 def as_html(

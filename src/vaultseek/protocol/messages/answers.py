@@ -15,7 +15,7 @@ class Answer(TypedDict):
 
 
 class OfVault(Answer):
-    """The vault of an answer."""
+    """The vault to which an answer belongs."""
 
     vault: str
     vault_path: str

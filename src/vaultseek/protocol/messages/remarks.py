@@ -49,7 +49,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
     if reading and not found:
         yield _remark("no_match", f"no note matches yet: {reading}")
         return
-    # Matches by meaning are not known yet, so no remark mentions them.
+    # Matches by meaning are not known yet, so the remark does not mention them.
     none = "no note has these words" if any(map(_is_coming, answer["partial"])) else "no note matches"
     if found:
         yield _remark("closest", f"{none}; these are the closest")

@@ -233,7 +233,8 @@ def _write_owner(lock: int) -> None:
 
 @contextlib.contextmanager
 def _private_mode(unbound: socket.socket) -> Iterator[None]:
-    # Linux gives the file the mode of the descriptor. The umask is shared by all threads, so it comes second.
+    # Linux gives the file the mode of the descriptor. The umask is only the second protection, because all
+    # threads share it.
     if sys.platform == "linux":
         os.fchmod(unbound.fileno(), 0o600)
         yield

@@ -249,7 +249,7 @@ class Session(Connection):
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
         name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
-        # A connection once used for an agent stays one.
+        # A connection that was once used for an agent remains an agent's.
         is_agent = self.client.is_agent or protocol.client_is_agent(request.params)
         self.client = replace(self.client, name=name, version=version, zone=zone, is_agent=is_agent)
         if request.id is not None:

@@ -84,7 +84,8 @@ In float32 each text is computed alone, which takes no longer, so its vector doe
 """
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 2
-"""Maximum threads for one query; more would spend most of their time waiting for each other."""
+"""Maximum number of threads for one query; more threads would spend most of their time waiting for each
+other."""
 MAX_PROCESSORS = 8
 """Maximum number of concurrent batches."""
 

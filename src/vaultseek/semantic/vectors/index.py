@@ -130,7 +130,7 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index reads all rows, and so did every scan before it was ready, or for a filter.
+        # Filling the index reads all rows. So does every scan, before the index is ready or for a filter.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:

@@ -251,8 +251,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # Without ``out``: with it, each call drops a reference to None that it does not own, until the process
-    # crashes.
+    # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
+    # process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
     return products

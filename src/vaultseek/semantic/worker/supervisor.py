@@ -186,7 +186,7 @@ class Supervisor:
         """Wait before starting the next child; a request ends the wait, unless the next child would end in
         the same way."""
         pauses = self._settings.backoff_seconds
-        # The cause may be gone if another program ended the child, or it was idle.
+        # The cause may be gone if another program ended the child, or if the child was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
         pause = pauses[min(len(pauses) if broken else max(1, self._failures), longest) - 1]

@@ -101,7 +101,7 @@ class KeywordIndex(KeywordLane):
 
     @property
     def segments(self) -> int:
-        """The number of segments."""
+        """The number of segments in the index."""
         return len(self._state.segments)
 
     def stored(self) -> tuple[int, int]:

@@ -76,7 +76,7 @@ def parse_query_terms(
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
-    # No English suffix has an accent, so the accentless form of a word comes from the word as written.
+    # No English suffix has an accent, so the form without accents is derived from the word as written.
     is_english = [each.language for each in analyzer.analyzers] == ["en"]
     has_accents = not (is_english or text.isascii())
     last_pair = ""

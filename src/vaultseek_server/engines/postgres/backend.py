@@ -197,5 +197,5 @@ def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]
     if place is None:
         return rows
     cut = [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
-    # Two long ones of the same note may now be equal.
+    # Two long texts of the same note may now be equal.
     return cut if names[place] == "key" else list(dict.fromkeys(cut))

@@ -12,7 +12,7 @@ from vaultseek_server.settings import EngineOptions
 IDLE_SECONDS = 30.0
 """Seconds after which an unused connection is closed, once another connection is returned."""
 MOST_IDLE = 4
-"""Maximum unused connections to one server that stay open."""
+"""Maximum number of unused connections to one server that stay open."""
 
 
 class IdleConnections:

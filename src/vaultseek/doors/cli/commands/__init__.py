@@ -123,7 +123,7 @@ def _other_daemon() -> str:
     from vaultseek.doors.cli.status_page import other_version
     from vaultseek.errors import VaultseekError
 
-    # If none runs, a service manager would start one for every connection.
+    # If no daemon is running, a service manager would start one for any connection.
     if daemon_pid() is None:
         return ""
     try:

@@ -101,7 +101,8 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         print("Indexing. No note is changed, and nothing leaves this computer.")
         with progress(color=invocation.color) as show, connect(invocation) as client:
             client.call("vault/add", {"path": folder}, timeout=None)
-            # Until word search works; vectors take minutes, and the search shows how many are missing.
+            # Wait only until word search works; vectors take minutes, and the search shows how many are
+            # missing.
             client.call(
                 "search",
                 invocation.params(query=EVERY_NOTE, limit=1, wait=True, progress=True),
