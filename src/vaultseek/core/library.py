@@ -145,8 +145,9 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
 async def _embed_batch(
     vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
 ) -> bool:
-    """Do a step, and repeat it while the worker fails. Raises WorkerUnavailable after a long time without
-    progress; vectors embedded by then are kept.
+    """Do a step, and repeat it while the worker fails.
+
+    Raises WorkerUnavailable after a long time without progress; vectors embedded by then are kept.
     """
     advance: Advance | None = None
     while True:

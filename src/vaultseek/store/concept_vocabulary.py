@@ -57,8 +57,9 @@ class ConceptVocabulary:
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
-        """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first. Raises
-        ValueError for a vector of another length.
+        """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first.
+
+        Raises ValueError for a vector of another length.
         """
         if not self.terms:
             return

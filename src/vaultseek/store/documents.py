@@ -46,8 +46,9 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of properties, because a part number may appear only in a property. The
-    note's names and tags form a separate passage, which is never shown.
+    """Yield the names and values of properties, because a part number may appear only in a property.
+
+    The note's names and tags form a separate passage, which is never shown.
     """
     lines = list(property_lines(properties))
     yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)

@@ -199,7 +199,9 @@ class Graph:
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
         """Return, by id, the distance and the previous note of all notes within ``depth`` links in either
-        direction. They are sorted by distance, beginning with the note itself.
+        direction.
+
+        They are sorted by distance, beginning with the note itself.
         """
         reached = {note: (0, note)}
         frontier = [note]

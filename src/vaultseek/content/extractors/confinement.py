@@ -1,7 +1,8 @@
 """Confinement of a process that reads untrusted files: it can open libraries but no other files, no network
-connections and no programs. Landlock closes the file system, and a seccomp filter blocks other dangerous
-system calls. Both apply to all later threads and cannot be undone. A kind of protection that the kernel lacks
-is left out.
+connections and no programs.
+
+Landlock closes the file system, and a seccomp filter blocks other dangerous system calls. Both apply to all
+later threads and cannot be undone. A kind of protection that the kernel lacks is left out.
 """
 
 import contextlib

@@ -129,6 +129,7 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
     """Add a page. A heading of the outline replaces the line with the same text, with or without a number.
+
     Without such a line, the heading goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []

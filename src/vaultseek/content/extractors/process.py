@@ -1,5 +1,7 @@
 """The process that reads files, and its caller's side: it gets bytes, and returns the text as JSON or a page
-as a picture. It runs while there is something to read, and cannot open other files or connections.
+as a picture.
+
+It runs while there is something to read, and cannot open other files or connections.
 """
 
 import contextlib
@@ -49,9 +51,10 @@ class ExtractionProcess:
         self._stopped = False
 
     def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False, alone: bool = False) -> Note:
-        """Return the text of a file, or its name and a problem if it cannot be read. With ``alone``, the file
-        is read in a process that has read no other file. Raises ReaderEnded, Cancelled after ``stop``, and
-        OSError if no process can be started.
+        """Return the text of a file, or its name and a problem if it cannot be read.
+
+        With ``alone``, the file is read in a process that has read no other file. Raises ReaderEnded,
+        Cancelled after ``stop``, and OSError if no process can be started.
         """
         with self._busy:
             if alone:

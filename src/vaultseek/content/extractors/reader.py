@@ -41,9 +41,10 @@ class FileReader:
         return cls(described["switches"], None if cache is None else Path(cache))
 
     def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
-        """Extract the text of a file, so that ``read`` returns at once. Return False if the process ended,
-        perhaps for a reason other than the file; the caller then retries once, later. Raises the errors of
-        ``read``.
+        """Extract the text of a file, so that ``read`` returns at once.
+
+        Return False if the process ended, perhaps for a reason other than the file; the caller then retries
+        once, later. Raises the errors of ``read``.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
             return True

@@ -56,9 +56,10 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git make when two versions of a note conflict. A name that a user
-may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches contain ``_IN_ALL``,
-which is faster to search for.
+"""Names of the copies that sync tools and git make when two versions of a note conflict.
+
+A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
+contain ``_IN_ALL``, which is faster to search for.
 """
 _IN_ALL = "onfli"
 
@@ -82,7 +83,7 @@ class Ignore:
     def problems(self) -> list[str]:
         """The vault's own rules that are not applied, each with the reason."""
         return [
-            f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
+            f"the rule /{printable(pattern)}/ in the vault's excluded files is not applied: {why}"
             for pattern, why in self._expressions.problems.items()
         ]
 
@@ -189,7 +190,7 @@ class _Expressions:
             return False
         is_costly = len(pattern) > SHORT_CHARS and self._patterns[pattern] is None
         if self._seconds < 0 and is_costly:
-            self.problems[pattern] = "the rules before it take too long"
+            self.problems[pattern] = "the rules before it took too long"
             return False
         began = processor_seconds()
         try:

@@ -190,8 +190,10 @@ def _stop_emitter(emitter: Any) -> None:
 
 
 class _OverflowHandler(logging.Handler):
-    """A log handler that detects overflows, which watchdog reports only in its log. An error without an
-    exception comes from an emitter that is being stopped; it may be another vault's emitter.
+    """A log handler that detects overflows, which watchdog reports only in its log.
+
+    An error without an exception comes from an emitter that is being stopped; it may be another vault's
+    emitter.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:

@@ -60,8 +60,8 @@ _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Maximum letters of a stem. Turkish appends ending to ending, so only the beginning of a word stays the
-same."""
+"""Maximum number of letters in a stem. Turkish appends ending to ending, so only the beginning of a word
+stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
 """Languages whose words have no endings or change at the beginning. Their words are compared unchanged."""

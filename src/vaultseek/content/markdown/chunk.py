@@ -6,8 +6,10 @@ elsewhere in the note. So the content of sibling sections does not decide where 
 Instead, each heading has a rank, a digest of its text. A run that is too large for one chunk is split before
 the heading with the highest rank, and each side is treated in the same way. An edit can then only split the
 chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading without
-text below it belongs to the first chunk of its first subsection. The size of a chunk depends only on its
-heading path and its text, because a fixed share of the window is reserved for the title and the aliases.
+text below it belongs to the first chunk of its first subsection.
+
+The size of a chunk depends only on its heading path and its text, because a fixed share of the window is
+reserved for the title and the aliases.
 """
 
 from __future__ import annotations

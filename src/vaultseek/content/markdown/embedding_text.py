@@ -1,8 +1,9 @@
-"""Composition of the texts to embed for a passage and for a whole note. The text for a passage has the title,
-the aliases, the heading path and the passage itself. The text for a note has the title, aliases, tags,
-description, other properties in words, and the opening of the body. A file name in words is added to the
-title if it differs. Title, aliases and heading path have their own limits, so they do not affect the room for
-the passage, and a longer file name does not move the borders of chunks.
+"""Composition of the texts to embed for a passage and for a whole note.
+
+The text for a passage has the title, the aliases, the heading path and the passage itself. The text for a
+note has the title, aliases, tags, description, other properties in words, and the opening of the body. A file
+name in words is added to the title if it differs. Title, aliases and heading path have their own limits, so
+they do not affect the room for the passage, and a longer file name does not move the borders of chunks.
 """
 
 import functools

@@ -1,6 +1,7 @@
-"""Matching of opening and closing emphasis delimiters, to the extent that tags depend on it. The rules follow
-the observed behaviour of Obsidian's metadata cache, not CommonMark: a delimiter opens emphasis wherever a
-closing delimiter follows, even within a word.
+"""Matching of opening and closing emphasis delimiters, to the extent that tags depend on it.
+
+The rules follow the observed behaviour of Obsidian's metadata cache, not CommonMark: a delimiter opens
+emphasis wherever a closing delimiter follows, even within a word.
 """
 
 import re

@@ -43,8 +43,10 @@ def worth_scanning(text: str) -> bool:
 
 
 class Source(NamedTuple):
-    """The lines of the file that contain a block's text. Each line of the text is the end of one of these
-    lines, except that the last one continues for ``after`` more characters.
+    """The lines of the file that contain a block's text.
+
+    Each line of the text is the end of one of these lines, except that the last one continues for ``after``
+    more characters.
     """
 
     lines: Sequence[str]

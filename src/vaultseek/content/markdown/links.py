@@ -46,8 +46,9 @@ def label_key(label: str) -> str:
 
 
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
-    """Return the link if a property's whole ``value`` is a link. ``columns`` holds the column in the line of
-    each character of the value, and of the value's end.
+    """Return the link if a property's whole ``value`` is a link.
+
+    ``columns`` holds the column in the line of each character of the value, and of the value's end.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 

@@ -100,7 +100,7 @@ _AS_TEXT = "the rest is searched as plain text, so split the note"
 def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
     """Return the first items of a note, and add a problem if there are more."""
     if len(items) > bound:
-        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split it"
+        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split the note"
         problems.append(Problem(f"too_many_{kind}", message))
     return tuple(items[:bound])
 

@@ -47,6 +47,7 @@ def named_lines(properties: Mapping[str, Any]) -> str:
 
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
     """Return the 1-based line of each property, estimated from the number of properties and list items.
+
     ``last`` is the last line before the text. If there are enough lines, each element of a list is assumed to
     have its own line.
     """

@@ -314,8 +314,10 @@ class Body:
         return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ranges extended by the hidden lines between them, such as comments. Each range takes the
-        hidden lines after it, and the first range also takes those before it. Blank lines are in no range.
+        """Return the ranges extended by the hidden lines between them, such as comments.
+
+        Each range takes the hidden lines after it, and the first range also takes those before it. Blank
+        lines are in no range.
         """
         written = [row for row, line in enumerate(self.lines) if line.strip()]
         if not ranges:

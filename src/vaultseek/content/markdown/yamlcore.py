@@ -37,8 +37,9 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and its start and end (0-based). ``style`` is
-    the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain scalar.
+    """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
+
+    ``style`` is the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain scalar.
     """
 
     key: str

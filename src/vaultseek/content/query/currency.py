@@ -214,8 +214,9 @@ class _Reader:
                     self.succeeded(match["links"], is_successor=name not in _OF_HEADINGS)
 
     def title(self, title: str) -> bool:
-        """Read a title, and return true if it calls the note obsolete. *[Obsolete] Pump* is such a title;
-        *Pump (obsolete)* may be about the pump.
+        """Read a title, and return true if it calls the note obsolete.
+
+        *[Obsolete] Pump* is such a title; *Pump (obsolete)* may be about the pump.
         """
         match = DEAD_TITLE.fullmatch(typed(title))
         if match is None:
@@ -254,8 +255,9 @@ class _Reader:
         return False
 
     def succeeded(self, text: str, *, is_successor: bool = True, is_place: bool = False) -> bool:
-        """Add the targets of the links in a text; return true if there are any. A daily note is not a place:
-        *moved to [[2026-12-01]]* is about a date.
+        """Add the targets of the links in a text; return true if there are any.
+
+        A daily note is not a place: *moved to [[2026-12-01]]* is about a date.
         """
         found = [
             Succession(link.target, is_successor)

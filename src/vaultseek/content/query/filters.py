@@ -84,8 +84,9 @@ class Not:
 class Contains:
     """Notes with ``text`` as whole words in a name, a property or the content; as a prefix if ``prefix``.
 
-    Names are path, title and aliases; a property counts as a line with its name and value. Inside
-    :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
+    Names are path, title and aliases; a property counts as a line with its name and value.
+
+    Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
 
     text: str
@@ -116,8 +117,9 @@ class Contains:
 @dataclass(frozen=True, slots=True)
 class Matches:
     """Notes with a match of the regular expression in their content, as displayed or as written, or in their
-    properties as lines ``name: value``. Inside :class:`Within` and :class:`HasTask`, the condition applies to
-    a single passage.
+    properties as lines ``name: value``.
+
+    Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
 
     pattern: str
@@ -481,6 +483,7 @@ def needs_text(condition: Filter | None) -> bool:
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     """Return the regular expressions that a matching note must match; excluding expressions are left out.
+
     Words after ``line:`` are also returned as expressions, because they may occur only in the source.
     """
     in_lines = (
@@ -586,6 +589,7 @@ def _date(text: str) -> re.Match[str] | None:
 @lru_cache(maxsize=4096)
 def _period(text: str, zone: tzinfo) -> Period | None:
     """Return the period of a folded ISO date, or its day if the rest is not a time; None for other texts.
+
     ``zone`` applies to dates without a zone.
     """
     match = _date(text)

@@ -41,7 +41,9 @@ def _folder(text: str) -> str | None:
     path = written.strip("/")
     is_inside = all(part not in ("", ".", "..") for part in path.split("/"))
     if not is_inside or not path.isprintable() or _OTHER_THAN_FOLDER.search(written):
-        raise BadQuery(f"{quote(text)} is no folder; write it as Journal/, or an expression as line:/…/")
+        raise BadQuery(
+            f"{quote(text)} is not a folder; write a folder as Journal/, or an expression as line:/…/"
+        )
     return f"{fold(path)}/"
 
 

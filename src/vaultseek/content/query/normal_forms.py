@@ -99,8 +99,9 @@ def _dotted_parts(name: str) -> Iterator[str]:
 
 
 def identifier_form(written: str) -> str:
-    """Return the normal form of a compound or a number with separators; "" if it has none. ``os.path`` and
-    ``and/or`` have none, because no other spelling of them joins their words.
+    """Return the normal form of a compound or a number with separators; "" if it has none.
+
+    ``os.path`` and ``and/or`` have none, because no other spelling of them joins their words.
     """
     plain = "".join(character for character in written if character.isalnum())
     if not plain or len(plain) > TERM_CHARS:

@@ -258,7 +258,7 @@ ABOUT: Mapping[str, str] = {
     "kind": "a kind of file",
     "ext": "a file extension",
     "alias": "an alias",
-    "modified": "a day, a month, or today, yesterday",
+    "modified": "a day, a month, today or yesterday",
     "created": "a day, a month, today or yesterday, for the creation date",
     "after": "changed since a day",
     "before": "changed before a day",

@@ -53,11 +53,12 @@ ADAPTIVE_PROFILES = ("auto", "length")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Features of a query and the weights that follow from them. ``words`` counts all words; in scripts
-    without spaces, two characters are a word; ``specificity`` is in [0, 1]. ``anchors`` are folded texts that
-    boost notes containing them: identifiers, the ISO form of dates in words, quoted phrases and a lone
-    capitalised name. ``pure_identifier`` is true for a query of identifiers only, where embeddings do not
-    help.
+    """Features of a query and the weights that follow from them.
+
+    ``words`` counts all words; in scripts without spaces, two characters are a word; ``specificity`` is in
+    [0, 1]. ``anchors`` are folded texts that boost notes containing them: identifiers, the ISO form of dates
+    in words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true for a query of
+    identifiers only, where embeddings do not help.
     """
 
     name: str

@@ -25,8 +25,10 @@ from vaultseek.errors import BadQuery
 
 
 class Tree(NamedTuple):
-    """The syntax tree of a query, and a note about each repair. ``doubtful`` are terms such as ``[name]`` and
-    ``.csv``, which may come from pasted text; each has the condition as which it was read.
+    """The syntax tree of a query, and a note about each repair.
+
+    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text; each has the
+    condition as which it was read.
     """
 
     root: Node
@@ -291,8 +293,8 @@ class _Parser:
         word = self._word()
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
-            self.notes.append("OR was treated as a word; it stands between two terms")
-        # In a query all in capitals, NOT is not another search engine's operator.
+            self.notes.append("OR was treated as a word; put it between two terms")
+        # In a query that is all in capitals, NOT is an ordinary word, not another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):

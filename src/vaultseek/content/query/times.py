@@ -550,8 +550,9 @@ def _early_or_late(days: Days, part: str) -> Days:
 
 
 def _pieces(days: Days, piece: str, *, from_end: bool) -> list[Days]:
-    """Return the halves, quarters, months, weekends, weeks or days of a time, in order. Weeks are counted
-    from the beginning or the end of the time, so *the last week of May* has seven days.
+    """Return the halves, quarters, months, weekends, weeks or days of a time, in order.
+
+    Weeks are counted from the beginning or the end of the time, so *the last week of May* has seven days.
     """
     if piece == "weekend":
         saturday = days.first + timedelta(days=(5 - days.first.weekday()) % 7)

@@ -52,6 +52,7 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
     """Return the closest pair of one end and a note connected with the other end; None if no pair is close.
+
     The reason is set if search by meaning is unavailable.
     """
     reason = vault.spaces.reason()

@@ -118,8 +118,9 @@ class Concepts:
             raise Unavailable(BEING_BUILT, "being_built") from None
 
     async def refresh(self) -> None:
-        """Sync the vocabulary with the ledger; only new terms are embedded. Raises WorkerUnavailable or
-        IndexDamaged, leaving the vocabulary unchanged.
+        """Sync the vocabulary with the ledger; only new terms are embedded.
+
+        Raises WorkerUnavailable or IndexDamaged, leaving the vocabulary unchanged.
         """
         async with self._refreshing:
             await self._read()

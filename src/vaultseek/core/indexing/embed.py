@@ -190,11 +190,13 @@ class Embedding:
         return len(new)
 
     async def stored(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the store contains. Raises WorkerUnavailable."""
+        """Return the numbers of passage vectors and of note vectors in the store. Raises
+        WorkerUnavailable."""
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes; until this store is full, they come from the previous one.
+
         If ``may_have_removed``, the answer may contain removed ones. Raises WorkerUnavailable, or
         IndexDamaged if the store is damaged or missing.
         """
@@ -350,8 +352,10 @@ class Embedding:
 
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
         """Remove the items from the list of missing vectors, unless their notes have changed since and have
-        other texts. Removes nothing if a store of another ``version`` was created since. A failed text counts
-        as stored; otherwise it would be retried forever. Runs in the writer thread.
+        other texts.
+
+        Removes nothing if a store of another ``version`` was created since. A failed text counts as stored;
+        otherwise it would be retried forever. Runs in the writer thread.
         """
         if self._space.store() != version:
             return
@@ -417,8 +421,9 @@ async def follow(
     on_problem: Callable[[Reason | None], None],
     is_free: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Keep the store in sync with the ledger while ``is_free``; other work comes first. Calls ``on_problem``
-    with the reason why embedding fails, or None.
+    """Keep the store in sync with the ledger while ``is_free``; other work comes first.
+
+    Calls ``on_problem`` with the reason why embedding fails, or None.
     """
     last_logged: Reason | None = None
     failures = 0

@@ -14,7 +14,9 @@ all."""
 
 class EmbeddingQueue:
     """The current page of texts and the next one, which `look_ahead` composes while the current page is
-    embedded. A change of the ledger reorders the queue. For one event loop; texts are composed in threads.
+    embedded.
+
+    A change of the ledger reorders the queue. For one event loop; texts are composed in threads.
     """
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:

@@ -120,7 +120,7 @@ class Engine:
         return False
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
         return 0
 
     def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
@@ -139,6 +139,7 @@ class Engine:
 
     def _follow(self, ledger: Ledger) -> None:
         """Apply the ledger's changes since the engine's revision in pages, or write all notes if necessary.
+
         If one commit changes more notes than a page holds, the engine stays at the previous revision until
         all of them are written.
         """
@@ -174,7 +175,9 @@ class Engine:
 
     def _revision(self, ledger: Ledger) -> int:
         """Return the ledger revision of the engine; -1 if the engine was filled from another ledger or by
-        other rules. A new engine is at revision 0 of any ledger.
+        other rules.
+
+        A new engine is at revision 0 of any ledger.
         """
         position = self._position()
         if position is None:

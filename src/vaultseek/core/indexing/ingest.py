@@ -314,7 +314,9 @@ class Indexer:
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
     """Yield a batch of removals, attachments and a first note, then batches of notes; a single save is one
-    batch. If reader processes read the notes (``pooled``), all but the first are left out.
+    batch.
+
+    If reader processes read the notes (``pooled``), all but the first are left out.
     """
     yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
     for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):

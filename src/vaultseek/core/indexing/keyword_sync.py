@@ -51,8 +51,9 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed. A
-        segment fits if the index already has all other notes.
+        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed.
+
+        A segment fits if the index already has all other notes.
         """
         removed = self._removed_before(ledger, notes)
         if removed is None:
@@ -68,7 +69,7 @@ class KeywordSync(Engine):
         return True
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
         return self.index.notes_to_merge(purge=purge)
 
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:

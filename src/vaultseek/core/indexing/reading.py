@@ -93,8 +93,9 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown, so that ``read`` is quick. Returns the files to
-        retry later (`FileReader.prepare`).
+        """Extract the texts of files other than Markdown, so that ``read`` is quick.
+
+        Returns the files to retry later (`FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()
@@ -134,7 +135,8 @@ class NoteReader:
         """Parse and chunk a note, unless this content crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long; ending this one meanwhile is not a crash.
+        # Another process reads files, which may take long; if this process is ended in the meantime, that is
+        # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")

@@ -69,14 +69,15 @@ class SecondSpace(Embedding):
         own = replace(spec, fingerprint=model.fingerprint, model=model.name)
         super().__init__(ledger, keeper, directory, own, in_writer, pool, space)
         self.was_full = self._is_stored()
-        """True once every note of the ledger has been in the space since it was opened."""
+        """True if, at some moment since the space was opened, it contained every note of the ledger."""
 
     def set_problem(self, problem: Reason | None) -> None:
         """Set the reason that prevents filling the space."""
         self.problem = None if problem is None else problem.text
 
     def pending_count(self) -> int | None:
-        """Return how many notes are missing or outdated in the space; None before it has a store."""
+        """Return the number of notes that are missing or outdated in the space; None before the space has a
+        store."""
         return self._space.incomplete_notes() if self._space.store() else None
 
     @property

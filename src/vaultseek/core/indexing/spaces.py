@@ -80,8 +80,9 @@ class EmbeddingSpaces:
         self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, embedding.spec.count))
 
     def second_for(self, text: str) -> SecondSpace | None:
-        """Return the second space if it should answer the text. While it is being filled, it answers only
-        texts that the first space does not support at all.
+        """Return the second space if it should answer the text.
+
+        While it is being filled, it answers only texts that the first space does not support at all.
         """
         if self.second is None:
             return None

@@ -62,6 +62,7 @@ class StoreMigration:
 
     def begin(self) -> None:
         """If the store that the ledger describes has another spec, let it answer until the new one is full.
+
         Runs in the writer thread.
         """
         space = self._space

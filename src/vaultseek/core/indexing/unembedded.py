@@ -26,7 +26,7 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
-"""Version of the stores. Raise it when they must be rebuilt from the vectors in the ledger."""
+"""Version of the stores. Increase it when they must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""
@@ -144,8 +144,10 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return True and the ids of the next notes, or False and chunk numbers if no note is left. Notes
-        come first, because they are a small part of the texts: every note can then soon be found by meaning.
+        """Return True and the ids of the next notes, or False and chunk numbers if no note is left.
+
+        Notes come first, because they are a small part of the texts: every note can then soon be found by
+        meaning.
         """
         ids = self._space.note_ids(limit)
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
@@ -262,9 +264,10 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
 
 
 def try_refused_again(ledger: Ledger) -> int:
-    """Queue notes whose text the model failed to embed, and return their number. A user's own server may
-    accept the texts later, and another program may have ended the worker. Runs in the writer thread, once
-    after each start.
+    """Queue notes whose text the model failed to embed, and return their number.
+
+    A user's own server may accept the texts later, and another program may have ended the worker. Runs in the
+    writer thread, once after each start.
     """
     before = ledger.problems.tries()
     refused = ledger.problems.paths(NOT_EMBEDDED)
@@ -284,9 +287,10 @@ def try_refused_again(ledger: Ledger) -> int:
 async def forget_outdated(
     ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
 ) -> None:
-    """Delete the vectors of texts that no note has any more, if there are many of them. The ledger keeps a
-    few, so that a restored text need not be embedded again. It also keeps all vectors of models that are not
-    in use.
+    """Delete the vectors of texts that no note has any more, if there are many of them.
+
+    The ledger keeps a few, so that a restored text need not be embedded again. It also keeps all vectors of
+    models that are not in use.
 
     Stops when a note changes, and runs again later. ``fingerprints`` identify the models in use.
     """

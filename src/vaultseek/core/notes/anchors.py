@@ -100,8 +100,9 @@ class _Nested:
         return found[names[-1]][0] if names[-1] in found else None
 
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
-        """Return the headings in the ``spans``, below the nested names ``above``, by name. The result is
-        cached. Headings have only six levels, so there are few such names for each.
+        """Return the headings in the ``spans``, below the nested names ``above``, by name.
+
+        The result is cached. Headings have only six levels, so there are few such names for each.
         """
         if above not in self._below:
             named: dict[str, list[int]] = {}

@@ -19,8 +19,9 @@ _UNFINISHED = re.compile(
 
 
 def complete_query(before: str, completer: VaultCompleter, limit: int) -> list[JSON]:
-    """Return completions for the end of ``before``, the query up to the cursor, most likely first. Each
-    completion replaces the last ``replaces`` characters: for ``pump tag:wo``, ``work`` replaces two
+    """Return completions for the end of ``before``, the query up to the cursor, most likely first.
+
+    Each completion replaces the last ``replaces`` characters: for ``pump tag:wo``, ``work`` replaces two
     characters. An empty query gets every operator.
     """
     match = _UNFINISHED.search(before)

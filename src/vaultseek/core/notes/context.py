@@ -70,8 +70,9 @@ _ASKS_FOR_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Lines of a note. ``use`` is the probability that they help. ``is_cut``: the passage continues.
-    ``chunk`` is the passage or the shown part of it, as an agent reads it.
+    """Lines of a note. ``use`` is the probability that they help.
+
+    ``is_cut``: the passage continues. ``chunk`` is the passage or the shown part of it, as an agent reads it.
     """
 
     row: NoteRow
@@ -130,7 +131,7 @@ class Evidence:
         missing = count(block.end_line - block.start_line + 1 - shown, "line")
         below = ["[…]"] if chunk.end_line < block.end_line else []
         place = f"{_plain(self.row.path)}:{block.start_line}-{block.end_line}"
-        return [*below, f"[{missing} left out; the whole is {place}]"]
+        return [*below, f"[{missing} left out; the whole block is {place}]"]
 
     @property
     def tokens(self) -> int:
@@ -211,6 +212,7 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 
 class Passage(NamedTuple):
     """A passage that competes for the budget, with its position in the ``outline``, the passages of its note.
+
     ``rank`` is its rank in the note; PASSAGES for a passage that only completes another one.
     """
 
@@ -285,7 +287,9 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 def _pieces(evidence: Evidence) -> list[Evidence]:
     """Return a passage in pieces, the best first: the blocks that it contains only in part, and the lines
-    around these blocks. The blocks are omitted if the passage only completes another one.
+    around these blocks.
+
+    The blocks are omitted if the passage only completes another one.
     """
     chunk, blocks = evidence.chunk, evidence.section.divided_blocks(evidence.chunk)
     if not blocks:
@@ -336,8 +340,9 @@ def _whole(piece: Evidence) -> Evidence:
 
 
 def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return the piece with its whole block if that fits, otherwise the part that fits. A part of a block
-    counts as evidence only if it contains the note's best match.
+    """Return the piece with its whole block if that fits, otherwise the part that fits.
+
+    A part of a block counts as evidence only if it contains the note's best match.
     """
     whole = _whole(piece)
     if whole.tokens <= room:
@@ -348,8 +353,9 @@ def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | Non
 
 
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return as many sentences and blocks around the best match as fit; None if that is too little. The first
-    evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
+    """Return as many sentences and blocks around the best match as fit; None if that is too little.
+
+    The first evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence)
@@ -389,6 +395,7 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
     """Return the places where a text may be cut, and the uncuttable blocks by the place at which they end.
+
     The sentence that introduces such a block belongs to it.
     """
     text = evidence.chunk.text

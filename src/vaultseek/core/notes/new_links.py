@@ -18,8 +18,8 @@ class Manner(NamedTuple):
     folder: str | None = ""
 
     def path_of(self, target: str, source: str) -> str | None:
-        """Return where to create the missing note that a link in ``source`` names; None if that is outside
-        the vault."""
+        """Return the path at which to create the missing note that a link in ``source`` names; None if it is
+        outside the vault."""
         name = target if target.endswith(NOTE_SUFFIX) else target + NOTE_SUFFIX
         own = posixpath.dirname(source)
         if name.startswith("/"):

@@ -67,6 +67,7 @@ async def _alike(
     row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
 ) -> tuple[Mapping[int, float], frozenset[str]]:
     """Return the result of :func:`alike`, and the template lines that the note shares with similar notes.
+
     Text repeated in forty daily notes is not the subject of any of them, so it is left out of the comparison.
     """
     allowed = None if among is None else np.array(sorted(among), np.int64)

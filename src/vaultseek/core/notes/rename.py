@@ -164,7 +164,8 @@ class Moves:
         self._after = after or names.moved(moves)
 
     def file(self, path: str, source: str) -> str:
-        """Return the path by which a canvas shows a file; other programs accept only a full path."""
+        """Return the path with which a canvas refers to a file. It is a full path if other programs read the
+        vault, because they accept no other."""
         before = self._names.resolve(path, source).path
         if before is None:
             return path
@@ -406,8 +407,9 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and the headings whose names these edits change, by number. ``texts`` are new texts that
-    are already known.
+    """Return a note, and the headings whose names these edits change, by number.
+
+    ``texts`` are new texts that are already known.
     """
     row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
     headings = row.headings if row else ()
@@ -467,7 +469,7 @@ def heading_place(note: Note, heading: Heading) -> Place:
     """Return the place of a heading's text. Raises UsageError if it spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
-        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it in one")
+        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it on one line")
     start = max(0, line.rfind(text)) if text else line.index("#") + heading.level
     return Place(heading.line, start, start + len(text))
 

@@ -132,6 +132,7 @@ def _last_sentence(line: str) -> str:
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
     """Return the section that contains the passage at ``position``, under the number of each of its passages.
+
     ``outline`` has the numbers of the note's passages.
     """
     reach = NEAR

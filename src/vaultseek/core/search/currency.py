@@ -24,7 +24,7 @@ from vaultseek.store.ledger.successions import Successor
 CHAIN = 20
 """Maximum length of a chain of successors."""
 NAMED = 3
-"""Maximum successors that a remark names."""
+"""Maximum number of successors that a remark names."""
 
 Successors = Mapping[str, Sequence[Successor]]
 """The successors of notes by path, direct ones first."""

@@ -305,7 +305,7 @@ def prefix_name_score(order: Floats, best: float) -> Floats:
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
-    """Return how much of a seed's ``score`` reaches a neighbour; many links of either note reduce it."""
+    """Return the part of a seed's ``score`` that reaches a neighbour; many links of either note reduce it."""
     return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
 
 

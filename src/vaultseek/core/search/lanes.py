@@ -287,10 +287,11 @@ def score_lanes(
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """The distance of an answer's words from chance; 1 for words that single out one note. ``rarity``: rarity
-    of the best note's words. ``certainty``: the rarity times the note's share of the query, because a rare
-    word may be chance if the query's other words are missing. ``of_few``: :func:`formula.certainty_of_few` of
-    the notes with the whole query. All are 0 without a keyword answer.
+    """The distance of an answer's words from chance; 1 for words that single out one note.
+
+    ``rarity``: rarity of the best note's words. ``certainty``: the rarity times the note's share of the
+    query, because a rare word may be chance if the query's other words are missing. ``of_few``:
+    :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a keyword answer.
     """
 
     rarity: float = 0.0
@@ -360,7 +361,9 @@ def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
 ) -> dict[str, float]:
     """Return each lane's weight by name: the configured weight, or a weight for the kind of query and the
-    trust in the lane. In linear fusion, weights are divided by their sum; ``alpha`` sets both.
+    trust in the lane.
+
+    In linear fusion, weights are divided by their sum; ``alpha`` sets both.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic

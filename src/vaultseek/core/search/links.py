@@ -41,7 +41,9 @@ BEGINNING_CHARS = 4
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """The evidence for each neighbour, in [0, 1], and the leader with the strongest link to it, both by note
-    id. ``strengths``: strength of the link with each leader, by the ids of neighbour and leader.
+    id.
+
+    ``strengths``: strength of the link with each leader, by the ids of neighbour and leader.
     """
 
     evidence: Mapping[int, float] = field(default_factory=dict)

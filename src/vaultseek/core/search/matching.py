@@ -43,7 +43,8 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     called, identified = exact | begun, notes_with_identifier(query, notes)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
-            # Days of the same month, and other notes with its number, have most of its words.
+            # Notes of other days in the same month, and notes with the same number, contain most of the
+            # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             near = first & notes_with_date(dates, query.keyword, notes)
         notes.exact = near | called
@@ -81,9 +82,10 @@ def nearness(
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
     """Return the notes with one of the query's identifiers; if there are none, the notes with a similar one;
-    and the identifiers that no note has. None if the query has other words or was not searched by word. For a
-    missing identifier, the search used identifiers with the same beginning, such as ``E-4107`` for
-    ``E-4199``.
+    and the identifiers that no note has.
+
+    None if the query has other words or was not searched by word. For a missing identifier, the search used
+    identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:

@@ -35,10 +35,11 @@ def choose_passages(
     named: Collection[int] = (),
 ) -> dict[int, Chunk]:
     """Return the passage to show for each note, by note id: the first that matches a regular expression of
-    ``patterns``, else the best match, else the note's first passage. A note ``named`` by the query shows its
-    first passage, which introduces the subject, even if another passage repeats the name. The properties are
-    a passage with the id ``PROPERTIES``. They are shown if they match the words best by far or have a name of
-    ``properties``.
+    ``patterns``, else the best match, else the note's first passage.
+
+    A note ``named`` by the query shows its first passage, which introduces the subject, even if another
+    passage repeats the name. The properties are a passage with the id ``PROPERTIES``. They are shown if they
+    match the words best by far or have a name of ``properties``.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)

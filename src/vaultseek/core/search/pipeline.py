@@ -48,7 +48,8 @@ FILTER_THREADS = 3
 """Maximum number of simultaneous searches with a filter, one per client. Some filters read the text of every
 note and must not delay other searches."""
 EXPRESSION_THREADS = 8
-"""Maximum number of simultaneous searches with a regular expression, one per client. They take longest."""
+"""Maximum number of simultaneous searches with a regular expression, one per client. These searches take
+longest."""
 
 _thread = Threads(1, thread_name_prefix="search")
 """The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time:
@@ -106,6 +107,7 @@ class Searcher:
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension.
+
         A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
         """
         doubtful, ledger = parsed.query.doubtful, self._vault.ledger

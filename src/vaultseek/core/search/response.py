@@ -84,7 +84,8 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 
 def head(trace: Trace) -> JSON:
-    """Return how the query was interpreted, what is missing from the answer, and how reliable it is."""
+    """Return the head of the answer: the interpretation of the query, the parts that are missing, and the
+    answer's reliability."""
     query, time = trace.query.parsed.query, trace.query.parsed.time
     first, last = (None, None) if time is None else (day.isoformat() for day in time.days)
     spoken = None if time is None else {"text": time.text, "first": first, "last": last}
@@ -111,8 +112,9 @@ def results(trace: Trace) -> list[JSON]:
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
-    """Return one result with the passage ``chunk``; lines are 1-based and inclusive. If properties match, the
-    best one is shown.
+    """Return one result with the passage ``chunk``; lines are 1-based and inclusive.
+
+    If properties match, the best one is shown.
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
@@ -197,7 +199,7 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
 
 
 def explanation(trace: Trace) -> JSON:
-    """Return how the query was parsed and the result of each stage."""
+    """Return the parsed query and the result of each stage."""
     parsed, settings = trace.query.parsed, trace.query.settings
     return {
         "profile": parsed.profile.name,

@@ -43,6 +43,7 @@ _LEAST_CONFIDENCE = 0.001
 
 class Selection(NamedTuple):
     """The candidates chosen as results, best first; ``nearest`` is set if nothing counts as a match.
+
     ``weak``: none of the best notes matches exactly; they are only the closest.
     """
 
@@ -52,9 +53,11 @@ class Selection(NamedTuple):
 
 
 def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
-    """Drop candidates below ``min_confidence``, and all candidates if none is related to the query. The
-    nearest notes stay if the query has a filter or an identifier, which is a match by itself, or if a lane
-    does not know all notes yet. If the query is an identifier that a note has, notes without it are dropped.
+    """Drop candidates below ``min_confidence``, and all candidates if none is related to the query.
+
+    The nearest notes stay if the query has a filter or an identifier, which is a match by itself, or if a
+    lane does not know all notes yet. If the query is an identifier that a note has, notes without it are
+    dropped.
     """
     results = _eligible(query, ranking)
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
@@ -111,7 +114,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     make another less certain."""
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
-    # A link with a better note says nothing about a note by itself.
+    # A link to a better note is not evidence for a note itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = notes.confidence[rows], notes.fact("misnamed")[rows] > 0

@@ -216,6 +216,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 class Called(NamedTuple):
     """The ids of notes whose title, alias, file name or path is the query, and of notes ``pinned`` to it.
+
     ``begun`` notes have a name that begins with an unfinished query; they are in the order in which they come
     first.
     """
@@ -328,8 +329,10 @@ class FirstByName(Signal):
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
     """Return each note's share (:meth:`QueryWords.match`) and, by id, the words of a finished query that the
-    note's name lacks although it has their stems. Identifiers are not inflected and are ignored here. A query
-    of more than ``PARTIAL_WORDS`` words matches only a name equal to it.
+    note's name lacks although it has their stems.
+
+    Identifiers are not inflected and are ignored here. A query of more than ``PARTIAL_WORDS`` words matches
+    only a name equal to it.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}

@@ -97,11 +97,13 @@ def preview(
     is_opening: bool = False,
 ) -> Preview:
     """Return at most ``width`` characters of a passage around the place with most matches or, if
-    ``is_opening``, from its beginning. Words are compared by the rules of the note's ``language``, "" if
-    unclear. The preview omits code, lines of nothing but tags or an address, lines ``shared`` with other
-    notes, and headings at the beginning that are among the ``names`` displayed above it, unless more words
-    match there. ``heading_lines``: line numbers of headings. An ellipsis marks a cut, between words if
-    possible. Without a match the beginning is shown. Time is linear in the text.
+    ``is_opening``, from its beginning.
+
+    Words are compared by the rules of the note's ``language``, "" if unclear. The preview omits code, lines
+    of nothing but tags or an address, lines ``shared`` with other notes, and headings at the beginning that
+    are among the ``names`` displayed above it, unless more words match there. ``heading_lines``: line numbers
+    of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is shown.
+    Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]

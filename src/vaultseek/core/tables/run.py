@@ -53,8 +53,10 @@ def tables_of(
     budget: Budget | None = None,
 ) -> list[JSON]:
     """Return the tables of the file at ``path``: one view of a base, ``view`` or the first, or a table for
-    each base in a note. ``this`` is the path of the note that formulas call ``this``, by default the file
-    itself. Raises NotFound, Unavailable for a file that cannot be read, and UsageError for an unusable base.
+    each base in a note.
+
+    ``this`` is the path of the note that formulas call ``this``, by default the file itself. Raises NotFound,
+    Unavailable for a file that cannot be read, and UsageError for an unusable base.
     """
     vault = VaultFiles(ledger, root)
     around = Surroundings(local_present(), budget or Budget(), vault.at(this or path))

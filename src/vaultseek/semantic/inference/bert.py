@@ -78,12 +78,14 @@ class NetworkOnDemand:
 
 
 HALF_TOKENS = 512
-"""Maximum number of tokens in a bfloat16 batch, including padding; larger batches are not faster. In float32
-each text is computed alone, which takes no longer, so its vector does not depend on other texts.
+"""Maximum number of tokens in a bfloat16 batch, including padding; larger batches are not faster.
+
+In float32 each text is computed alone, which takes no longer, so its vector does not depend on other texts.
 """
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 2
-"""Maximum threads for one query; more would spend most of their time waiting for each other."""
+"""Maximum number of threads for one query; more threads would spend most of their time waiting for each
+other."""
 MAX_PROCESSORS = 8
 """Maximum number of concurrent batches."""
 
@@ -156,8 +158,9 @@ def read_folder(
     directory: Path, weights: bytes, read_again: Callable[[], bytes], *, fingerprint: str
 ) -> BertParts:
     """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
-    ``read_again`` reads these bytes once more. Raises KeyError, ValueError or `ConfigError` if the model is
-    damaged or is not a BERT model.
+    ``read_again`` reads these bytes once more.
+
+    Raises KeyError, ValueError or `ConfigError` if the model is damaged or is not a BERT model.
     """
     tensors = Weights(weights)
     shape = BertShape.from_config(read_json(directory / "config.json"))
@@ -191,8 +194,9 @@ def tokenizer_of(directory: Path) -> Any:
 
 
 class BertEncoder:
-    """A BERT model on the CPU. ``half`` computes in bfloat16, for embedding in bulk; the cosines with the
-    float32 vectors are 0.9999.
+    """A BERT model on the CPU.
+
+    ``half`` computes in bfloat16, for embedding in bulk; the cosines with the float32 vectors are 0.9999.
     """
 
     def __init__(self, parts: BertParts, *, half: bool = False) -> None:
@@ -288,8 +292,10 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield batches of texts of similar length, to save padding. The longest texts come first, so memory
-    peaks once. A batch has up to ``tokens`` tokens, including padding, or a single text.
+    """Yield batches of texts of similar length, to save padding.
+
+    The longest texts come first, so memory peaks once. A batch has up to ``tokens`` tokens, including
+    padding, or a single text.
     """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

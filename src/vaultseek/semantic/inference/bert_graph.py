@@ -44,8 +44,9 @@ class Weights:
         }
 
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
-        """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read. If the
-        file does not store it as float32, return a copy. Raises the errors of `get`.
+        """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
+
+        If the file does not store it as float32, return a copy. Raises the errors of `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -120,8 +121,10 @@ FileTensors = Weights | PackedFile
 
 
 class EightBitTensors:
-    """The tensors of a file, with eight-bit weights for products. Compared with float32, a short query takes
-    two thirds of the time, a long text takes as long, and the weights take a quarter of the memory.
+    """The tensors of a file, with eight-bit weights for products.
+
+    Compared with float32, a short query takes two thirds of the time, a long text takes as long, and the
+    weights take a quarter of the memory.
     """
 
     def __init__(self, tensors: FileTensors) -> None:

@@ -69,6 +69,7 @@ def embed(
     encoder: Encoder, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
 ) -> Embedded:
     """Embed the texts and check the vectors. A failing batch is halved until the failing text is found.
+
     Failures are a wrong count or shape, non-finite numbers, and a lack of memory. Raises WorkerUnavailable if
     no text can currently be embedded.
     """

@@ -69,8 +69,10 @@ class TimedReranker:
 
     def _fitting(self, until: float | None, most: int) -> int:
         """Return the number of pairs that fit into half of the remaining time; one if nothing is measured
-        yet. Only half is used, because a pair may take longer than the previous one; the rest of the time is
-        used by the next pairs.
+        yet.
+
+        Only half is used, because a pair may take longer than the previous one; the rest of the time is used
+        by the next pairs.
         """
         if until is None or (self._model.all_at_once and time.monotonic() < until):
             return most

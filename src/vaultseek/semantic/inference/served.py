@@ -70,8 +70,10 @@ class Server:
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
         """Return the value that ``read`` extracts from the server's answer, which is expected to have this
-        many ``numbers``. Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer
-        is unusable; callers report a failed server with `trip_breaker`.
+        many ``numbers``.
+
+        Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer is unusable;
+        callers report a failed server with `trip_breaker`.
         """
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
@@ -172,6 +174,7 @@ class ServedEncoder:
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
         """Return unit vectors. Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
+
         For background work, the text is at fault if a harmless text succeeds.
         """
         for _ in range(2 if in_background else 1):

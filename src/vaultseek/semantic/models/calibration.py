@@ -20,9 +20,10 @@ from vaultseek.semantic.models.service import SERVED
 
 _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 """File with the mean vector of many texts from seven sets: articles in English, German, Russian and Chinese,
-and English abstracts from three sciences. All vectors of multilingual-e5-small are close together, and short
-or vague queries are close to everything. After the query's product with the centre is subtracted, a cosine
-shows what is near for *this* query.
+and English abstracts from three sciences.
+
+All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
+After the query's product with the centre is subtracted, a cosine shows what is near for *this* query.
 """
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as a word in unspaced scripts."""
@@ -72,9 +73,11 @@ def calibration_of(fingerprint: str) -> Calibration:
 
 
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
-    """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word. The result is
-    ``fluent_pieces`` divided by the pieces per word, at most 1. If ``count`` has ``unknown_letters``, it is
-    multiplied by the share of known letters. A text without letters and digits gives 0.
+    """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
+
+    The result is ``fluent_pieces`` divided by the pieces per word, at most 1. If ``count`` has
+    ``unknown_letters``, it is multiplied by the share of known letters. A text without letters and digits
+    gives 0.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:

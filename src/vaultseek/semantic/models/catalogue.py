@@ -34,8 +34,10 @@ SUGGESTED = {
 @dataclass(frozen=True, slots=True)
 class LocalModel:
     """A model on this machine, or behind ``service``. ``directory`` is None for a model behind a service, and
-    for the stand-in used in tests. ``window`` is the maximum number of tokens in a text, without special
-    tokens. ``fault`` is the reason why the model cannot be used, or None.
+    for the stand-in used in tests.
+
+    ``window`` is the maximum number of tokens in a text, without special tokens. ``fault`` is the reason why
+    the model cannot be used, or None.
     """
 
     name: str
@@ -84,8 +86,9 @@ def served_model(service: Service) -> LocalModel:
 
 
 def find_directory(name: str) -> Path | None:
-    """Return the folder of the model named in the settings; None for the stand-in. Raises `ConfigError` if
-    there is no such model.
+    """Return the folder of the model named in the settings; None for the stand-in.
+
+    Raises `ConfigError` if there is no such model.
     """
     if name in PACKED:
         return PACKED[name].file().parent

@@ -19,7 +19,9 @@ _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 
 def bundled_directory() -> Path:
     """Return the folder of the bundled model, without importing its package; if the package is missing, the
-    folder of the same model if it was fetched. Raises `ConfigError` if neither exists.
+    folder of the same model if it was fetched.
+
+    Raises `ConfigError` if neither exists.
     """
     package = package_path(BUNDLED_PACKAGE, "model")
     if package is not None:
@@ -53,7 +55,9 @@ def is_bundled(name: str) -> bool:
 
 def model_directory(name: str) -> Path:
     """Return the folder of the model ``name``: the bundled model, an absolute path, a fetched model, or a
-    model from a package. Raises `ConfigError` if there is no such model.
+    model from a package.
+
+    Raises `ConfigError` if there is no such model.
     """
     if is_bundled(name):
         return bundled_directory()

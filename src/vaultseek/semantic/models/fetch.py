@@ -66,9 +66,10 @@ def fetch(
     """Download the model ``name`` to its folder. Complete files of an interrupted download are reused.
 
     ``pinned`` maps known models to the SHA-256 of their weights. For other models, the first digest is
-    recorded, and a different digest is refused later unless ``accept_change`` is set. Raises UsageError if
-    ``name`` is not a model name, Unavailable for problems with the hub or the disk, and ConfigError if the
-    model is refused. After an error, an earlier version stays in place.
+    recorded, and a different digest is refused later unless ``accept_change`` is set.
+
+    Raises UsageError if ``name`` is not a model name, Unavailable for problems with the hub or the disk, and
+    ConfigError if the model is refused. After an error, an earlier version stays in place.
     """
     if paths.model_directory(name) is None or name.count("/") != 1:
         raise UsageError(f"{name!r} is not a model name of the hub; expected one like {BUNDLED_NAME}")

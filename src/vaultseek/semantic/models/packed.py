@@ -27,9 +27,10 @@ _STEP_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PackedModel:
-    """A model by its name in the settings, and the file that holds it. ``extra`` is the extra of vaultseek
-    that installs ``package``. ``prompts`` are the texts put before passages and before queries; ``window`` is
-    the number of tokens left for a text after a prompt.
+    """A model by its name in the settings, and the file that holds it.
+
+    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are the texts put before
+    passages and before queries; ``window`` is the number of tokens left for a text after a prompt.
     """
 
     name: str

@@ -1,5 +1,6 @@
-"""A user's own server that embeds or reranks: its address, and the source of its key. The import is light,
-and nothing is sent here: `served.py` calls the server, in the semantic worker.
+"""A user's own server that embeds or reranks: its address, and the source of its key.
+
+The import is light, and nothing is sent here: `served.py` calls the server, in the semantic worker.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Service:
         except ValueError:
             return _ADDRESS
         if parts.username or parts.password or parts.query or parts.fragment:
-            return f"{_ADDRESS}, without a user, a password or a key: a key belongs into key_file"
+            return f"{_ADDRESS}, without a user, a password or a key: a key belongs in key_file"
         return None if is_address and self.url.isascii() and self.url.isprintable() else _ADDRESS
 
     def key(self) -> str | None:

@@ -1,7 +1,8 @@
-"""Unigram tokenizer, which splits texts into pieces like SentencePiece. Each piece has a probability, and the
-most probable split of a word wins (Kudo, *Subword Regularization*, 2018). It is found in one pass from left
-to right (Viterbi). The ``tokenizers`` library gives the same result and takes 260 MB for 250,000 pieces; this
-module takes 12 MB, and a known word costs one look-up.
+"""Unigram tokenizer, which splits texts into pieces like SentencePiece.
+
+Each piece has a probability, and the most probable split of a word wins (Kudo, *Subword Regularization*,
+2018). It is found in one pass from left to right (Viterbi). The ``tokenizers`` library gives the same result
+and takes 260 MB for 250,000 pieces; this module takes 12 MB, and a known word costs one look-up.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ CACHED_CHARS = 40
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
 """Constants of a string's key, 64 bits of a polynomial in its characters, so that each character extends the
-key by one step. Python's own hash would have to be computed for each of 250,000 strings.
+key by one step.
+
+Python's own hash would have to be computed for each of 250,000 strings.
 """
 
 _MARK = "\u2581"
@@ -91,8 +94,9 @@ class KeyTable:
     """
 
     def __init__(self, keys: Keys, numbers: NDArray[np.int64]) -> None:
-        """Of equal ``keys``, the last one counts. All keys are entered together, each at its place if that is
-        free, otherwise one place further on.
+        """Of equal ``keys``, the last one counts.
+
+        All keys are entered together, each at its place if that is free, otherwise one place further on.
         """
         bits = (2 * len(keys)).bit_length()
         size, self._shift = 1 << bits, 64 - bits

@@ -42,8 +42,9 @@ class VectorIndex:
         open_index: OpenIndex | None = None,
         is_proposed: Callable[[int], bool] = lambda vectors: False,
     ) -> None:
-        """Open the index in files of this name in ``folder``, creating them if necessary. ``open_index``
-        opens an approximate index. It is used if the vectors exceed the matrix's budget, or if
+        """Open the index in files of this name in ``folder``, creating them if necessary.
+
+        ``open_index`` opens an approximate index. It is used if the vectors exceed the matrix's budget, or if
         ``is_proposed`` returns true for their size in bytes. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
@@ -89,9 +90,10 @@ class VectorIndex:
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, best first, with a few hits per note; ties are in the
-        order of their numbers. Notes as near as the ``k``-th are also returned. ``allowed`` are the notes to
-        search in. The filter is exact and precedes the cut: the result has ``k`` notes if ``k`` allowed ones
-        have vectors.
+        order of their numbers.
+
+        Notes as near as the ``k``-th are also returned. ``allowed`` are the notes to search in. The filter is
+        exact and precedes the cut: the result has ``k`` notes if ``k`` allowed ones have vectors.
         """
         current = self._intact()
         snapshot = current.snapshot
@@ -128,7 +130,7 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index reads all rows, and so did every scan before it was ready, or for a filter.
+        # Filling the index reads all rows. So does every scan, before the index is ready or for a filter.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:

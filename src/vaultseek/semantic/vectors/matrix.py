@@ -99,8 +99,9 @@ class Snapshot:
     codes: Codes | None
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, and of notes tied with the last one. They are sorted,
-        best first, with a few hits per note; ties are in the order of their numbers.
+        """Return the best hits of the ``k`` best notes, and of notes tied with the last one.
+
+        They are sorted, best first, with a few hits per note; ties are in the order of their numbers.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """
@@ -178,8 +179,9 @@ class Snapshot:
 
 
 class Matrix:
-    """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file. One
-    thread writes. ``codes_bytes`` limits the memory of the codes; above this limit, no codes are kept.
+    """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file.
+
+    One thread writes. ``codes_bytes`` limits the memory of the codes; above this limit, no codes are kept.
     """
 
     def __init__(self, codes_bytes: int) -> None:
@@ -249,8 +251,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # Without ``out``: with it, each call drops a reference to None that it does not own, until the process
-    # crashes.
+    # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
+    # process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
     return products

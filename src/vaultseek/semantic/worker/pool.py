@@ -36,7 +36,9 @@ class WorkerPool:
 
     async def keep(self, model: LocalModel) -> SemanticWorker:
         """Start the worker of the model, and keep it running until ``release`` was called as often as
-        ``keep``. Raises WorkerUnavailable once the pool is stopped.
+        ``keep``.
+
+        Raises WorkerUnavailable once the pool is stopped.
         """
         if self._stopped:
             raise WorkerUnavailable("the semantic workers are stopped")

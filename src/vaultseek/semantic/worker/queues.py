@@ -73,7 +73,7 @@ class _Queue:
 
     def _run(self) -> None:
         if self._name == EMBED and sys.platform == "linux":
-            # There it is the priority of this thread, and torch's threads inherit it.
+            # On Linux it is the priority of this thread only, and torch's threads inherit it.
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         while True:

@@ -82,8 +82,10 @@ class SemanticWorker:
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
     ) -> Vectors:
         """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed
-        on its text. Background texts are sent in batches of similar length, at the lowest priority; urgent
-        texts overtake them.
+        on its text.
+
+        Background texts are sent in batches of similar length, at the lowest priority; urgent texts overtake
+        them.
         """
         remaining, settings = _Deadline(deadline), self._settings
         queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
@@ -115,8 +117,10 @@ class SemanticWorker:
         deadline: float | None = None,
     ) -> None:
         """Delete, store or replace vectors in a collection, which is created if necessary; then set the
-        version. Safe to repeat. After a crash, the version is never newer than the vectors. Non-finite
-        vectors are left out; for equal numbers, the last vector is stored.
+        version.
+
+        Safe to repeat. After a crash, the version is never newer than the vectors. Non-finite vectors are
+        left out; for equal numbers, the last vector is stored.
         """
         remaining = _Deadline(deadline)
         rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
@@ -142,6 +146,7 @@ class SemanticWorker:
         deadline: float | None = SEARCH_SECONDS,
     ) -> SemanticAnswer:
         """Return the ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
+
         ``allowed`` are the notes to search in; this filter is exact and precedes the cut. A missing
         collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
         """
@@ -167,6 +172,7 @@ class SemanticWorker:
 
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
+
         With None, no model is loaded any more; a loaded one stays until the child ends.
         """
         if model != self._kept_reranker:
@@ -291,8 +297,10 @@ class LoadedReranker:
         self._crashes: Counter[str] = Counter()
 
     async def load(self, child: Child, model: str, seconds: float | None) -> None:
-        """Wait until the child has loaded the model, which happens only once. Raises `WorkerUnavailable` if
-        loading fails or takes longer than ``seconds``; in the second case, it continues.
+        """Wait until the child has loaded the model, which happens only once.
+
+        Raises `WorkerUnavailable` if loading fails or takes longer than ``seconds``; in the second case, it
+        continues.
         """
         if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(

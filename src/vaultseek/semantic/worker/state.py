@@ -34,9 +34,11 @@ Status = Literal["down", "starting", "ready", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when the worker is ready. Three fields are in words: ``doing``
-    is its current work, ``computing`` the way it computes vectors, and ``sends`` the text that it sends, and
-    to which server. ``in_vain`` is True while it restarts repeatedly without success.
+    """State of the worker. ``reason`` is None when the worker is ready.
+
+    Three fields are in words: ``doing`` is its current work, ``computing`` the way it computes vectors, and
+    ``sends`` the text that it sends, and to which server. ``in_vain`` is True while it restarts repeatedly
+    without success.
     """
 
     status: Status

@@ -186,7 +186,7 @@ class Supervisor:
         """Wait before starting the next child; a request ends the wait, unless the next child would end in
         the same way."""
         pauses = self._settings.backoff_seconds
-        # The cause may be gone if another program ended the child, or it was idle.
+        # The cause may be gone if another program ended the child, or if the child was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
         pause = pauses[min(len(pauses) if broken else max(1, self._failures), longest) - 1]
@@ -310,8 +310,9 @@ class PoisonTexts:
         """Crashes on each suspected text alone, counted in kills, by the text's hash."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended at this batch, with a weight of ``kills``. A suspected text counts as
-        poison once the kills on it alone add up to a crash.
+        """Record that the worker ended at this batch, with a weight of ``kills``.
+
+        A suspected text counts as poison once the kills on it alone add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()

@@ -38,7 +38,7 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.query.normal_forms import normal_forms
 
 ANALYZER_VERSION = 5
-"""Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
+"""Version of the rules. Increase it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
 """Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable
@@ -192,6 +192,7 @@ class Analyzer:
 
     def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
         """Return the term of a word, and a second term for the word without its accents if that differs.
+
         Suffixes carry accents in many languages, and queries typed without accents must match as well.
         """
         lower = word.lower()

@@ -113,7 +113,9 @@ class Commits:
 
     def prepare(self, write: Callable[[IO[bytes]], int]) -> PreparedSegment:
         """Write a segment that is not part of a commit yet; ``write`` fills the file and returns its note
-        count. Needs no lock and may be slow. After an error, no file remains.
+        count.
+
+        Needs no lock and may be slow. After an error, no file remains.
         """
         path = self.directory / f"{uuid.uuid4().hex}{_UNFINISHED}"
         with _translate_write_errors():

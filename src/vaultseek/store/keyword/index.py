@@ -101,7 +101,7 @@ class KeywordIndex(KeywordLane):
 
     @property
     def segments(self) -> int:
-        """The number of segments."""
+        """The number of segments in the index."""
         return len(self._state.segments)
 
     def stored(self) -> tuple[int, int]:
@@ -273,6 +273,7 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
 
 def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
     """Return, for each term in at least ``least`` notes, its shortest word and the number of living notes.
+
     Terms of several languages with the same shortest word count as one.
     """
     counts: Counter[bytes] = Counter()

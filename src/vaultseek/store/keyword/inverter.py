@@ -235,8 +235,10 @@ def _occurrences(
 
 
 def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Block, Ints, Ints]:
-    """Group occurrences into rows. Occurrences arrive sorted by key and position, so a stable sort suffices.
-    Returns the rows, and the first row and the first position of each term.
+    """Group occurrences into rows.
+
+    Occurrences arrive sorted by key and position, so a stable sort suffices. Returns the rows, and the first
+    row and the first position of each term.
     """
     order = np.argsort(terms, kind="stable")
     terms, keys, positions = terms[order], keys[order], positions[order]

@@ -45,8 +45,10 @@ class MergeSource:
 
 def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None) -> list[int]:
     """Return the indexes of the segments to merge next, given the numbers of notes and deleted notes of each
-    segment. ``MERGE_FACTOR`` segments of similar size are merged into one, the smallest first, so that the
-    number of segments grows with the logarithm of the vault. A segment with most notes deleted is rewritten.
+    segment.
+
+    ``MERGE_FACTOR`` segments of similar size are merged into one, the smallest first, so that the number of
+    segments grows with the logarithm of the vault. A segment with most notes deleted is rewritten.
     ``largest`` is the maximum number of notes that a merge may read.
     """
     tiers: dict[int, list[int]] = {}

@@ -76,7 +76,7 @@ def parse_query_terms(
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
-    # No English suffix has an accent, so the accentless form of a word comes from the word as written.
+    # No English suffix has an accent, so the form without accents is derived from the word as written.
     is_english = [each.language for each in analyzer.analyzers] == ["en"]
     has_accents = not (is_english or text.isascii())
     last_pair = ""
@@ -96,9 +96,10 @@ def parse_query_terms(
 
 
 def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
-    """Add the normal forms of expressions that span several tokens. A day in words, *15 May 2026*, and a
-    number in groups, ``089 / 123 45``, are separate terms. Two adjacent words also match their joined form:
-    ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
+    """Add the normal forms of expressions that span several tokens.
+
+    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are separate terms. Two adjacent
+    words also match their joined form: ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
     """
     joined = list(terms)
     for at, (first, second) in enumerate(pairwise(terms)):
@@ -210,8 +211,9 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Keep one form of each word: the form as written or, if accents do not count, the last one. The index
-    stores the second form for queries that are typed without accents.
+    """Keep one form of each word: the form as written or, if accents do not count, the last one.
+
+    The index stores the second form for queries that are typed without accents.
     """
     variants: dict[tuple[int, str], Term] = {}
     for term in terms:

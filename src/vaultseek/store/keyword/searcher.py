@@ -77,7 +77,7 @@ class Searcher:
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
-        # Most words have no other spelling in the vault, so that forms of a word share a key of the cache.
+        # Most words have no other spelling in the vault, so forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
@@ -103,7 +103,9 @@ class Searcher:
 
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count the allowed notes that match at
-        all. Also rank up to ``ties`` further notes that score the same as the ``k``-th.
+        all.
+
+        Also rank up to ``ties`` further notes that score the same as the ``k``-th.
         """
         weighted = [(each.scores, each.weight) for each in self._scored]
         top, count = best_notes(weighted, self._snapshot, allowed, k, ties)
@@ -126,8 +128,10 @@ class Searcher:
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
-        """Return a term. For the unfinished last word, also return a term of all words that begin with it.
-        All of them count as one word, and the exact word counts in addition.
+        """Return a term.
+
+        For the unfinished last word, also return a term of all words that begin with it. All of them count as
+        one word, and the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -286,9 +290,10 @@ class Searcher:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredTerm:
-    """A query term with its matching index terms, their scores and their weight. ``share`` is the term's
-    share of the word's weight. ``in_addition`` marks the term of the word's exact form, which has the rest of
-    the weight.
+    """A query term with its matching index terms, their scores and their weight.
+
+    ``share`` is the term's share of the word's weight. ``in_addition`` marks the term of the word's exact
+    form, which has the rest of the weight.
     """
 
     term: QueryTerm
@@ -349,9 +354,11 @@ def best_notes(
     k: int,
     ties: int = 0,
 ) -> tuple[Ints, int]:
-    """Return the ``k`` best notes, best first, and the total number of matching notes. Ties are in the order
-    of the ledger's ids. Up to ``ties`` further notes that score the same as the ``k``-th are included.
-    ``allowed``: bool[size], the notes to consider; None for all. A note matches if its score is above 0.
+    """Return the ``k`` best notes, best first, and the total number of matching notes.
+
+    Ties are in the order of the ledger's ids. Up to ``ties`` further notes that score the same as the
+    ``k``-th are included. ``allowed``: bool[size], the notes to consider; None for all. A note matches if its
+    score is above 0.
     """
     totals = np.zeros(snapshot.size)
     for term, weight in weighted:

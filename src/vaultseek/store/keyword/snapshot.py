@@ -139,8 +139,9 @@ class Snapshot:
         self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
 
     def within(self, ids: Ints) -> Snapshot:
-        """Return a snapshot as if only the notes with these ids existed. It is kept for the next request with
-        the same array of ids.
+        """Return a snapshot as if only the notes with these ids existed.
+
+        It is kept for the next request with the same array of ids.
         """
         for known, part in self._parts:
             if known is ids:

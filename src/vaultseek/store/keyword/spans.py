@@ -39,9 +39,10 @@ Span = tuple[int, int, str]
 
 
 class _Tokens:
-    """Known tokens with the spans of their terms, and the tokens of each term. Most tokens of a text contain
-    no query term, so looking up tokens by term takes a fraction of the time that checking each token's terms
-    would take.
+    """Known tokens with the spans of their terms, and the tokens of each term.
+
+    Most tokens of a text contain no query term, so looking up tokens by term takes a fraction of the time
+    that checking each token's terms would take.
     """
 
     def __init__(self, analyzers: Analyzers) -> None:
@@ -75,8 +76,9 @@ class _Tokens:
 
 
 class SpanFinder:
-    """Finds the terms of a text by the analysis rules of the note's language, which ``rules`` choose. For an
-    unknown note, all languages of the query are tried.
+    """Finds the terms of a text by the analysis rules of the note's language, which ``rules`` choose.
+
+    For an unknown note, all languages of the query are tried.
     """
 
     def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
@@ -138,8 +140,9 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 @lru_cache(maxsize=CACHED_TEXTS)
 def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], frozenset[str]]:
     """Return a text as analysed, its original character positions if they differ, its tokens by place, and
-    its distinct tokens. Cached, because answers show the same passages again while a query is typed, and for
-    the next query.
+    its distinct tokens.
+
+    Cached, because answers show the same passages again while a query is typed, and for the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     if not unicodedata.is_normalized("NFKC", text):

@@ -165,8 +165,9 @@ def is_one_edit(first: str, second: str) -> bool:
 
 
 def _candidates(words: Strings, word: bytes) -> Ints:
-    """Return words of similar length that share nearly all of ``word`` at their beginning and end. One edit
-    leaves half of the word intact, so few words remain to be compared.
+    """Return words of similar length that share nearly all of ``word`` at their beginning and end.
+
+    One edit leaves half of the word intact, so few words remain to be compared.
     """
     half = len(word) // 2
     slack = 1 if word.isascii() else _SLACK_BYTES
@@ -195,7 +196,7 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
     places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
     common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
     for at, byte in enumerate(word[::step]):
-        # Bytes beyond the word belong to another one; a few too many do no harm here.
+        # Bytes beyond the word belong to the next word; a few too many do no harm here.
         going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
         common += going
     return common

@@ -37,8 +37,10 @@ class ChunkTable:
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
         """Write the chunks that differ; ``dirty`` means that the vectors of all other chunks are outdated as
-        well. A chunk with the same text and headings keeps its row and its vector. So a moved note gets new
-        chunk ids, which depend on its path, but keeps its vectors.
+        well.
+
+        A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk
+        ids, which depend on its path, but keeps its vectors.
         """
         sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
         old: dict[tuple[str, str], deque[int]] = defaultdict(deque)

@@ -16,8 +16,10 @@ V = TypeVar("V")
 
 
 class RowCache(Generic[V]):
-    """Thread-safe cache of up to ``capacity`` values by integer key. Each commit clears it. A value read
-    before a commit is not stored after it, so that no reader sees an outdated row.
+    """Thread-safe cache of up to ``capacity`` values by integer key.
+
+    Each commit clears it. A value read before a commit is not stored after it, so that no reader sees an
+    outdated row.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -174,6 +176,7 @@ class Database:
 
     def shrink(self, rewritten: str = "") -> bool:
         """Cut off the free pages of the file, and empty the log; return False if the log is being read.
+
         Deleted text is overwritten in the file, but not in the log. With ``rewritten``, also rewrite the file
         with full pages if the disk has room, and store this text as the value ``rewritten``.
         """
@@ -300,6 +303,7 @@ class Connections:
 
     def own(self) -> tuple[sqlite3.Connection, threading.RLock]:
         """Return the calling thread's connection, opened on first use, and the lock to hold while using it.
+
         Raises sqlite3.ProgrammingError once the connections are closed.
         """
         own: tuple[sqlite3.Connection, threading.RLock] | None = getattr(self._local, "own", None)
@@ -314,8 +318,10 @@ class Connections:
         return own
 
     def close(self) -> None:
-        """Interrupt and close all connections. Closing a connection during a statement would crash the
-        process, so a connection that is not interrupted in time stays open.
+        """Interrupt and close all connections.
+
+        Closing a connection during a statement would crash the process, so a connection that is not
+        interrupted in time stays open.
         """
         with self._lock:
             self._closed = True

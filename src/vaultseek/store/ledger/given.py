@@ -30,8 +30,9 @@ class Given(NamedTuple):
 
 
 class GivenTable:
-    """The tables ``given`` and ``given_notes``. Notes are identified by path, as in ``opens``. Writing does
-    not create a revision.
+    """The tables ``given`` and ``given_notes``. Notes are identified by path, as in ``opens``.
+
+    Writing does not create a revision.
     """
 
     def __init__(self, database: Database) -> None:

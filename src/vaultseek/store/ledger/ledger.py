@@ -76,9 +76,10 @@ class Ledger:
         close_database(self._database)
 
     def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
-        """Return the part of the ledger about the notes in ``folders``, at the current revision. Files at the
-        paths ``hidden`` are left out. The part contains nothing about other notes. It is read-only, and valid
-        until the next commit.
+        """Return the part of the ledger about the notes in ``folders``, at the current revision.
+
+        Files at the paths ``hidden`` are left out. The part contains nothing about other notes. It is
+        read-only, and valid until the next commit.
         """
         part = object.__new__(Ledger)
         database = self._visible(Scope(folders, hidden))
@@ -91,7 +92,7 @@ class Ledger:
         return part
 
     def _pending_in(self, part: Ledger) -> tuple[int, int]:
-        """Return how many chunks and notes of a part are waiting to be stored."""
+        """Return the numbers of chunks and notes of a part that are waiting to be stored."""
         sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
         return chunks, notes
@@ -115,8 +116,10 @@ class Ledger:
 
     def compact(self, now: float) -> bool:
         """Overwrite deleted text, free its space, and record the time; return False if a reader prevents
-        this. The history of deleted notes is also removed. If many notes have changed, pages are partly
-        empty, and the file is rewritten.
+        this.
+
+        The history of deleted notes is also removed. If many notes have changed, pages are partly empty, and
+        the file is rewritten.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
@@ -175,6 +178,7 @@ class Ledger:
 
     def set_chunking_version(self, version: str) -> bool:
         """Record the version of parsing and chunking; if it changed, mark every note for reading again.
+
         Returns True if it changed, False if it is the same or was never recorded.
         """
         old = self._database.meta("reading")

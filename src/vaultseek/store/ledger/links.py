@@ -57,7 +57,9 @@ class LinkTable:
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
         """Write the links of notes that have no links in the table, as pairs of note id and links in the form
-        of ``NoteRows``. They are unresolved until ``resolve``.
+        of ``NoteRows``.
+
+        They are unresolved until ``resolve``.
         """
         rows = ((note, i, *link) for note, links in notes for i, link in enumerate(links))
         self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)

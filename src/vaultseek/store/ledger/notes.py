@@ -182,7 +182,9 @@ class NoteTable:
 
     def changed_since(self, revision: int, limit: int, note: int = LAST_NOTE) -> list[tuple[int, int]]:
         """Return the pairs of note id and revision for notes that changed after ``revision``, in order of
-        change. With ``note``, also return notes at ``revision`` with a higher id.
+        change.
+
+        With ``note``, also return notes at ``revision`` with a higher id.
         """
         sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, note, limit)

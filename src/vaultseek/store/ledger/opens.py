@@ -11,7 +11,7 @@ from vaultseek.store.ledger.database import Database
 KEPT_OPENS = 5000
 """Maximum number of rows; the oldest are deleted."""
 READ_OPENS = 500
-"""Number of latest rows read for one search."""
+"""Number of the newest rows that one search reads."""
 
 
 class Open(NamedTuple):

@@ -1,7 +1,8 @@
-"""Successions: notes that replace others, with targets as written and as resolved. ``is_successor`` is 1 if
-the target is a successor, 0 if it is a predecessor, and 2 for words that name a successor only if such a note
-exists. Targets resolve like link targets (``LinkTable.resolve``); ordinals are negative, to differ from those
-of links.
+"""Successions: notes that replace others, with targets as written and as resolved.
+
+``is_successor`` is 1 if the target is a successor, 0 if it is a predecessor, and 2 for words that name a
+successor only if such a note exists. Targets resolve like link targets (``LinkTable.resolve``); ordinals are
+negative, to differ from those of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
