@@ -74,13 +74,13 @@ def test_the_bundled_model_is_loaded_for_real(daemon, doctor):
 
 @pytest.mark.shared_daemon
 def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
-    daemon.indexed(vault(NOTES))
+    daemon.indexed(vault(NOTES | {"long.md": "# Long\n\n" + "word " * 400}))
     code, findings = doctor("--no-worker")
     assert code == 0
     assert findings["daemon"]["message"].startswith("version ")
-    assert findings["vault vault"]["message"] == "2 notes can be read"
-    assert findings["index of vault"]["message"].startswith("2 notes, 2 passages, 2 notes by word; ")
-    assert findings["vectors of vault"]["message"] == "2 passages and 2 notes by meaning"
+    assert findings["vault vault"]["message"] == "3 notes can be read"
+    assert findings["index of vault"]["message"].startswith("3 notes, 4 passages, 3 notes by word; ")
+    assert findings["vectors of vault"]["message"] == "4 passages and 3 notes by meaning"
     assert "worker" not in findings
 
 

@@ -34,6 +34,7 @@ _OF_LINUX = {
 }
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+_CHECKED_BYTES = 1 << 20
 TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or quit other programs"
 
 
@@ -210,6 +211,17 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
+
+
+def checksum(file: Path) -> str:
+    """Return the checksum of a file's content, as a word of text. Raises OSError."""
+    import zlib
+
+    total = 0
+    with file.open("rb") as stream:
+        while block := stream.read(_CHECKED_BYTES):
+            total = zlib.crc32(block, total)
+    return f"crc32 {total:08x}"
 
 
 def read_json(file: Path, largest: int = STATE_BYTES) -> Any:

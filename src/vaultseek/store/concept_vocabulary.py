@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vaultseek.base.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
+from vaultseek.base.limits import CONCEPT_FILE_BYTES
 from vaultseek.base.paths import read_json, write_atomically
 from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
-VERSION = 1
+VERSION = 2
 """Version of the file's format; a file of another version is rebuilt."""
-_UNIT_TOLERANCE = 0.01
 
 
 class Concept(NamedTuple):
@@ -74,15 +73,14 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
     """Read the vocabulary in the file; None if it is missing, damaged or of another model."""
     try:
         content = read_json(file, CONCEPT_FILE_BYTES)
-        if content["version"] != VERSION or content["model"] != model:
+        entries = content["terms"]
+        if content["version"] != VERSION or content["model"] != model or content["check"] != _check(entries):
             return None
-        entries = [_entry(entry) for entry in content["terms"][:CONCEPT_TERMS]]
-        terms = {term: notes for term, notes, _ in entries}
-        vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    lengths = np.linalg.norm(vocabulary.vectors, axis=1)
-    return vocabulary if (np.abs(lengths - 1.0) < _UNIT_TOLERANCE).all() else None
+    terms = {entry["term"]: entry["notes"] for entry in entries}
+    vectors = {entry["term"]: np.frombuffer(base64.b64decode(entry["vector"]), "<f2") for entry in entries}
+    return ConceptVocabulary.build(model, terms, vectors)
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
@@ -92,12 +90,10 @@ def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}
         for (term, notes), row in zip(vocabulary.terms.items(), rows, strict=True)
     ]
-    head = {"version": VERSION, "model": vocabulary.model, "dimension": int(rows.shape[1])}
+    head = {"version": VERSION, "model": vocabulary.model, "check": _check(entries)}
     write_atomically(file, json.dumps({**head, "terms": entries}, ensure_ascii=False, indent=0))
 
 
-def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:
-    term, notes = entry["term"], entry["notes"]
-    if not isinstance(term, str) or not isinstance(notes, int) or not 0 < len(term) <= CONCEPT_CHARS:
-        raise ValueError("not a concept")
-    return term, notes, np.frombuffer(base64.b64decode(entry["vector"], validate=True), "<f2")
+def _check(entries: Any) -> int:
+    """Return a checksum of the entries, so that even one changed bit is noticed."""
+    return zlib.crc32(json.dumps(entries).encode())

@@ -201,6 +201,8 @@ class KeywordIndex(KeywordLane):
             prepared = merge([(entry.file_name, sorted(entry.deleted)) for entry in merged])
         with self._changing:
             with self._commits.writing(prepared) as last:
+                for source in sources:
+                    source.segment.check_unchanged()
                 now = {entry.segment_id(): entry for entry in last.segments}
                 deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in merged])
                 merged_ids = {entry.segment_id() for entry in merged}
@@ -251,7 +253,8 @@ def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) 
 
 @contextmanager
 def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
-    """Verify all segments if the body fails, and raise ``IndexDamaged`` if one is damaged."""
+    """Raise ``IndexDamaged`` after the body if a segment has changed, or if the body fails and one is
+    damaged."""
     try:
         yield
     except Exception:
@@ -259,6 +262,9 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
             for view in snapshot.views:
                 view.segment.verify()
         raise
+    with translate_read_errors():
+        for view in snapshot.views:
+            view.segment.check_unchanged()
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:

@@ -254,7 +254,7 @@ class SegmentPreparer:
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:
-        segment = Segment(self._commits.directory / name, verify=False)
+        segment = Segment(self._commits.directory / name)
         alive = np.ones(len(segment), np.bool_)
         alive[list(deleted)] = False
         return MergeSource(segment, alive)

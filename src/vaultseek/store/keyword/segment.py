@@ -152,6 +152,7 @@ class Segment:
         self._name = path.name
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
+        self._state = self._file_state()
         self._sections = self._directory()
         if verify:
             self.verify()
@@ -167,6 +168,18 @@ class Segment:
         for section in self._sections.values():
             if self._checksum(section) != section.checksum:
                 raise self._damaged("its content has changed")
+
+    def check_unchanged(self) -> None:
+        """Raise ``IndexDamaged`` if another program has written to the open file.
+
+        Reads have no checksums of their own, so a caller uses what it read only after this check.
+        """
+        if self._file_state() != self._state:
+            raise self._damaged("another program changed it")
+
+    def _file_state(self) -> tuple[int, int]:
+        status = os.fstat(self._fd)
+        return status.st_size, status.st_mtime_ns
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
         """Return the numbers of the given terms that occur here; ``heads`` are their `first_bytes`."""
@@ -399,6 +412,9 @@ class MemorySegment(Segment):
 
     def verify(self) -> None:
         """Do nothing; data in memory has no checksum."""
+
+    def check_unchanged(self) -> None:
+        """Do nothing; no other program can change data in memory."""
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""

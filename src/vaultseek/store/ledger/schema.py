@@ -7,11 +7,10 @@ import re
 import sqlite3
 import time
 import uuid
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from vaultseek.base.paths import check_files, remove, remove_unless_file, write_atomically
+from vaultseek.base.paths import check_files, checksum, remove, remove_unless_file, write_atomically
 from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
@@ -156,7 +155,6 @@ CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN ol
 """Tables that are also created in an existing ledger of this version, so that it need not be rebuilt."""
 
 _CRC = "crc32"
-_BLOCK = 1024 * 1024
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 """Suffixes of the ledger's file names."""
 
@@ -190,7 +188,7 @@ def close_database(database: Database) -> None:
     database.close()
     if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
-            write_atomically(_seal(database.file), _checksum(database.file))
+            write_atomically(_seal(database.file), checksum(database.file))
 
 
 def _break_seal(file: Path) -> bool | None:
@@ -202,17 +200,9 @@ def _break_seal(file: Path) -> bool | None:
         seal.unlink()
         if _log(file).exists() or not sealed.startswith(_CRC):
             return None
-        return sealed == _checksum(file)
+        return sealed == checksum(file)
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _checksum(file: Path) -> str:
-    checksum = 0
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            checksum = zlib.crc32(block, checksum)
-    return f"{_CRC} {checksum:08x}"
 
 
 def _seal(file: Path) -> Path:
