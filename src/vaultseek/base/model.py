@@ -169,7 +169,7 @@ class Link:
     written: Place | None = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> JSON:
-        """Return the link in the form of answers, without its place."""
+        """Return the link as answers contain it, without its place."""
         return {
             "kind": self.kind,
             "target": self.target,

@@ -29,7 +29,7 @@ from vaultseek.store.ledger import Ledger
 PAGE_NOTES = 500
 """Number of notes whose texts are composed at once for counting."""
 COLLECT_SECONDS = 300.0
-"""Seconds for which changes are collected once the space is full; a query ends the wait."""
+"""Seconds for which changes are collected once the space has all its vectors; a query ends the wait."""
 START_SECONDS = 30.0
 """Maximum seconds that background work waits for the worker to start."""
 _REMOTE = "-remote"

@@ -139,7 +139,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and {available:,} MiB are free at {folder}; free some space"
+            f"{name} needs {required:,} MiB and a reserve; {available:,} MiB are free at {folder}. Make room"
         )
 
 
