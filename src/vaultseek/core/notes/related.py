@@ -23,10 +23,10 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes contributed by each kind of search."""
 RELATED_HUB = 200
-"""Maximum links of a note that counts as evidence that its neighbours are related."""
+"""Maximum number of links of a note that is evidence that its neighbours are related."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence by meaning for a note without a connecting link: a cosine of .3 with the bundled model,
-below which diary notes are about something else."""
+"""Minimum confidence by meaning for a note without a connecting link. It corresponds to a cosine of .3 with
+the bundled model; below that, diary notes are about something else."""
 RELATED_WORDS = 60
 """Number of words from names, headings and tags used for the keyword search."""
 
@@ -68,7 +68,7 @@ async def _alike(
 ) -> tuple[Mapping[int, float], frozenset[str]]:
     """Return the result of :func:`alike`, and the template lines that the note shares with similar notes.
 
-    Text repeated in forty daily notes is not the subject of any, so it is left out of the comparison.
+    Text repeated in forty daily notes is not the subject of any of them, so it is left out of the comparison.
     """
     allowed = None if among is None else np.array(sorted(among), np.int64)
     opening = await asyncio.to_thread(vault.ledger.chunks.opening, row.id, OPENING_CHARS)

@@ -52,8 +52,8 @@ class Matcher:
     """Finds the matches of a query in a text: its regular expressions, and its terms in the index, each with
     the number of its word.
 
-    Stop words count only if there is nothing else. A single character of an unspaced script counts only if it
-    stands alone in the query, not next to the pairs that contain it.
+    Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
+    it stands alone in the query, not if pairs contain it.
     """
 
     span_finder: SpanFinder
@@ -62,7 +62,7 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Match the terms for which the index was searched, with substitutes, or the terms of a text."""
+        """Match the terms searched for in the index, with substitutes, or the terms of a text."""
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
             terms = [(each.word, (each.term, *each.also)) for each in parsed if each.kind != "character"]
@@ -96,14 +96,14 @@ def preview(
     shared: Set[str] = frozenset(),
     is_opening: bool = False,
 ) -> Preview:
-    """Return at most ``width`` characters of a passage around the place with most matches, or, if
+    """Return at most ``width`` characters of a passage around the place with most matches or, if
     ``is_opening``, from its beginning.
 
-    ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
-    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags or an
-    address, and lines ``shared`` with other notes, unless more words match there. ``heading_lines``: line
-    numbers of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is
-    shown. Time is linear in the text.
+    Words are compared by the rules of the note's ``language``, "" if unclear. The preview omits code, lines
+    of nothing but tags or an address, lines ``shared`` with other notes, and headings at the beginning that
+    are among the ``names`` displayed above it, unless more words match there. ``heading_lines``: line numbers
+    of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is shown.
+    Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -149,8 +149,8 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in a text, in order, without numbers that are parts of an identifier in it, such as
-    each 1 of 2.3.1."""
+    """Return the matches in a text, in order, except numbers inside an identifier of the text, such as the 1
+    in 2.3.1."""
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches
@@ -214,8 +214,8 @@ def _is_bare(line: str) -> bool:
 def _one_line(
     lines: Sequence[str], begins: Sequence[int], rows: Sequence[int], headings: Set[int]
 ) -> tuple[str, list[int], list[int], list[int]]:
-    """Join these rows to one line, with a dash between a heading and its text; return where each run of words
-    starts in the line, and where it starts and ends in the passage."""
+    """Join these rows into one line, with a dash between a heading and its text. Also return, for each run of
+    words, its start in the line, and its start and end in the passage."""
     parts: list[str] = []
     starts: list[int] = []
     offsets: list[int] = []
@@ -237,8 +237,8 @@ def _one_line(
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
-    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, it is the
-    first one in the range, or else the first."""
+    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, prefer
+    the first in the range, or else the first."""
     return max(
         by_row,
         key=lambda row: (
@@ -302,14 +302,14 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
 # -- boilerplate: lines that many notes of a vault share, such as a footer
 
 NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
-"""Number of notes to compare, and of chunks at the beginning and the end of each."""
+"""Number of notes to compare, and number of chunks to compare at the beginning and the end of each."""
 LEAST_NOTES, LEAST_SHARE = 8, 0.25
-"""Minimum number and share of the compared notes that have a line of boilerplate."""
+"""Minimum number and minimum share of the compared notes that contain a line of boilerplate."""
 _known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
 
 
 def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many notes, judged by a sample of the ledger's current notes."""
+    """Return the lines shared by many notes, found in a sample of the ledger's current notes."""
     revision, lines = _known.get(ledger, (-1, frozenset()))
     if revision != ledger.revision:
         revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
@@ -318,7 +318,7 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
 
 
 def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many of these notes, without white space around them."""
+    """Return the lines shared by many of these notes, stripped of surrounding white space."""
     least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
     if len(notes) < least:
         return frozenset()
