@@ -45,17 +45,18 @@ _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
 _TAGS = range(0xE0000, 0xE0080)
 _INVISIBLE = (
-    (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E),
-    (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F),
+    (0x202A, 0x202E), (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
 )  # fmt: skip
 """Ranges of invisible characters, which can hide text from people. Joiners are not included, because scripts
 and emoji need them."""
 HIDDEN = (
     f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
+    "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
 )
-"""Pattern of one character that is not displayed: an invisible character, or a joiner next to a letter of a
-script without joiners, such as Latin."""
+"""Pattern of one character that is not displayed: an invisible one, a joiner next to a letter of a script
+that does not join, such as Latin, or a variation selector after a letter, which does nothing but in emoji."""
 
 
 def is_unspaced(text: str) -> bool:
@@ -79,10 +80,27 @@ def fold_case(text: str) -> str:
 def fold(text: str) -> str:
     """Return ``text`` folded for comparison: case-folded, with typewriter quotation marks, apostrophes and
     hyphens, without invisible characters, and with white space collapsed."""
-    folded = fold_case(text)
+    folded = fold_case(typed_apostrophes(text))
     if not folded.isascii():
         folded = _signs_pattern().sub(lambda sign: _TYPED.get(sign[0], ""), folded)
     return " ".join(folded.split())
+
+
+def normalize(text: str) -> str:
+    """Return ``text`` in NFKC, with an apostrophe for an accent or a backtick between letters.
+
+    The terms of the keyword index depend on it: a change needs a new analyzer version.
+    """
+    text = typed_apostrophes(text)
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def typed_apostrophes(text: str) -> str:
+    """Return ``text`` with an apostrophe for an acute accent or a backtick between letters, as in
+    ``don´t``."""
+    if "´" in text or "`" in text:
+        return _apostrophe_pattern().sub("'", text)
+    return text
 
 
 def fold_accents(text: str) -> str:
@@ -148,6 +166,11 @@ def remove_hidden(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
 
+def without_hidden(text: str) -> str:
+    """Return ``text`` without the characters that are not displayed; joiners that a script needs are kept."""
+    return text if text.isascii() else _hidden_pattern().sub("", text)
+
+
 def tokens(text: str) -> int:
     """Estimate the tokens of ``text``; the estimate is high."""
     return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
@@ -205,8 +228,18 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 
 @cache
+def _apostrophe_pattern() -> re.Pattern[str]:
+    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # the sign first, which is found fastest
+
+
+@cache
 def _signs_pattern() -> re.Pattern[str]:
     return re.compile(f"[{''.join(_TYPED)}]|{HIDDEN}")
+
+
+@cache
+def _hidden_pattern() -> re.Pattern[str]:
+    return re.compile(HIDDEN)
 
 
 @cache

@@ -12,19 +12,21 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
     """Return the documents of notes in the ledger; ids that no longer exist are skipped."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
-    return [
-        _document(number, row, chunks[number], row.properties, row.language) for number, row in notes.items()
-    ]
+    return [_document(number, row, chunks[number], row.properties, row) for number, row in notes.items()]
 
 
 def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
     """Return the document of a parsed note whose id is or will be ``number``."""
     note = indexed.note
-    return _document(number, note, indexed.chunks, note.frontmatter, indexed.language)
+    return _document(number, note, indexed.chunks, note.frontmatter, indexed)
 
 
 def _document(
-    number: int, note: Note | NoteRow, chunks: Iterable[Chunk], properties: JSON, language: str
+    number: int,
+    note: Note | NoteRow,
+    chunks: Iterable[Chunk],
+    properties: JSON,
+    read: NoteRow | IndexedNote,
 ) -> KeywordDocument:
     return KeywordDocument(
         note=number,
@@ -34,7 +36,9 @@ def _document(
         headings=tuple(heading.shown for heading in note.headings),
         tags=note.tags,
         chunks=_chunks(chunks, properties),
-        language=language,
+        language=read.language,
+        name_day=read.name_day,
+        day_first=read.day_first,
     )
 
 

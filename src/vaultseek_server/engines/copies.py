@@ -21,7 +21,7 @@ _OF_NOTE = {
         "note",
     ),
     "successions": ("note, ordinal, target, is_successor, key, resolved", "note"),
-    "days": ("note, day", "note"),
+    "forms": ("note, form", "note"),
     "tags": ("note, tag", "note"),
     "names": ("note, name", "note"),
 }

@@ -18,7 +18,7 @@ def tags(text: str) -> list[str]:
         ("#2031 #2031a #20-31", ["2031a", "20-31"]),
         ("#²³ #٣٤", ["²³", "٣٤"]),
         ("#ärger #日記 #🌊wave", ["ärger", "日記", "🌊wave"]),
-        ("#done—really #ok… #no\u200bjoin", ["done", "ok", "no"]),
+        ("#done—really #ok… #no\u200bjoin", ["done", "ok", "nojoin"]),
         ("#a. #b, #c; #d) #e' #f\" #g~", ["a", "b", "c", "d", "e", "f", "g"]),
         ("#up/ here", ["up/"]),
         ("# heading #inside", ["inside"]),

@@ -50,6 +50,8 @@ def shown(text: str) -> str:
         ("snake_case and 2 * 3 * 4 and a*b, x == y", "snake_case and 2 * 3 * 4 and a*b, x == y"),
         ("a **bold** b**o**ld and **un**important", "a bold bold and unimportant"),
         ("H<sub>2</sub>O, E = mc<sup>2</sup>, un<em>import</em>ant", "H2O, E = mc2, unimportant"),
+        ("CO~2~, Na^+^, 10~20~30, a ~ b, ~/x", "CO2, Na+, 10~20~30, a ~ b, ~/x"),
+        ("<ruby>漢<rt>kan<rt>ji</ruby>字", "漢 (kan ji)字"),
         ("one<br>two<br/>three", "one two three"),
         ("1 < 2 > 0 <https://x.org> <me@x.org>", "1 < 2 > 0 https://x.org me@x.org"),
         ("Caf&eacute;&nbsp;chips, R&amp;D &ndash; K&ouml;ln, &#65;&#x42;", "Café chips, R&D – Köln, AB"),

@@ -57,6 +57,8 @@ class Facts:
     tasks: Sequence[Task] = ()
     stated: Stated = NOTHING_STATED
     has_successor: bool = False
+    name_day: str = ""
+    day_first: bool | None = None
 
     def passages(self, scope: Scope) -> Iterable[str]:
         if scope == "content":

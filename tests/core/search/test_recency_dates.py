@@ -1,16 +1,16 @@
 """The date of a note: from its properties, its name or the file."""
 
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.base.when import When
-from vaultseek.content.files.obsidian import is_day_first
+from vaultseek.base.model import Note
+from vaultseek.base.when import When, read_when
+from vaultseek.content.files.obsidian import VaultDates
 from vaultseek.content.markdown.parse import parse
-from vaultseek.content.query.note_dates import created_when, file_name_when, property_when
+from vaultseek.content.query.note_dates import Unknown, day_in_path, property_when, read_dates
 from vaultseek.settings.search import RecencySettings, SearchSettings
 
 
@@ -37,7 +37,7 @@ def day(year: int, month: int, date: int) -> When:
     ],
 )
 def test_a_file_name_may_hold_a_day(path, expected):
-    assert file_name_when(path) == expected
+    assert read_when(day_in_path(path)) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_file_name_may_hold_a_day(path, expected):
     ],
 )
 def test_what_is_no_day_is_none(path):
-    assert file_name_when(path) is None
+    assert day_in_path(path) == ""
 
 
 def test_the_first_property_that_is_a_date_counts():
@@ -81,7 +81,7 @@ def test_the_first_property_that_is_a_date_counts():
 )
 def test_the_creation_date_may_be_written_in_several_ways(written, hour):
     note = parse(f"---\n{written}\n---\n", "n.md")
-    assert created_when(note, 0.0).local.strftime("%F %H") == f"2024-01-05 {hour:02}"
+    assert read_dates(note, 0.0, Unknown()).created.local.strftime("%F %H") == f"2024-01-05 {hour:02}"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,29 @@ def test_age_is_counted_from_the_date_that_is_wished(vault, tmp_path, recency, f
 )
 def test_the_vault_shows_whether_the_day_or_the_month_stands_first(vault, files, expected):
     root = vault({**files, "Daily/03-04-2026.md": "text"})
-    in_folder = partial(is_day_first, root, root / "Daily")
-    assert file_name_when("Daily/03-04-2026.md", in_folder) == expected
-    assert property_when({"date": "3/4/2026"}, ("date",), in_folder) == expected
+    style = VaultDates(root, root / "Daily")
+    assert read_dates(Note("Daily/03-04-2026.md", "x"), 0.0, style).created == (expected or When(0.0))
+    stated = Note("Daily/x.md", "x", frontmatter={"date": "3/4/2026"})
+    assert read_dates(stated, 0.0, style).created == (expected or When(0.0))
+
+
+@pytest.mark.parametrize(
+    ("path", "others", "expected"),
+    [
+        ("2024/01/07.md", {}, "2024-01-07"),
+        ("Daily/2024/01 January/07.md", {}, "2024-01-07"),
+        ("2024/January/7th.md", {}, "2024-01-07"),
+        ("2024/2024-01/07-Sunday.md", {}, "2024-01-07"),
+        ("2024-01/07 Sunday.md", {}, "2024-01-07"),
+        ("2024/02/30.md", {}, ""),
+        ("2024/13/07.md", {}, ""),
+        ("Journal/07.md", {}, ""),
+        ("2024/01/07.md", {"2024/01/45.md": "the files are numbered"}, ""),
+        ("2024/01/07.md", {".obsidian/daily-notes.json": '{"format": "YYYY-MM-DD"}'}, ""),
+        ("2024/01/07.md", {".obsidian/daily-notes.json": '{"format": "YYYY/MM/DD"}'}, "2024-01-07"),
+        ("2024/01/2024-01-07.md", {}, "2024-01-07"),
+    ],
+)
+def test_the_folders_may_state_the_year_and_the_month(vault, path, others, expected):
+    root = vault({**others, path: "text"})
+    assert day_in_path(path, None, VaultDates(root, (root / path).parent)) == expected

@@ -27,6 +27,14 @@ NOTES = {
     "Tasks.md": "> [!todo] Yard\n> - [ ] keel\n>   - [ ] **rud**der\n",
     "Comment.md": "Flour %%buy the other brand%% and water.\n",
     "Property.md": '---\nteam: "[[Core|the core]] **crew**"\n---\nText.\n',
+    "Accent.md": "We won´t, and she`d not.\n",
+    "Marks.md": "A com\u034fpass and a bear\ufe0fing.\n",
+    "Ruby.md": "<ruby>漢<rt>kan</rt>字<rp>(</rp><rt>ji</rt><rp>)</rp></ruby>\n",
+    "Pandoc.md": "C~6~H~12~O~6~ and x^2^.\n",
+    "Names.md": (
+        '---\naliases: ["moto\u200brbike", "**quick** silver"]\n'
+        'keywords: ["her\u00adring", "*sea* bass"]\n---\nA #mo\u200bped.\n'
+    ),
     "Code.md": "```\nvalue = a[0] ** 2\n```\n",
 }
 
@@ -69,6 +77,18 @@ def paths(index: OpenVault, query: str) -> set[str]:
         ("task-todo:rudder", {"Tasks.md"}),
         ("task-todo:keel", {"Tasks.md"}),
         ('"the core crew"', {"Property.md"}),
+        ('"we won\'t"', {"Accent.md"}),
+        ("content:she’d", {"Accent.md"}),
+        ('"compass and a bearing"', {"Marks.md"}),
+        ("漢字", {"Ruby.md"}),
+        ('"漢字 (kan ji)"', {"Ruby.md"}),
+        ('"C6H12O6 and x2"', {"Pandoc.md"}),
+        ("C6H12O6", {"Pandoc.md"}),
+        ("alias:motorbike", {"Names.md"}),
+        ('alias:"quick silver"', {"Names.md"}),
+        ("[keywords:herring]", {"Names.md"}),
+        ('[keywords:"sea bass"]', {"Names.md"}),
+        ("tag:moped", {"Names.md"}),
         # as it is written
         ("hidden-address", set()),
         ('line:"hidden-address"', {"Link.md"}),

@@ -41,7 +41,8 @@ def document(note: int, content: Content) -> KeywordDocument:
 
 
 def tokens(doc: KeywordDocument) -> dict[str, list[str]]:
-    return {field: " ".join(values).split() for field, values in zip(FIELDS, doc.values(), strict=True)}
+    fields = zip(FIELDS, doc.values(), strict=True)
+    return {field: " ".join(text for text, _ in texts).split() for field, texts in fields}
 
 
 def means(lengths: list[dict[str, int]]) -> dict[str, float]:

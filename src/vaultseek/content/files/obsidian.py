@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES
 from vaultseek.base.paths import is_folder
@@ -36,39 +36,70 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-def is_day_first(root: Path, folder: Path) -> bool | None:
-    """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
+class _Names(NamedTuple):
+    """File names of a folder: how many more dates begin with a day than with a month, and whether they are
+    days of a month."""
 
-    The format of the vault's daily notes decides. Without it, the file names in the folder decide: a number
-    above 12 is not a month. The names are checked again once the folder has changed.
+    days_first: int
+    are_days: bool
+
+
+class VaultDates(NamedTuple):
+    """The style of dates in a folder of a vault.
+
+    The format of the vault's daily notes decides, or else the other file names in the folder, which are
+    checked again once the folder has changed.
     """
-    format = app_settings(root, DAILY_NOTES_FILE).get("format")
-    if isinstance(format, str) and (order := _ORDER.search(_LITERAL.sub("", format))):
-        return order[0] == "D"
-    try:
-        return _is_day_first_in(folder, folder.stat().st_mtime_ns)
-    except OSError:
-        return None
+
+    root: Path
+    folder: Path
+
+    def is_day_first(self) -> bool | None:
+        """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
+
+        There is no month 13.
+        """
+        if order := _ORDER.search(self._format().rpartition("/")[2]):
+            return order[0] == "D"
+        days_first = self._names().days_first
+        return None if not days_first else days_first > 0
+
+    def has_day_folders(self) -> bool:
+        """True if the files are named by the day of the month, and folders by the year and the month."""
+        folders, _, name = self._format().rpartition("/")
+        return bool("Y" in folders and "Y" not in name) if name else self._names().are_days
+
+    def _format(self) -> str:
+        """Return the format of daily notes, without literal text; "" by default."""
+        format = app_settings(self.root, DAILY_NOTES_FILE).get("format")
+        return _LITERAL.sub("", format) if isinstance(format, str) else ""
+
+    def _names(self) -> _Names:
+        try:
+            return _names_in(self.folder, self.folder.stat().st_mtime_ns)
+        except OSError:
+            return _Names(0, False)
 
 
-_LITERAL = re.compile(r"\[[^\]]*\]|.*/")
+_LITERAL = re.compile(r"\[[^\]]*\]")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""The day or the month, whichever comes first in a moment.js format; each is written as one or two
-letters."""
+"""The day or the month, whichever comes first in a moment.js format; each has one or two letters. """
+_TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
+_NUMBER = re.compile(r"(\d+)(?:st|nd|rd|th)?(?!\w|-\d)")
+_LAST_DAY = 31
 
 
 @lru_cache(maxsize=64)
-def _is_day_first_in(folder: Path, changed: int) -> bool | None:
-    days = months = 0
+def _names_in(folder: Path, changed: int) -> _Names:
+    days_first = days = others = 0
     with os.scandir(folder) as entries:
         for entry in islice(entries, FOLDER_NAMES):
             for first, second in _TWO_NUMBERS.findall(entry.name):
-                days += int(first) > 12
-                months += int(second) > 12
-    return None if days == months else days > months
-
-
-_TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
+                days_first += (int(first) > 12) - (int(second) > 12)
+            if number := _NUMBER.match(entry.name):
+                is_day = len(number[1]) < 3 and 0 < int(number[1]) <= _LAST_DAY
+                days, others = days + is_day, others + (not is_day)
+    return _Names(days_first, days > 0 and not others)
 
 
 def _read(file: Path) -> bytes:

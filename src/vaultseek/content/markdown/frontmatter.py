@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
+from vaultseek.base.text import without_hidden
 from vaultseek.content.markdown.links import property_link
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _rejected(code: str, message: str, line: int, body_line: int) -> Frontmatter
 
 
 def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) -> Frontmatter:
-    properties: JSON = document.value
+    properties: JSON = _without_hidden(document.value)
     return Frontmatter(
         properties,
         body_line,
@@ -97,12 +98,25 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
     )
 
 
+def _without_hidden(value: Any) -> Any:
+    """Return a property's value without the characters that no reader sees."""
+    match value:
+        case str():
+            return without_hidden(value)
+        case list():
+            return [_without_hidden(each) for each in value]
+        case dict():
+            return {without_hidden(key): _without_hidden(each) for key, each in value.items()}
+        case _:
+            return value
+
+
 def _title(document: Document) -> str | None:
     for key, value in document.value.items():
         if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
             # The source text, so that a title that looks like a number or a date keeps its form.
             texts = (scalar.text for scalar in document.scalars if scalar.key == key)
-            return " ".join(next(texts, str(value)).split()) or None
+            return " ".join(without_hidden(next(texts, str(value))).split()) or None
     return None
 
 

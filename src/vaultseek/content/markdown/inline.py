@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from vaultseek.base.limits import NOTE_MARKS, OPEN_BRACKETS
 from vaultseek.base.model import Link, LinkKind, Place, PlacedTag
+from vaultseek.base.text import without_hidden
 from vaultseek.content.markdown.emphasis import Emphasis, emphasis_matters
 from vaultseek.content.markdown.links import label_key, markdown_link, parse_destination, wikilink
 
@@ -71,7 +72,9 @@ def scan(text: str, line: int, source: Source, definitions: Definitions, inlines
 _SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
 _SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNORECASE)
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_TAG = re.compile(r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]+")
+_TAG_SIGN = r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]"
+_TAG = re.compile(rf"(?:{_TAG_SIGN}++|(?<=\w)[\u200b\u2060\ufeff]++(?={_TAG_SIGN}))+")
+"""A tag; spaces without a width do not end it."""
 _URL_REST = re.compile(r"[^\s<>\[\]`|\"']*")
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
@@ -234,7 +237,7 @@ class _Scanner:
         if not match or (match[0].isascii() and match[0].isdigit()):
             return position + 1
         place = self._place(self._line_of(position), position + 1, match.end())
-        tag = PlacedTag(match[0], place or Place(self.line, 0, 0))
+        tag = PlacedTag(without_hidden(match[0]), place or Place(self.line, 0, 0))
         if opener is None:
             self.inlines.tags.append(tag)
         else:

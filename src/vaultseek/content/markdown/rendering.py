@@ -26,6 +26,8 @@ from vaultseek.content.markdown.structure import Block, without_quotes
 
 BULLET = "•"
 """The marker of a bulleted list item; it separates items where lines are joined."""
+SCRIPT_CHARS = 20
+"""Maximum length of a subscript or superscript between single signs, as Pandoc writes them: ``H~2~O``."""
 CACHED_TEXTS = 4096
 """Number of short texts, such as headings and properties, whose rendering is cached."""
 Labels = frozenset[str]
@@ -258,6 +260,8 @@ def _token(hidden: str) -> re.Pattern[str]:
       | (?P<open>!?\[)
       | (?P<close>\])
       | (?P<entity>{_REFERENCE})
+      | (?P<script>(?:(?=~)(?<=[^\W\d_]|[)\]])|(?=\^)(?<=[\w)\]]))
+          (?P<sign>[~^])[\w+\-−,.]{{1,{SCRIPT_CHARS}}}(?P=sign)(?![~^]))
       | (?P<mark>\*+|_+|~~+|==+)
       | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
       | (?P<hidden>(?:{hidden})++))
@@ -307,7 +311,9 @@ class _Inline:
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
         self._unclosed: set[str] = set()
-        """Delimiters without a closing delimiter after them."""
+        """Delimiters without a closing one after them."""
+        self._readings: list[str] = []
+        """The readings in the present ruby annotation."""
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
@@ -380,8 +386,9 @@ class _Inline:
         tag = _TAG.match(self._text, start)
         if tag is None:
             return match.end()
-        self._found.append(_tag_edit(tag))
-        return tag.end()
+        edit = _tag_edit(tag) if (ruby := _ruby_edit(tag, self._text, self._readings)) is None else ruby
+        self._found.append(edit)
+        return edit.end
 
     def _footnote(self, match: re.Match[str]) -> int:
         end = match.end() - (match[0].endswith(":") and match.start() > 0)
@@ -455,6 +462,12 @@ class _Inline:
         self._remove(*match.span(), _decoded(match[0]))
         return match.end()
 
+    def _script(self, match: re.Match[str]) -> int:
+        start, end = match.span()
+        self._remove(start, start + 1)
+        self._remove(end - 1, end)
+        return end
+
     def _mark(self, match: re.Match[str]) -> int:
         """Remove emphasis delimiters that have a partner."""
         text, (start, end) = self._text, match.span()
@@ -491,6 +504,7 @@ class _Inline:
 def _html_edits(text: str) -> Iterator[Edit]:
     """Yield the edits of a block of HTML, in order."""
     position = 0
+    readings: list[str] = []
     while match := _HTML_TOKEN.search(text, position):
         start, position = match.span()
         if match[0] == "<!--":
@@ -508,6 +522,9 @@ def _html_edits(text: str) -> Iterator[Edit]:
                 end = re.compile(f"</{name}", re.IGNORECASE).search(text, position)
                 position = end.start() if end else len(text)
                 yield Edit(start, position)
+            elif (ruby := _ruby_edit(tag, text, readings)) is not None:
+                position = ruby.end
+                yield ruby
             else:
                 yield _tag_edit(tag)
 
@@ -519,6 +536,25 @@ def _tag_edit(tag: re.Match[str]) -> Edit:
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")
     return Edit(tag.start(), tag.end(), "" if _JOINING.fullmatch(name) else " ")
+
+
+def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | None:
+    """Return the edit of a tag of a ruby annotation: the readings follow the base text, which stays together.
+
+    ``readings`` collects them. None for other tags.
+    """
+    name, start, end = tag[1].lower(), tag.start(), tag.end()
+    if name == "ruby" and tag[0].startswith("</"):
+        shown = f" ({' '.join(readings)})" if readings else ""
+        readings.clear()
+        return Edit(start, end, shown)
+    if name not in ("rt", "rp") or tag[0].startswith("</"):
+        return None
+    closer = text.find("<", end)
+    closer = len(text) if closer < 0 else closer
+    if name == "rt" and (reading := " ".join(text[end:closer].split())):
+        readings.append(reading)
+    return Edit(start, closer)
 
 
 def _decoded(reference: str) -> str:

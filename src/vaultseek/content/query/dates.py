@@ -174,23 +174,23 @@ _MONTHS = (
 )
 """The months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
 _ANY_MONTH = "|".join(f"(?:{month})" for month in _MONTHS)
-_YEAR = r"(?:1[0-9]|20)[0-9]{2}"
+YEAR = r"(?:1[0-9]|20)[0-9]{2}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\.|º|ª)?"
 _OF = r"(?: (?:of|de|del|di|do))?"
 _IN_WORDS = re.compile(
     rf"(?<![^\W_])(?:(?P<day>[0-9]{{1,2}}){_ORDINAL}{_OF}[ -](?P<month>{_ANY_MONTH})\.?,?{_OF}[ -]"
-    rf"(?P<year>{_YEAR})"
-    rf"|(?P<month2>{_ANY_MONTH})\.? (?P<day2>[0-9]{{1,2}}){_ORDINAL},? (?P<year2>{_YEAR})"
-    rf"|(?P<month3>{_ANY_MONTH})\.?,?{_OF} (?P<year3>{_YEAR}))(?![^\W_])",
+    rf"(?P<year>{YEAR})"
+    rf"|(?P<month2>{_ANY_MONTH})\.? (?P<day2>[0-9]{{1,2}}){_ORDINAL},? (?P<year2>{YEAR})"
+    rf"|(?P<month3>{_ANY_MONTH})\.?,?{_OF} (?P<year3>{YEAR}))(?![^\W_])",
     re.IGNORECASE,
 )
 _IN_NUMBERS = re.compile(
-    rf"(?<![0-9])(?:(?P<year>{_YEAR})(?P<sign>[-‐‑/._])(?P<month>[0-9]{{1,2}})(?:(?P=sign)(?P<day>[0-9]{{1,2}}))?(?![0-9])"
-    rf"|(?P<first>[0-9]{{1,2}})(?P<sign2>[-/.])(?P<second>[0-9]{{1,2}})(?P=sign2)(?P<year2>{_YEAR})(?![0-9])"
-    rf"|(?<![\w.-])(?P<year3>{_YEAR})(?P<month3>[01][0-9])(?P<day3>[0-3][0-9])(?![0-9])"
+    rf"(?<![0-9])(?:(?P<year>{YEAR})(?P<sign>[-‐‑/._])(?P<month>[0-9]{{1,2}})(?:(?P=sign)(?P<day>[0-9]{{1,2}}))?(?![0-9])"
+    rf"|(?P<first>[0-9]{{1,2}})(?P<sign2>[-/.])(?P<second>[0-9]{{1,2}})(?P=sign2)(?P<year2>{YEAR})(?![0-9])"
+    rf"|(?<![^\W_])(?<![0-9][.-])(?P<year3>{YEAR})(?P<month3>[01][0-9])(?P<day3>[0-3][0-9])(?![0-9])"
     rf"|(?P<year4>[12][0-9]{{3}})\s?[年년]\s?(?P<month4>[0-9]{{1,2}})\s?[月월](?:\s?(?P<day4>[0-9]{{1,2}})\s?[日일])?)"
 )
-_HAS_YEAR = re.compile(_YEAR)
+_HAS_YEAR = re.compile(YEAR)
 
 
 class Written(NamedTuple):
@@ -202,6 +202,10 @@ class Written(NamedTuple):
     days: tuple[str, ...]
     start: int
     end: int
+
+    def read(self, day_first: bool | None) -> tuple[str, ...]:
+        """Return the days in the given order of day and month; both if it is unknown."""
+        return self.days if day_first is None or len(self.days) < 2 else (self.days[not day_first],)
 
 
 def find_dates(text: str) -> list[Written]:
@@ -235,9 +239,14 @@ def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
 def _words(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
     for suffix in ("", "2", "3"):
         if match[f"year{suffix}"]:
-            name = match[f"month{suffix}"].casefold()
-            month = next(number for number, form in enumerate(_month_patterns(), 1) if form.fullmatch(name))
+            month = month_number(match[f"month{suffix}"]) or 0
             yield match[f"year{suffix}"], month, match[f"day{suffix}"] if suffix != "3" else None
+
+
+def month_number(name: str) -> int | None:
+    """Return the number of the month with this name; None for other words."""
+    folded = name.casefold()
+    return next((number for number, form in enumerate(_month_patterns(), 1) if form.fullmatch(folded)), None)
 
 
 @cache
@@ -254,13 +263,16 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
     return whole if day else whole[:7]
 
 
-def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days or the month, as ISO, that the whole ``text`` may mean; empty for other texts."""
+def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
+    """Return the days or month, as ISO, that the whole of ``text`` may be; empty for other texts.
+
+    ``day_first`` is the order of the day and the month, None if it is unknown.
+    """
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)
     for found in find_dates(words):
         if (found.start, found.end) == (0, len(words)):
-            return found.days
+            return found.read(day_first)
     return ()
 
 

@@ -45,6 +45,14 @@ class NoteFacts(Protocol):
         """Modification time in Unix seconds, None if unknown."""
 
     @property
+    def name_day(self) -> str:
+        """The ISO day in the path, "" if there is none."""
+
+    @property
+    def day_first(self) -> bool | None:
+        """True if the day comes before the month in dates of names and properties, None if unknown."""
+
+    @property
     def links(self) -> Collection[str]:
         """Paths of the linked notes; for unresolved links, the target as written."""
 

@@ -25,10 +25,12 @@ from vaultseek.base.when import When, iso_date
 from vaultseek.base.zone import zone
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
+from vaultseek.content.markdown.rendering import render_text
 from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, number_of
 from vaultseek.content.query.dates import Period, dates_of, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
+from vaultseek.content.query.normal_forms import spelled
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
@@ -93,11 +95,10 @@ class Contains:
     prefix: bool = False
 
     def matches(self, facts: NoteFacts) -> bool:
-        names = (facts.path, facts.title, *facts.aliases)
-        return (
-            any(map(self.holds, names))
-            or any(self.holds(line.text) for line in property_lines(facts.properties))
-            or any(map(self.holds, facts.passages("content")))
+        names = (facts.path, facts.name_day, facts.title, *facts.aliases)
+        lines = (line.text for line in property_lines(facts.properties))
+        return any(self.holds(text, facts.day_first) for text in (*names, *lines)) or any(
+            map(self.holds, facts.passages("content"))
         )
 
     @property
@@ -106,8 +107,14 @@ class Contains:
         words = r"\W+".join(map(re.escape, self.text.split()))
         return rf"(?<!\w){words}" + ("" if self.prefix else r"(?!\w)")
 
-    def holds(self, passage: str) -> bool:
-        """True if the words are in ``passage``."""
+    def holds(self, passage: str, day_first: bool | None = None) -> bool:
+        """True if the words are in ``passage``, with its days and identifiers in any spelling."""
+        return self.is_written_in(passage) or (
+            not self.prefix and spelled(self.text).is_in(passage, day_first)
+        )
+
+    def is_written_in(self, passage: str) -> bool:
+        """True if the words are in ``passage`` as they are written in the query."""
         return contains(fold(passage), _folded(self.text), prefix=self.prefix)
 
     def __str__(self) -> str:
@@ -147,7 +154,8 @@ class Within:
     test: Filter
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(holds(self.test, passage) for passage in facts.passages(self.scope))
+        as_written = self.scope == "line"
+        return any(holds(self.test, passage, as_written=as_written) for passage in facts.passages(self.scope))
 
     def __str__(self) -> str:
         return f"{self.scope} with {self.test}"
@@ -249,6 +257,14 @@ _WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
 """The fact that a regular expression is matched against, and how to read it."""
 
 
+def _shown(names: Iterable[str]) -> Iterator[str]:
+    """Yield each name as written, and as a reader sees it."""
+    for name in names:
+        yield name
+        if (shown := render_text(name)) != name:
+            yield shown
+
+
 def _is_in_folder(facts: NoteFacts, folder: str) -> bool:
     folder = folder.strip("/")
     return not folder or fold(facts.path).startswith(f"{folder}/")
@@ -259,17 +275,30 @@ def _has_extension(facts: NoteFacts, beginning: str) -> bool:
     return bool(dot) and extension.startswith(beginning.lstrip("."))
 
 
+def _is_in_any(names: Iterable[str], text: str, day_first: bool | None) -> bool:
+    query = spelled(text)
+    return any(text in fold(name) or query.is_part_of(name, day_first) for name in names)
+
+
 _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
-    "path": ("path", lambda facts, text: text in fold("/" + facts.path), 'path with "{}"'),
-    "file name": ("path", lambda facts, text: text in fold(_base_name(facts.path)), 'file name with "{}"'),
+    "path": (
+        "path",
+        lambda facts, text: _is_in_any(("/" + facts.path, facts.name_day), text, facts.day_first),
+        'path with "{}"',
+    ),
+    "file name": (
+        "path",
+        lambda facts, text: _is_in_any((_base_name(facts.path), facts.name_day), text, facts.day_first),
+        'file name with "{}"',
+    ),
     "alias": (
         "aliases",
-        lambda facts, text: any(text in fold(each) for each in facts.aliases),
+        lambda facts, text: _is_in_any(_shown(facts.aliases), text, facts.day_first),
         'alias with "{}"',
     ),
     "heading": (
         "headings",
-        lambda facts, text: any(text in fold(each) for each in facts.headings),
+        lambda facts, text: _is_in_any(facts.headings, text, None),
         'heading with "{}"',
     ),
     "folder": ("path", _is_in_folder, 'in folder "{}"'),
@@ -352,12 +381,15 @@ class PropertyEquals:
     def matches(self, facts: NoteFacts) -> bool:
         value, number = comparable(self.value) or "", _number_like(self.value)
         is_exact = number is not None and abs(number) < _EXACT
-        date = _date_text(self.value)
+        date, order = _date_text(self.value), facts.day_first
+        is_date = _date(date) is not None
+        code = None if is_date else spelled(self.value)
         return any(
             comparable(element) == value
-            or (isinstance(element, str) and is_link_to(element, value))
+            or (isinstance(element, str) and (is_link_to(element, value) or _is_shown_as(element, value)))
             or (is_exact and not isinstance(element, str) and number_of(element) == number)
-            or (_date(date) is not None and isinstance(element, str) and _is_date(element, date))
+            or (is_date and _is_date(_as_text(element), date, order))
+            or (code is not None and isinstance(element, str) and code.equals(element))
             for element in _elements(facts, self.name)
         )
 
@@ -403,13 +435,13 @@ class PropertyCompare:
     value: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(self._fits(element) for element in _elements(facts, self.name))
+        return any(self._fits(element, facts.day_first) for element in _elements(facts, self.name))
 
-    def _fits(self, element: object) -> bool:
+    def _fits(self, element: object, day_first: bool | None) -> bool:
         number, bound_number = number_of(element), _number_like(self.value)
         if number is not None and bound_number is not None:
             return _COMPARE[self.comparison](number, bound_number)
-        text = _date_text(element) if isinstance(element, str) else ""
+        text = _date_text(_as_text(element), day_first)
         value = _period(text, zone()) if _DATE.match(text) else None
         bound_text = _date_text(self.value)
         bound = _period(bound_text, zone())
@@ -461,16 +493,21 @@ def matches(condition: Filter | None, facts: NoteFacts) -> bool:
     return condition is None or condition.matches(facts)
 
 
-def holds(test: Filter, passage: str) -> bool:
-    """True if one passage of text matches a test made of And, Or, Not, Contains and Matches."""
+def holds(test: Filter, passage: str, *, as_written: bool = False) -> bool:
+    """True if one passage of text matches a test made of And, Or, Not, Contains and Matches.
+
+    With ``as_written``, days and identifiers match only in the spelling of the query.
+    """
     match test:
         case And(parts):
-            return all(holds(part, passage) for part in parts)
+            return all(holds(part, passage, as_written=as_written) for part in parts)
         case Or(parts):
-            return any(holds(part, passage) for part in parts)
+            return any(holds(part, passage, as_written=as_written) for part in parts)
         case Not(part):
-            return not holds(part, passage)
-        case Contains() | Matches():
+            return not holds(part, passage, as_written=as_written)
+        case Contains():
+            return test.is_written_in(passage) if as_written else test.holds(passage)
+        case Matches():
             return test.holds(passage)
         case _:
             return False
@@ -519,6 +556,18 @@ def texts_of(condition: Filter | None) -> tuple[str, ...]:
     )
 
 
+def forms_of(part: Filter) -> tuple[str, ...]:
+    """Return the normal forms of a condition on one fact; a note with one of them may match in other
+    words."""
+    match part:
+        case HasName(of="path" | "file name" | "alias" | "heading", text=text):
+            return tuple(spelled(_folded(text)).terms)
+        case PropertyEquals(value=value):
+            return tuple(spelled(value).terms)
+        case _:
+            return ()
+
+
 def _of_texts(condition: Filter | None) -> Iterator[Filter]:
     for leaf in leaves(condition, negated=False):
         yield from _of_texts(leaf.test) if isinstance(leaf, Within | HasTask) else (leaf,)
@@ -565,16 +614,31 @@ def is_bound(value: str) -> bool:
     return _number_like(value) is not None or bool(_date(text) and parse_period(text, _SOME_TIME))
 
 
-def _date_text(value: str) -> str:
-    """Return a date of any spelling, such as ``15.03.2026``, in ISO form; other texts are folded."""
+def _date_text(value: str, day_first: bool | None = None) -> str:
+    """Return a date in ISO form, from any spelling such as ``15.03.2026``; other texts folded."""
     text = iso_date(value)
-    days = dates_of(text)
+    days = dates_of(text, day_first)
     return fold(days[0] if len(days) == 1 else text)
 
 
-def _is_date(element: str, date: str) -> bool:
-    """True if an element is the folded ISO date or, for a day, a time on that day."""
-    text = _date_text(element)
+def _as_text(element: object) -> str:
+    """Return an element that may be a date: a text, or a day as a number such as 20260315."""
+    is_day = isinstance(element, int) and not isinstance(element, bool) and _FIRST_DAY < element < _LAST_DAY
+    return str(element) if isinstance(element, str) or is_day else ""
+
+
+_FIRST_DAY, _LAST_DAY = 1000_01_01, 2100_01_01
+
+
+def _is_shown_as(element: str, value: str) -> bool:
+    """True if a reader sees the value in a text with markup."""
+    shown = render_text(element)
+    return shown != element and comparable(shown) == value
+
+
+def _is_date(element: str, date: str, day_first: bool | None) -> bool:
+    """True if an element is a folded ISO date; for a day, also a time on it."""
+    text = _date_text(element, day_first)
     if text == date or not (_TIME.match(text) and _DAY.fullmatch(date)):
         return text == date
     time, day = _period(text, zone()), _period(date, zone())

@@ -8,11 +8,13 @@ words as written, and a query looks them up, so no text is read to compare spell
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from vaultseek.base.limits import TERM_CHARS
-from vaultseek.base.text import fold_accents
+from vaultseek.base.text import fold, fold_accents, normalize
+from vaultseek.content.query.compare import contains
 from vaultseek.content.query.dates import find_dates
 
 MARK = "="
@@ -27,7 +29,9 @@ SPACED_LETTERS = 10
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 MOST_DIGITS = 20
-"""Maximum number of digits and separators in a number; a longer run is a row of several numbers."""
+"""Maximum digits and separators of a number; longer runs are rows of numbers."""
+CACHED_TEXTS = 1024
+"""Number of texts whose forms are kept: a passage is read for the ledger and then for the keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
@@ -49,34 +53,49 @@ _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
 
 class NormalForm(NamedTuple):
-    """Index terms that represent the characters ``start`` to ``end`` of a text."""
+    """Index terms that represent the characters ``start`` to ``end`` of a text.
+
+    ``own`` is the term that is already a word of the text, "" if there is none.
+    """
 
     terms: tuple[str, ...]
     start: int
     end: int
+    own: str = ""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The terms that are not a word of the text."""
+        return tuple(term for term in self.terms if term != self.own) if self.own else self.terms
 
 
-def normal_forms(text: str) -> Iterator[NormalForm]:
-    """Yield the normal forms of the days, months and identifiers in ``text``, which is in NFKC.
+def normal_forms(text: str, day_first: bool | None = None) -> tuple[NormalForm, ...]:
+    """Return the normal forms of the days, months and identifiers in ``text``, which is in NFKC.
 
-    Words that are their own normal form are left out. A day also gives its month.
+    Words that are their own normal form are left out. A day also gives its month. ``day_first`` is the order
+    of days and months in the text; if it is unknown, a date such as ``4/5/2026`` is both days.
     """
-    if not _HAS_SIGN.search(text):
-        return
-    for days, start, end in find_dates(text):
-        months = (day[:7] for day in days)
-        terms = dict.fromkeys((*days, *months))
-        if not _GOES_ON.match(text[end : end + 1] or " ") and not _GOES_ON.match(
+    return _normal_forms(text, day_first) if _HAS_SIGN.search(text) else ()
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _normal_forms(text: str, day_first: bool | None) -> tuple[NormalForm, ...]:
+    return tuple(_forms_in(text, day_first))
+
+
+def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
+    for written in find_dates(text):
+        days, start, end = written.read(day_first), written.start, written.end
+        is_word = not _GOES_ON.match(text[end : end + 1] or " ") and not _GOES_ON.match(
             text[start - 1 : start] or " "
-        ):
-            terms.pop(text[start:end], None)  # already a word of the text
-        if terms:
-            yield NormalForm(tuple(terms), start, end)
+        )
+        own = text[start:end] if is_word and text[start:end] in (*days, days[0][:7]) else ""
+        yield NormalForm(tuple(dict.fromkeys((*days, *(day[:7] for day in days)))), start, end, own)
     for match in _COMPOUND.finditer(text):
-        written = match[0]
-        if (version := _VERSION.fullmatch(written)) is not None:
+        compound = match[0]
+        if (version := _VERSION.fullmatch(compound)) is not None:
             yield NormalForm((version[1],), *match.span())
-        if form := identifier_form(written):
+        if form := identifier_form(compound):
             yield NormalForm((form,), *match.span())
     for pattern in (_SPACED, _SPACED_DIGITS, _GROUPS):
         for match in pattern.finditer(text):
@@ -115,3 +134,107 @@ def identifier_form(written: str) -> str:
     elif plain.isalpha() and re.search(r"[^\w\-‐‑]|_", written):
         return ""
     return MARK + fold_accents(plain.lower())
+
+
+# -- the same day or identifier in a query and in a text
+
+
+class Spelled:
+    """The days and identifiers with a digit in a text of a query, in whatever spelling a note has them.
+
+    A date that may be two days matches as it is written.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._terms: dict[str, str] = {}
+        composed = normalize(text)
+        words = (
+            NormalForm((MARK + fold_accents(word[0].lower()),), *word.span())
+            for word in _WORD.finditer(composed)
+            if len(word[0]) >= THOUSANDS_DIGITS or not word[0].isdecimal()
+        )
+        end = 0
+        parts: list[str] = []
+        for form in sorted((*normal_forms(composed), *words), key=lambda form: (form.start, -form.end)):
+            if form.start < end or not _is_spelled(form.terms[0]):
+                continue
+            days = [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
+            word = (days or form.terms)[0].removeprefix(MARK)
+            if len(days) < 2:
+                self._terms[(days or form.terms)[0]] = word
+                parts += (composed[end : form.start], word)
+            else:
+                parts.append(composed[end : form.end])
+            end = form.end
+        self._text = fold("".join((*parts, composed[end:])))
+        self._may_occur = re.compile("|".join(map(_any_spelling, self._terms)))
+
+    @property
+    def terms(self) -> Mapping[str, str]:
+        """The normal forms, each with the word that stands for it."""
+        return self._terms
+
+    def respelled(self, text: str, day_first: bool | None = None) -> str | None:
+        """Return ``text``, folded, with these days and identifiers as single words; None without any."""
+        if not self._terms:
+            return None
+        composed = normalize(text)
+        if not self._may_occur.search(fold_accents(composed.lower())):
+            return None
+        return self._respelled(composed, day_first)
+
+    def is_in(self, text: str, day_first: bool | None = None) -> bool:
+        """True if ``text`` has the query's text in any spelling, as whole words."""
+        respelled = self.respelled(text, day_first)
+        return respelled is not None and contains(respelled, self._text)
+
+    def is_part_of(self, text: str, day_first: bool | None = None) -> bool:
+        """True if ``text`` has the query's text in any spelling, also within a word."""
+        respelled = self.respelled(text, day_first)
+        return respelled is not None and self._text in respelled
+
+    def equals(self, text: str, day_first: bool | None = None) -> bool:
+        """True if ``text`` is the query's text in any spelling."""
+        return self.respelled(text, day_first) == self._text
+
+    def _respelled(self, text: str, day_first: bool | None = None) -> str:
+        composed = normalize(text)
+        parts: list[str] = []
+        end = 0
+        for form in sorted(normal_forms(composed, day_first), key=lambda form: (form.start, -form.end)):
+            word = next((self._terms[term] for term in form.terms if term in self._terms), None)
+            if word is not None and form.start >= end:
+                parts += (composed[end : form.start], word)
+                end = form.end
+        return fold("".join((*parts, composed[end:])))
+
+
+@lru_cache(maxsize=256)
+def spelled(text: str) -> Spelled:
+    """Return the days and identifiers in a text of a query, cached for thousands of notes."""
+    return Spelled(text)
+
+
+def _any_spelling(term: str) -> str:
+    """Return a pattern that every spelling of a normal form contains: the year of a day, or the signs of an
+    identifier."""
+    if not term.startswith(MARK):
+        return re.escape(term[:4])
+    return r"[\W_]{0,3}".join(map(re.escape, term[1:]))
+
+
+def _is_spelled(term: str) -> bool:
+    """True for a day, a month, and an identifier with a digit."""
+    return is_code(term) or DAY_OR_MONTH.fullmatch(term) is not None
+
+
+def is_code(term: str) -> bool:
+    """True for the normal form of an identifier with a digit."""
+    return term.startswith(MARK) and any(map(str.isdecimal, term))
+
+
+DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?")
+
+
+_WORD = re.compile(r"(?<![^\W_])(?=[^\W\d_]*[0-9])[^\W_]+(?![^\W_])")
+"""A word with a digit; it may be an identifier by itself."""

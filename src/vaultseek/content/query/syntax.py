@@ -9,8 +9,9 @@ from typing import NamedTuple
 from vaultseek.base import limits
 from vaultseek.base.matching import pattern_error
 from vaultseek.base.patterns import PatternTooLarge
-from vaultseek.base.text import SHOWN_CHARS
+from vaultseek.base.text import SHOWN_CHARS, fold
 from vaultseek.content.kinds import KINDS
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.expression import FLAGS
 from vaultseek.content.query.filters import Filter, HasName
 from vaultseek.content.query.operators import (
@@ -223,10 +224,22 @@ class _Parser:
         if match[0] in self.words:
             self.notes.append(f"{match[0]} was treated as a word; no file has this extension")
             return None
+        if self._is_in_sentence(match):
+            self.notes.append(f"{match[0]} was treated as a word; write ext:{match[1]} to filter by it")
+            return None
         self.position = match.end()
         condition = HasName("extension", match[1])
         self.doubtful.append((match[0], condition))
         return Condition(condition)
+
+    def _is_in_sentence(self, match: re.Match[str]) -> bool:
+        """True if the words around an extension show that it is part of a sentence, as in *a .csv file*."""
+        before = self.text[: match.start()].split()[-1:]
+        after = self.text[match.end() :].split()[:1]
+        near = {fold(word).strip(_ENDS) for word in (*before, *after)}
+        return not near.isdisjoint(STOP_WORDS) or not _FILES.isdisjoint(
+            fold(word).strip(_ENDS) for word in after
+        )
 
     def _operation(self) -> Node | None:
         match = _OPERATOR.match(self.text, self.position)
@@ -316,6 +329,21 @@ class _Parser:
 
 
 _SIMILARITY = 0.66
+_FILES = frozenset(
+    {
+        "file",
+        "files",
+        "format",
+        "extension",
+        "document",
+        "documents",
+        "datei",
+        "dateien",
+        "fichier",
+        "archivo",
+    }
+)
+_ENDS = ".,;:!?"
 _OF_CASE = ("match-case", "ignore-case")  # Obsidian's operators
 _A_VALUE = "a value after the colon"
 _EXPECTED = dict.fromkeys(

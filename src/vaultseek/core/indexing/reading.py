@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +15,7 @@ from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.base.precedence import give_way
 from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
-from vaultseek.content.files.obsidian import is_day_first
+from vaultseek.content.files.obsidian import VaultDates
 from vaultseek.content.files.read import NoteBytes, read_note, too_large
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import kind_of
@@ -25,7 +24,7 @@ from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import link_key
-from vaultseek.content.query.note_dates import created_when
+from vaultseek.content.query.note_dates import read_dates
 from vaultseek.core.indexing.crash_marker import CRASHED
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import describe_counter
@@ -121,12 +120,20 @@ class NoteReader:
     ) -> IndexedNote:
         modified = content.stat.mtime_ns / 1e9
         keys = tuple(link_key(link.target) for link in note.links)
-        created = created_when(
-            note, modified, is_day_first=partial(is_day_first, self.root, (self.root / note.path).parent)
-        )
+        dates = read_dates(note, modified, VaultDates(self.root, (self.root / note.path).parent))
         language = detect_language(_prose(chunks))
         return IndexedNote(
-            note, chunks, keys, content.stat, content.racy, digest, modified, created, language
+            note,
+            chunks,
+            keys,
+            content.stat,
+            content.racy,
+            digest,
+            modified,
+            dates.created,
+            language,
+            dates.name_day,
+            dates.day_first,
         )
 
     def _parse_guarded(

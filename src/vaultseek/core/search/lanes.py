@@ -185,10 +185,10 @@ class Table:
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
     ``figures`` are what the signals multiplied it by or added to it, under their names in the answer;
-    ``facts`` are the signals' inputs. ``confidence`` in [0, 1], ``exact`` and ``eligible`` judge each note by
-    itself (``matching.py``); until then, every note matches. ``words`` maps each word of the query, as
-    indexed, to the notes that have it. ``via`` maps a note to the note with the strongest link to it, and
-    ``links`` has the strengths of all links with leaders, by the ids of both.
+    ``facts`` are the signals' inputs. ``confidence`` in [0, 1], ``exact``, ``eligible`` and ``doubtful``
+    judge each note by itself (``matching.py``); until then, every note matches. ``words`` maps each word of
+    the query, as indexed, to the notes that have it. ``via`` maps a note to the note with the strongest link
+    to it, and ``links`` has the strengths of all links with leaders, by the ids of both.
     """
 
     ids: Ints
@@ -206,6 +206,7 @@ class Table:
         self.confidence: Floats = np.ones(len(self.ids))
         self.exact: Bools = np.ones(len(self.ids), np.bool_)
         self.eligible: Bools = self.exact
+        self.doubtful: Bools = ~self.exact
 
     @classmethod
     def of(

@@ -38,15 +38,20 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
     confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
     confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
-    most = np.where(notes.fact("misnamed") > 0, formula.MISNAMED_CONFIDENCE, 1.0)
+    misnamed = notes.fact("misnamed") > 0
+    most = np.where(misnamed, formula.MISNAMED_CONFIDENCE, 1.0)
     notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
+    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
             # Notes of other days in the same month, and notes with the same number, contain most of the
             # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
-            near = first & notes_with_date(dates, query.keyword, notes)
+            dated = notes_with_date(dates, query.keyword, notes)
+            near = first & dated
+            if dated.any():
+                notes.eligible = dated | called
         notes.exact = near | called
         return None, missing_beside_words(query)
     whole, like, missing = identified
@@ -54,6 +59,14 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     notes.exact = whole if has_digits else near | called  # digits must match exactly
     notes.eligible = whole if whole.any() else like
     return bool(whole.any()), missing
+
+
+def _has_only_stop_words(query: Evidence) -> bool:
+    """True if every word of the query is a stop word, so that most notes have it by chance."""
+    terms = () if query.keyword is None else query.keyword.terms
+    text = query.parsed.query.rank_text
+    stops = query.vault.keyword_index.span_finder.analyzer.stop_words(text) if terms else frozenset[str]()
+    return bool(terms) and all(term.word in stops for term in terms)
 
 
 def nearness(

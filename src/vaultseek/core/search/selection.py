@@ -35,7 +35,7 @@ NO_SCORE = 0.005
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has the query's stem but not its word."""
+"""Maximum certainty of a note that has only another word with the query's stem, or only its stop words."""
 WEAK_CERTAINTY = 0.25
 """Maximum certainty of results when nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
@@ -117,7 +117,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     # A link to a better note is not evidence for a note itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
-    confidences, doubtful = notes.confidence[rows], notes.fact("misnamed")[rows] > 0
+    confidences, doubtful = notes.confidence[rows], notes.doubtful[rows]
     certain = certainties(scores, confidences, weak=weak, doubtful=doubtful)
     return dict(zip(notes.ids[rows].tolist(), certain, strict=True))
 
@@ -137,8 +137,8 @@ def certainties(
 ) -> list[float]:
     """Return the certainty of each note, in [0, 1], never above that of the note before it.
 
-    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``
-    marks the notes that have only a word similar to the query's.
+    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``:
+    which notes only have a word like the query's, or only its stop words.
     """
     logits, leads = features(scores, confidences).T
     values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))

@@ -21,10 +21,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from vaultseek.base.text import fold, fold_accents
+from vaultseek.base.when import read_when
 from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
-from vaultseek.content.query.note_dates import file_name_when, property_when
+from vaultseek.content.query.note_dates import property_when
 from vaultseek.content.query.times import SpokenTime
 from vaultseek.content.query.words import pinned_name
 from vaultseek.core.search.formula import (
@@ -95,7 +96,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
     recency = settings.recency
     when = property_when(row.properties, recency.properties) if row.properties else None
     if when is None and recency.date == "filename":
-        when = file_name_when(row.path)
+        when = read_when(row.name_day)
     if when is None and recency.date == "created":
         when = row.created
     return row.modified if when is None else when.unix
@@ -144,7 +145,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
     if time is None:
         return ()
     first, last = time.days
-    found = ledger.days.within(first.isoformat(), last.isoformat(), limit=PROPOSED + 1)
+    found = ledger.forms.of_days(first.isoformat(), last.isoformat(), limit=PROPOSED + 1)
     return found if len(found) <= PROPOSED else ()
 
 
@@ -159,7 +160,7 @@ class InTime(Signal):
         if time is None:
             return np.zeros(len(notes))
         first, last = time.days
-        naming = query.vault.ledger.days.naming(notes.ids.tolist(), first.isoformat(), last.isoformat())
+        naming = query.vault.ledger.forms.naming_days(notes.ids.tolist(), first.isoformat(), last.isoformat())
         shares = NAMED * notes.having(naming)
         for place, row in enumerate(notes.notes):
             if first <= row.created.local.date() <= last:

@@ -30,15 +30,15 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from vaultseek.base.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
-from vaultseek.base.text import UNSPACED, fold_accents
+from vaultseek.base.text import UNSPACED, fold_accents, normalize
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.content.languages.stems import LANGUAGES, stemmer
 from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
 from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 5
-"""Version of the rules. Increase it when notes may get different terms, so that older indexes are rebuilt."""
+ANALYZER_VERSION = 6
+"""Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
 """Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable
@@ -104,21 +104,22 @@ class Analyzer:
 
     def tokenize(self, text: str) -> list[str]:
         """Cut the text into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
-        if text.isascii():
-            return _ascii_pattern().findall(text)
-        return self._tokenize(unicodedata.normalize("NFKC", text))
+        return self._tokenize(normalize(text))
 
-    def tokenize_with_forms(self, text: str) -> list[str]:
-        """Cut the text into tokens, followed by its normal forms."""
-        if text.isascii():
-            tokens: list[str] = _ascii_pattern().findall(text)
-        else:
-            text = unicodedata.normalize("NFKC", text)
-            tokens = self._tokenize(text)
-        tokens += (f"{FORMS}{FORMS.join(form.terms)}" for form in normal_forms(text))
+    def tokenize_with_forms(self, text: str, day_first: bool | None = None) -> list[str]:
+        """Cut the text into tokens, followed by its normal forms.
+
+        ``day_first`` is the order of the day and the month in its dates, None if it is unknown.
+        """
+        text = normalize(text)
+        tokens = self._tokenize(text)
+        forms = (form.others for form in normal_forms(text, day_first))
+        tokens += (f"{FORMS}{FORMS.join(terms)}" for terms in forms if terms)
         return tokens
 
     def _tokenize(self, text: str) -> list[str]:
+        if text.isascii():
+            return _ascii_pattern().findall(text)
         if _HAS_UNSPACED.search(text):
             text = space_pairs(text)
         return _unicode_pattern().findall(text)

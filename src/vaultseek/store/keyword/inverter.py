@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from vaultseek.content.languages.detect import NO_LANGUAGE
-from vaultseek.content.markdown.title import other_name
+from vaultseek.content.markdown.title import file_stem, other_name
+from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.keyword.analysis import Analyzer, LanguageRules, analyzer_of
 from vaultseek.store.keyword.segment import (
@@ -52,8 +53,9 @@ class KeywordChunk:
 class KeywordDocument:
     """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
 
-    A file name that differs from the title counts as another alias. ``language`` is the note's own language,
-    or "" for the vault's.
+    A file name that differs from the title counts as one more alias, and the ``name_day`` in the path as one
+    more part of it. ``language`` is the note's own, or "" for the vault's. ``day_first`` is the order of the
+    day and the month in the dates of names and properties, None if it is unknown.
     """
 
     note: int
@@ -64,15 +66,23 @@ class KeywordDocument:
     tags: tuple[str, ...] = ()
     chunks: tuple[KeywordChunk, ...] = ()
     language: str = NO_LANGUAGE
+    name_day: str = ""
+    day_first: bool | None = None
 
-    def values(self) -> tuple[Sequence[str], ...]:
-        """Return the texts of each field, in ``FIELDS`` order."""
-        prose = [chunk.prose for chunk in self.chunks]
-        code = [chunk.code for chunk in self.chunks]
+    def values(self) -> tuple[Sequence[tuple[str, bool | None]], ...]:
+        """Return the texts of each field, in ``FIELDS`` order, with the order of day and month in each."""
         path = self.path.removesuffix(".md").split("/")
+        if self.name_day and not find_dates(file_stem(self.path)):
+            path.append(self.name_day)
         name = other_name(self.title, self.path)
         aliases = (*self.aliases, name) if name else self.aliases
-        return ((self.title,), aliases, self.headings, self.tags, path, prose, code)
+        fields = ((self.title,), aliases, self.headings, self.tags, path)
+        order = {PROPERTIES: self.day_first, NAMES: self.day_first}
+        return (
+            *([(text, self.day_first) for text in texts] for texts in fields),
+            [(chunk.prose, order.get(chunk.id)) for chunk in self.chunks],
+            [(chunk.code, None) for chunk in self.chunks],
+        )
 
 
 class Lexicon:
@@ -142,9 +152,9 @@ class TokenNumbers(dict[str, int]):
         number = self[token] = self._lexicon.add(token, self._analyzer)
         return number
 
-    def of_text(self, text: str) -> Iterator[int]:
+    def of_text(self, text: str, day_first: bool | None) -> Iterator[int]:
         """Yield the numbers of the text's tokens, in order."""
-        return map(self.__getitem__, self._analyzer.tokenize_with_forms(text))
+        return map(self.__getitem__, self._analyzer.tokenize_with_forms(text, day_first))
 
 
 def invert(
@@ -200,9 +210,9 @@ def _tokenize(
     for number, document in enumerate(documents):
         numbers = lexicon.of_language(rules.language_of(document.language)).of_text
         for field, texts in enumerate(document.values()):
-            for text in texts:
+            for text, day_first in texts:
                 before = len(tokens)
-                tokens.extend(numbers(text))
+                tokens.extend(numbers(text, day_first))
                 keys.append(number << FIELD_BITS | field)
                 sizes.append(len(tokens) - before)
     return _array(tokens), _Texts(_array(keys), _array(sizes))

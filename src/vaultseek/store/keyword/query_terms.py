@@ -1,7 +1,6 @@
 """The weighted terms of a query: words, identifiers and their parts, prefixes."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
-from vaultseek.base.text import fold
+from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import MARK, THOUSANDS_DIGITS, identifier_form, normal_forms
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
@@ -38,7 +37,8 @@ class QueryTerm:
     """A term to look up. ``token`` is the number of its token in the query.
 
     ``also``: the word's terms in notes of other languages, which count as the same term. ``weight`` applies
-    if the vault contains the whole token, ``weight_unknown`` if it does not.
+    if the vault has the token as a whole, ``weight_unknown`` if it does not. ``day`` is the date that a word
+    is a part of, if any.
     """
 
     word: str
@@ -48,6 +48,7 @@ class QueryTerm:
     weight: float = 1.0
     weight_unknown: float = 1.0
     also: tuple[str, ...] = ()
+    day: str = ""
 
 
 class QueryAnalyzer:
@@ -110,13 +111,22 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
             for place in (at, at + 1):
                 joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
     known = {term.word for term in terms}
-    for form in normal_forms(unicodedata.normalize("NFKC", text)):
+    for form in normal_forms(normalize(text)):
         written = fold(text[form.start : form.end])
         is_pair = len(written.split()) == 2 and form.terms[0][1:].isalnum() and written[0].isalnum()
         if written not in known and not (is_pair and form.terms[0].startswith(MARK)):
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
+            if not days[0].startswith(MARK):
+                joined = [_as_part(term, written) for term in joined]
             joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
     return joined
+
+
+def _as_part(term: QueryTerm, day: str) -> QueryTerm:
+    """Return a term with a lower weight if it is a word of a date: *2026* and *may* are in many notes."""
+    if term.kind != "word" or term.word not in fold_accents(day):
+        return term
+    return replace(term, weight=PART_WEIGHT * term.weight, day=day)
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:

@@ -86,7 +86,11 @@ class Searcher:
         exact = [
             each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
         ]
-        weighted = [each.with_weight(each.term.token in known) for each in exact]
+        days = {each.term.word for each in exact if each.term.token < 0}
+        weighted = [
+            each.with_weight(each.term.day in days if each.term.day else each.term.token in known)
+            for each in exact
+        ]
         if unfinished:
             weighted = [scored for each in weighted for scored in self._continued(each, terms)]
         missing = {id(each) for each in [each for each in weighted if self._is_missing(each)][:FUZZY_WORDS]}

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
+from vaultseek.base.text import typed_apostrophes
 from vaultseek.content.languages.syllables import syllable_pairs
-from vaultseek.content.query.normal_forms import MARK, NormalForm, normal_forms
+from vaultseek.content.query.normal_forms import MARK, normal_forms
 from vaultseek.store.keyword.analysis import (
     Analyzer,
     LanguageRules,
@@ -102,8 +103,8 @@ class SpanFinder:
         if any(term[0] == MARK or term[0].isdecimal() for term in terms):
             spans += (
                 (form.start, form.end, term)
-                for form in _normal_forms(normalized)
-                for term in form.terms
+                for form in normal_forms(normalized)
+                for term in form.others
                 if term in terms
             )
         if not origins:
@@ -145,15 +146,11 @@ def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tupl
     Cached, because answers show the same passages again while a query is typed, and for the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
+    text = typed_apostrophes(text)
     if not unicodedata.is_normalized("NFKC", text):
         text, origins = _normalize(text)
     places = _token_places(text)
     return text, origins, places, frozenset(token for _, token in places)
-
-
-@lru_cache(maxsize=CACHED_TEXTS)
-def _normal_forms(text: str) -> Sequence[NormalForm]:
-    return tuple(normal_forms(text))
 
 
 @lru_cache(maxsize=16)

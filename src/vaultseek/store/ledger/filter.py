@@ -45,8 +45,10 @@ from vaultseek.content.query.filters import (
     Within,
     conjuncts,
     expressions_of,
+    forms_of,
     needs_text,
 )
+from vaultseek.content.query.normal_forms import spelled
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.prefilter import prefilter
@@ -201,18 +203,21 @@ def _link_stem(name: str) -> str:
 
 def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     column, texts = part.stored()
-    sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
-    rows: Iterable[Any] = _select_containing(ledger, sql, column, *texts)
+    select = f"SELECT id, {column}, name_day, day_first FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
+    rows: Iterable[Any] = _select_containing(ledger, select, column, *texts)
+    if forms := ledger.forms.having(forms_of(part)):
+        within = select.replace("{}", "{{}}") + " AND id IN ({})"
+        rows = [*rows, *ledger.select_in(within, sorted(forms))]
     if isinstance(part, NameMatches | PropertyMatches):
         rows = in_time(rows, part.pattern)
     read = READ[column]
 
-    def has_fact(value: str) -> bool:
-        # a condition on one column reads only that column
-        facts: Any = SimpleNamespace(**{column: read(value)})
+    def has_fact(value: str, name_day: str, day_first: int | None) -> bool:
+        # a condition on one column reads only that column and the order of its dates
+        facts: Any = SimpleNamespace(**{column: read(value)}, name_day=name_day, day_first=_order(day_first))
         return part.matches(facts)
 
-    return {note for note, value in rows if has_fact(value)}
+    return {note for note, *values in rows if has_fact(*values)}
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
@@ -274,7 +279,7 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
     rows = ledger.select(f"SELECT note FROM chunks WHERE {by_text}", *condition.values * 2)
     by_name = " OR ".join(condition.sql(column) for column in _WORDED)
     rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
-    return {row[0] for row in rows}
+    return {row[0] for row in rows} | ledger.forms.having(spelled(text).terms)
 
 
 _WORDED = ("path", "title", "aliases", "properties")
@@ -284,7 +289,8 @@ _WORDED = ("path", "title", "aliases", "properties")
 # -- facts about notes, read from the ledger
 
 COLUMNS = (
-    "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency"
+    "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency,"
+    " name_day, day_first"
 )
 """The columns that ``LedgerFacts`` are read from."""
 
@@ -308,6 +314,10 @@ READ: Mapping[str, Any] = {
 """Functions that read a fact from its column."""
 
 
+def _order(day_first: int | None) -> bool | None:
+    return None if day_first is None else bool(day_first)
+
+
 class LedgerFacts:
     """Facts about one note for filters, read from the ledger on demand."""
 
@@ -319,6 +329,8 @@ class LedgerFacts:
         self.title: str = row[2]
         self.modified: float | None = row[8]
         self.created: When | None = When(row[9], row[10])
+        self.name_day: str = row[12]
+        self.day_first = _order(row[13])
 
     @cached_property
     def aliases(self) -> Collection[str]:

@@ -16,8 +16,8 @@ from typing import Any
 from vaultseek.content.markdown.resolve import Names, link_key, name_keys
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
+from vaultseek.store.ledger.forms import FormTable
 from vaultseek.store.ledger.given import GivenTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
@@ -57,9 +57,9 @@ class Ledger:
         self.attachments = AttachmentTable(self._database)
         self.problems = ProblemTable(self._database)
         self.successions = SuccessionTable(self._database)
-        self.days = DayTable(self._database)
+        self.forms = FormTable(self._database)
         self.notes = NoteTable(
-            self._database, self.chunks, self.links, self.successions, self.days, self.problems
+            self._database, self.chunks, self.links, self.successions, self.forms, self.problems
         )
         self.opens = OpenTable(self._database)
         self.given = GivenTable(self._database)

@@ -12,8 +12,8 @@ from vaultseek.content.files.scan import FileStat
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.database import Database, RowCache
-from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import ProblemTable
+from vaultseek.store.ledger.forms import FormTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.rows import (
     NOTE_COLUMNS,
@@ -53,14 +53,14 @@ class NoteTable:
         chunks: ChunkTable,
         links: LinkTable,
         successions: SuccessionTable,
-        days: DayTable,
+        forms: FormTable,
         problems: ProblemTable,
     ) -> None:
         self._database = database
         self._chunks = chunks
         self._links = links
         self._successions = successions
-        self._days = days
+        self._forms = forms
         self._problems = problems
         self._rows: RowCache[NoteRow] = database.cache(CACHED_NOTES)
         self._name_words: RowCache[str] = database.cache(CACHED_NOTES)
@@ -248,10 +248,10 @@ class NoteTable:
         names = ((number, name) for number, rows in notes for name in rows.names)
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
         self._links.add((number, rows.links) for number, rows in notes)
-        self._days.add((number, rows.days) for number, rows in notes)
+        self._forms.add((number, rows.forms) for number, rows in notes)
         self._successions.add((number, rows.successions) for number, rows in notes)
 
     def _remove_names_and_tags(self, number: int) -> None:
-        self._days.remove(number)
+        self._forms.remove(number)
         self._database.run("DELETE FROM tags WHERE note = ?", number)
         self._database.run("DELETE FROM names WHERE note = ?", number)

@@ -9,7 +9,7 @@ import orjson
 
 from vaultseek.base.currency import NOTHING_STATED, Stated
 from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
-from vaultseek.base.text import fold
+from vaultseek.base.text import fold, normalize
 from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
@@ -17,14 +17,15 @@ from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
-from vaultseek.content.query.dates import find_dates
+from vaultseek.content.query.normal_forms import DAY_OR_MONTH, is_code, normal_forms
 from vaultseek.content.query.words import pinned_names
+from vaultseek.store.ledger.forms import MORE
 
-NOTE_DAYS = 200
-"""Maximum number of days stored per note."""
+NOTE_DAYS, NOTE_CODES = 200, 2000
+"""Maximum number of days, and of identifiers, stored per note."""
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
-    " language, blocks, currency"
+    " language, blocks, currency, name_day, day_first"
 )
 CHUNK_COLUMNS = (
     "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place, c.edits"
@@ -43,7 +44,8 @@ class IndexedNote:
     """A parsed note to store. ``modified`` is in seconds since the epoch.
 
     ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
-    "" if unclear.
+    "" if unclear. ``name_day`` is the ISO day in the path, and ``day_first`` the order of day and month in
+    names and properties (`note_dates.Dates`).
     """
 
     note: Note
@@ -55,6 +57,8 @@ class IndexedNote:
     modified: float
     created: When
     language: str = NO_LANGUAGE
+    name_day: str = ""
+    day_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class NoteRow:
     language: str = NO_LANGUAGE
     blocks: tuple[BlockId, ...] = ()
     stated: Stated = NOTHING_STATED
+    name_day: str = ""
+    day_first: bool | None = None
 
     @property
     def kind(self) -> Kind:
@@ -140,9 +146,9 @@ class NoteRows(NamedTuple):
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks``, and a chunk's heading path,
     code and edits, are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` determines the order in which vectors are computed; ``currency``
-    is the note's statement about itself; a succession is (target, 1 for a successor, key). ``days`` are the
-    days and months in the note. ``folded_tags`` and ``names`` are used to find the note.
+    problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
+    statement; a succession is (target, 1 for a successor, key). ``forms`` are the days, months and
+    identifiers in the note. ``folded_tags`` and ``names`` are used to find the note.
     """
 
     path: str
@@ -163,22 +169,25 @@ class NoteRows(NamedTuple):
     blocks: str
     turn: int
     currency: str
+    name_day: str
+    day_first: int | None
     chunks: Sequence[Sequence[Any]]
     links: Sequence[Sequence[Any]]
     successions: Sequence[Sequence[Any]]
-    days: Sequence[str]
+    forms: Sequence[str]
     folded_tags: Sequence[str]
     names: Sequence[str]
     problems: Sequence[Sequence[Any]]
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:18])
+        return (self.path, revision, *self.stat, *self[2:20])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created, created_kind, language, blocks, turn, currency"
+    " headings, tasks, properties, modified, created, created_kind, language, blocks, turn, currency,"
+    " name_day, day_first"
 )
 
 
@@ -207,13 +216,15 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
         turn(note.path),
         "[]" if stated == NOTHING_STATED else to_json(stated),
+        indexed.name_day,
+        None if indexed.day_first is None else int(indexed.day_first),
         [_chunk_values(chunk) for chunk in indexed.chunks],
         [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
         [
             (each.target, 2 if each.is_guess else int(each.is_successor), link_key(each.target))
             for each in successions
         ],
-        _days(indexed),
+        _forms(indexed),
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
@@ -231,16 +242,27 @@ def _link_values(link: Link) -> tuple[Any, ...]:
     return (link.kind, link.target, link.heading, link.block, link.alias, link.line, link.property, *columns)
 
 
-def _days(indexed: IndexedNote) -> list[str]:
-    """Return the days and months, in ISO form, of a note's date and of dates mentioned in its text."""
-    found: dict[str, None] = {}
+def _forms(indexed: IndexedNote) -> list[str]:
+    """Return the days and months of a note's dates, and of those that it mentions, and its identifiers."""
+    note, order = indexed.note, indexed.day_first
+    days: dict[str, None] = {}
+    codes: dict[str, None] = {}
     if indexed.created.seconds != indexed.modified:
-        found[indexed.created.text[:10]] = None
-    for text in (named_lines(indexed.note.frontmatter), *(chunk.text for chunk in indexed.chunks)):
-        found |= dict.fromkeys(day for written in find_dates(text) for day in written.days)
-        if len(found) > NOTE_DAYS:
-            break
-    return sorted(found)[:NOTE_DAYS]
+        days[indexed.created.text[:10]] = None
+    if indexed.name_day:
+        days |= dict.fromkeys((indexed.name_day, indexed.name_day[:7]))
+    names = "\n".join((*note.path.split("/"), note.title, *note.aliases, named_lines(note.frontmatter)))
+    texts = (text for chunk in indexed.chunks for text in (chunk.prose_text(), chunk.code_text()))
+    for text, day_first in ((names, order), *((text, None) for text in texts)):
+        for form in normal_forms(normalize(text), day_first):
+            for term in form.terms:
+                if is_code(term):
+                    codes[term] = None
+                elif DAY_OR_MONTH.fullmatch(term):
+                    days[term] = None
+        if len(days) > NOTE_DAYS or len(codes) > NOTE_CODES:
+            return [*sorted(days)[:NOTE_DAYS], *sorted(codes)[:NOTE_CODES], MORE]
+    return [*sorted(days), *sorted(codes)]
 
 
 def _names(note: Note) -> set[str]:
@@ -281,6 +303,8 @@ def note_row(row: Any) -> NoteRow:
         language=row[11],
         blocks=tuple(BlockId(*item) for item in _list(row[12])),
         stated=NOTHING_STATED if row[13] == "[]" else Stated(*_list(row[13])),
+        name_day=row[14],
+        day_first=None if row[15] is None else bool(row[15]),
     )
 
 

@@ -15,7 +15,7 @@ from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -27,7 +27,7 @@ CREATE TABLE notes (
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
   properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, created_kind TEXT NOT NULL,
   language TEXT NOT NULL, blocks TEXT NOT NULL, turn INTEGER NOT NULL,
-  currency TEXT NOT NULL
+  currency TEXT NOT NULL, name_day TEXT NOT NULL, day_first INTEGER
 );
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
@@ -58,8 +58,8 @@ CREATE TABLE successions (
 ) WITHOUT ROWID;
 CREATE INDEX successions_by_key ON successions (key);
 CREATE INDEX successions_by_resolved ON successions (resolved);
-CREATE TABLE days (note INTEGER NOT NULL, day TEXT NOT NULL, PRIMARY KEY (note, day)) WITHOUT ROWID;
-CREATE INDEX days_by_day ON days (day, note);
+CREATE TABLE forms (note INTEGER NOT NULL, form TEXT NOT NULL, PRIMARY KEY (note, form)) WITHOUT ROWID;
+CREATE INDEX forms_by_form ON forms (form, note);
 CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE problems (
   path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL

@@ -6,10 +6,10 @@ import re
 from vaultseek.store.ledger.schema import read_tables
 from vaultseek_server.settings import EngineOptions
 
-VERSION = 5
+VERSION = 6
 """Part of schema names, so that a different version uses different schemas."""
 LEDGER_TABLES = (
-    "notes", "chunks", "tags", "names", "links", "successions", "days", "attachments", "problems", "removed",
+    "notes", "chunks", "tags", "names", "links", "successions", "forms", "attachments", "problems", "removed",
     "unsynced",
 )  # fmt: skip
 """The ledger tables that a shard contains."""

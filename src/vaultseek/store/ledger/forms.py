@@ -1,0 +1,53 @@
+"""Normal forms of notes: days and months of their dates, names, properties and text, and their identifiers.
+
+Filters find the notes that may have a day or an identifier here, in whatever spelling.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from vaultseek.content.query.normal_forms import MARK
+from vaultseek.store.ledger.database import Database
+
+MORE = MARK
+"""The form of a note that has more forms than are stored, so it may have any."""
+
+
+class FormTable:
+    """The table ``forms``: ISO days ``2026-05-17``, months ``2026-05`` and identifiers ``=e4107`` by note."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, notes: Iterable[tuple[int, Sequence[str]]]) -> None:
+        """Add the forms of notes that have none yet: pairs of note id and forms."""
+        rows = ((note, form) for note, forms in notes for form in forms)
+        self._database.run_many("INSERT INTO forms (note, form) VALUES (?, ?)", rows)
+
+    def remove(self, note: int) -> None:
+        """Delete the forms of a note."""
+        self._database.run("DELETE FROM forms WHERE note = ?", note)
+
+    def having(self, forms: Collection[str]) -> set[int]:
+        """Return the ids of the notes that may have one of these forms."""
+        sql = "SELECT note FROM forms WHERE form IN ({})"
+        return {row[0] for row in self._database.all_in(sql, [*forms, MORE])} if forms else set()
+
+    def of_days(self, first: str, last: str, limit: int) -> list[int]:
+        """Return the ids of up to ``limit`` notes with a day, or a whole month, from ``first`` to
+        ``last``."""
+        sql = "SELECT DISTINCT note FROM forms WHERE form BETWEEN ? AND ? LIMIT ?"
+        return [
+            row[0] for row in self._database.all(sql, first[:7] if _is_whole(first) else first, last, limit)
+        ]
+
+    def naming_days(self, notes: Sequence[int], first: str, last: str) -> set[int]:
+        """Return which of these notes have a day from ``first`` to ``last``, or one of these months."""
+        low = first[:7] if _is_whole(first) else first
+        sql = "SELECT note, form FROM forms WHERE note IN ({})"
+        return {note for note, form in self._database.all_in(sql, notes) if low <= form <= last}
+
+
+def _is_whole(first: str) -> bool:
+    """Return True if a period begins with a whole month, so that it includes dates of that month without a
+    day."""
+    return first.endswith("-01")

@@ -1,0 +1,116 @@
+"""Filters and phrases find a day or an identifier in any spelling, and names decide ambiguous dates."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+
+IndexOf = Callable[[Mapping[str, str]], OpenVault]
+
+
+def paths(index: OpenVault, query: str) -> list[str]:
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    return [result["path"] for result in asyncio.run(Searcher(index).search(request))["results"]]
+
+
+NOTES = {
+    "Text.md": "The fault E-4107 came back.\n",
+    "Heading.md": "# Log\n\n## Reset E 4107 now\n\nx\n",
+    "E-4107 manual.md": "nothing\n",
+    "Task.md": "- [ ] order the E.4107 relay\n",
+    "Property.md": "---\npart: E-4107\nalso: [A-1, E 4107]\nday: 20180218\n---\ntext\n",
+    "Closed.md": "An E4107 fault here.\n",
+    "Other.md": "E-4108 and E-41071\n",
+    "Alias.md": "---\naliases: [Fault E-4107]\n---\ntext\n",
+    "Accent.md": "The Café-12 menu, 10 mm thick, § 5.\n",
+    "Days.md": "On Jan 7th, 2024 we met. Phone 089 / 123 45 67.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("content:E4107", {"Text.md", "Heading.md", "Task.md", "Closed.md"}),
+        ("section:E4107", {"Text.md", "Heading.md", "Task.md", "Closed.md"}),
+        ("block:(reset E4107)", {"Heading.md"}),
+        ("heading:E4107", {"Heading.md"}),
+        ("file:E4107", {"E-4107 manual.md"}),
+        ("path:e4107", {"E-4107 manual.md"}),
+        ("alias:E4107", {"Alias.md"}),
+        ("task-todo:E-4107", {"Task.md"}),
+        ("[part:E4107]", {"Property.md"}),
+        ("[also:e4107]", {"Property.md"}),
+        ("[part:E410]", set()),
+        ('"E 4107 fault"', {"Closed.md"}),
+        ('"fault E4107"', {"Text.md", "Alias.md"}),
+        ("-E4107", {"Other.md", "Days.md", "Accent.md"}),
+        ('-"E 4107"', {"Other.md", "Days.md", "Accent.md"}),
+        ("content:0891234567", {"Days.md"}),
+        ("content:café12", {"Accent.md"}),
+        ('"10mm thick"', {"Accent.md"}),
+        ("content:2024-01-07", {"Days.md"}),
+        ('content:"7. Januar 2024"', {"Days.md"}),
+        ('"2024-01-07 we met"', {"Days.md"}),
+        ("[day:2018-02-18]", {"Property.md"}),
+        ("[day:>2018-01]", {"Property.md"}),
+        # as it is written
+        ("line:E4107", {"Closed.md"}),
+        ("/E4107/", {"Closed.md"}),
+    ],
+)
+def test_a_filter_finds_a_day_or_an_identifier_in_any_spelling(
+    index_of: IndexOf, query: str, expected: set[str]
+) -> None:
+    assert set(paths(index_of(NOTES), query)) == expected
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ({"Daily/25-04-2023.md": "the day comes first"}, "Daily/05-03-2023.md"),
+        ({"Daily/04-25-2023.md": "the month comes first"}, "Daily/03-05-2023.md"),
+        ({".obsidian/daily-notes.json": '{"format": "DD-MM-YYYY"}'}, "Daily/05-03-2023.md"),
+    ],
+)
+@pytest.mark.parametrize("query", ["2023-03-05", "March 5 2023", "file:2023-03-05", '"5 March 2023"'])
+def test_names_of_a_vault_have_one_reading(
+    index_of: IndexOf, others: Mapping[str, str], expected: str, query: str
+) -> None:
+    index = index_of({**others, "Daily/05-03-2023.md": "one", "Daily/03-05-2023.md": "two"})
+    assert paths(index, query) == [expected]
+
+
+def test_a_date_with_two_readings_matches_as_it_is_written(index_of: IndexOf) -> None:
+    index = index_of({"25-04-2023.md": "a", "05-03-2023.md": "one", "03-05-2023.md": "two"})
+    assert paths(index, "file:05-03-2023") == ["05-03-2023.md"]
+
+
+def test_a_property_is_read_in_the_order_of_the_names(index_of: IndexOf) -> None:
+    index = index_of({"25-04-2023.md": "a", "Bill.md": "---\ndue: 05-03-2023\n---\ntext\n"})
+    assert [paths(index, f"[due:{day}]") for day in ("2023-03-05", "2023-05-03")] == [["Bill.md"], []]
+    assert paths(index, "[due:<2023-04]") == ["Bill.md"]
+
+
+@pytest.mark.parametrize("query", ["2024-01-07", "January 7 2024", "created:2024-01-07", "file:2024-01-07"])
+@pytest.mark.parametrize(
+    "path", ["2024/01/07.md", "Daily/2024/01 January/07.md", "2024/January/07-Sunday.md"]
+)
+def test_a_day_is_found_in_the_folders_of_a_daily_note(index_of: IndexOf, path: str, query: str) -> None:
+    other = path.replace("07", "08")
+    assert paths(index_of({path: "one", other: "two", "Seven.md": "07"}), query)[:1] == [path]
+
+
+def test_a_numbered_file_is_no_daily_note(index_of: IndexOf) -> None:
+    index = index_of({"2024/01/07.md": "invoice", "2024/01/45.md": "invoice"})
+    assert not paths(index, "created:2024-01-07")
+
+
+def test_eight_digits_are_a_day(index_of: IndexOf) -> None:
+    notes = {"Text.md": "On 20170415 it rained.", "walk_20170416.md": "x", "20170417 trip.md": "y"}
+    index = index_of(notes)
+    assert [paths(index, f"April {day} 2017") for day in (15, 16, 17)] == [[path] for path in notes]
