@@ -39,7 +39,7 @@ from vaultseek.core.search.retrieve import (
     wants_semantic,
 )
 from vaultseek.core.search.selection import certainties_of, falling, opened_before, raised, select_results
-from vaultseek.core.search.snippet import Matcher, boilerplate
+from vaultseek.core.search.snippet import Matcher, repeated_lines
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 from vaultseek.store.ledger.titles import own_titles
 
@@ -187,6 +187,7 @@ class Searcher:
             further = further_passages(passages, more, query.retrieval, ledger) if more else {}
         if parsed.is_listing:
             patterns += property_patterns(condition)
+        shown_chunks = [*passages.values(), *(each for others in further.values() for each in others)]
         return replace(
             trace,
             results=results,
@@ -198,7 +199,7 @@ class Searcher:
             matcher=Matcher.of(
                 text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
             ),
-            shared=boilerplate(ledger),
+            shared=repeated_lines((each.text for each in shown_chunks), ledger),
             currencies=currencies,
             titles=own_titles(rows, ledger),
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
-from weakref import WeakKeyDictionary
 
 from vaultseek.base.model import Chunk
 from vaultseek.base.text import blank_controls
@@ -18,6 +18,8 @@ from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.line_forms import form_of
+from vaultseek.store.ledger.lines import LEAST_NOTES
 
 ELLIPSIS = "…"
 SNAP = 24
@@ -299,31 +301,16 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
     return start, end
 
 
-# -- boilerplate: lines that many notes of a vault share, such as a footer
+# -- lines that many notes of a vault share, such as a footer
 
-NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
-"""Number of notes to compare, and of chunks at the beginning and the end of each."""
-LEAST_NOTES, LEAST_SHARE = 8, 0.25
-"""Minimum number and share of the compared notes that have a line of boilerplate."""
-_known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
+LEAST_SHARE, MOST_NOTES = 0.25, 300
+"""Share of a vault's notes that have a line which previews omit, and the number that is always enough."""
 
 
-def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many notes, judged by a sample of the ledger's current notes."""
-    revision, lines = _known.get(ledger, (-1, frozenset()))
-    if revision != ledger.revision:
-        revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
-        _known[ledger] = revision, lines
-    return lines
-
-
-def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many of these notes, without white space around them."""
-    least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
-    if len(notes) < least:
-        return frozenset()
-    counts: Counter[str] = Counter()
-    for note in notes:
-        texts = ledger.chunks.ends(note, CHUNKS_COMPARED)
-        counts.update({line.strip() for text in texts for line in text.split("\n")})
-    return frozenset(line for line, count in counts.items() if count >= least and any(map(str.isalpha, line)))
+def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
+    """Return the lines of these texts that many notes of the vault share, without white space around
+    them."""
+    forms = {line.strip(): form_of(line) for text in texts for line in text.split("\n")}
+    share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
+    repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))
+    return frozenset(line for line, form in forms.items() if form in repeated)

@@ -20,6 +20,7 @@ from vaultseek.content.markdown.title import file_stem, note_name, other_name
 from vaultseek.content.query.currency import read_currency
 from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
+from vaultseek.store.ledger.line_forms import stored_forms
 
 NOTE_DAYS = 200
 """Maximum number of days stored per note."""
@@ -143,7 +144,7 @@ class NoteRows(NamedTuple):
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
     problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
     statement; a succession is (target, 1 for a successor, key). ``days`` are the days and months
-    in the note. ``folded_tags`` and ``names`` are used to find the note.
+    in the note, ``lines`` the forms of its lines. ``folded_tags`` and ``names`` are used to find the note.
     """
 
     path: str
@@ -168,6 +169,7 @@ class NoteRows(NamedTuple):
     links: Sequence[Sequence[Any]]
     successions: Sequence[Sequence[Any]]
     days: Sequence[str]
+    lines: Sequence[Sequence[int]]
     folded_tags: Sequence[str]
     names: Sequence[str]
     problems: Sequence[Sequence[Any]]
@@ -213,6 +215,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
             for each in successions
         ],
         _days(indexed),
+        sorted(stored_forms(note, indexed.chunks, _shown_names(note))),
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
@@ -239,6 +242,10 @@ def _days(indexed: IndexedNote) -> list[str]:
         if len(found) > NOTE_DAYS:
             break
     return sorted(found)[:NOTE_DAYS]
+
+
+def _shown_names(note: Note) -> set[str]:
+    return {note.title, note_name(note.path)}
 
 
 def _names(note: Note) -> set[str]:

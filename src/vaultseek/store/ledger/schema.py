@@ -16,7 +16,7 @@ from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -61,6 +61,10 @@ CREATE INDEX successions_by_key ON successions (key);
 CREATE INDEX successions_by_resolved ON successions (resolved);
 CREATE TABLE days (note INTEGER NOT NULL, day TEXT NOT NULL, PRIMARY KEY (note, day)) WITHOUT ROWID;
 CREATE INDEX days_by_day ON days (day, note);
+CREATE TABLE lines (
+  note INTEGER NOT NULL, label INTEGER NOT NULL, value INTEGER NOT NULL, PRIMARY KEY (note, label, value)
+) WITHOUT ROWID;
+CREATE INDEX lines_by_label ON lines (label);
 CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE problems (
   path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL

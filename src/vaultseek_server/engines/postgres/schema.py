@@ -6,11 +6,11 @@ import re
 from vaultseek.store.ledger.schema import read_tables
 from vaultseek_server.settings import EngineOptions
 
-VERSION = 5
+VERSION = 6
 """Part of schema names, so that a different version uses different schemas."""
 LEDGER_TABLES = (
-    "notes", "chunks", "tags", "names", "links", "successions", "days", "attachments", "problems", "removed",
-    "unsynced",
+    "notes", "chunks", "tags", "names", "links", "successions", "days", "lines", "attachments", "problems",
+    "removed", "unsynced",
 )  # fmt: skip
 """The ledger tables that a shard contains."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")
