@@ -49,7 +49,7 @@ UNCOUNTED_CHARS = 64 * KIB
 """Number of characters above which a block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 12
+CHUNKER_VERSION = 13
 """Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
 properties; vaults are then read again."""
 
