@@ -27,7 +27,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.currency import placed
 from vaultseek.core.search.lanes import Evidence, Fusion, score_lanes
 from vaultseek.core.search.passages import choose_passages, further_passages
-from vaultseek.core.search.ranking import rank, rank_listing
+from vaultseek.core.search.ranking import Candidate, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import rerank
 from vaultseek.core.search.response import Trace, respond
@@ -181,7 +181,10 @@ class Searcher:
             shown = np.array(sorted(row.id for row in rows), np.int64)
             retrieval = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            named = {each.about.id for each in results[: parsed.previews] if each.is_named}
+            matcher = Matcher.of(
+                text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
+            )
+            named = {each.about.id for each in results[: parsed.previews] if _is_subject(each, matcher)}
             passages = choose_passages(rows, retrieval, ledger, patterns, properties, named)
             more = parsed.request.passages - 1
             further = further_passages(passages, more, query.retrieval, ledger) if more else {}
@@ -196,13 +199,18 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             passages=passages,
             further=further,
-            matcher=Matcher.of(
-                text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
-            ),
+            matcher=matcher if patterns == matcher.patterns else replace(matcher, patterns=patterns),
+            named=named,
             shared=repeated_lines((each.text for each in shown_chunks), ledger),
             currencies=currencies,
             titles=own_titles(rows, ledger),
         )
+
+
+def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
+    """Return whether the query only names the note: its words in a passage show nothing more."""
+    row = candidate.about
+    return candidate.is_named or matcher.all_in(" ".join(row.names), row.language)
 
 
 async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:

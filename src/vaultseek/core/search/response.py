@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from vaultseek.base import limits
@@ -35,7 +35,7 @@ class Trace:
     ``certainties`` are by note id, including notes beyond the limit. ``passages`` and the requested
     ``further`` ones are by note id. ``matcher`` finds the words to mark in previews, which omit lines
     ``shared`` by many notes. ``currencies`` has, by path, the results that are not current, ``titles`` those
-    whose first heading is common to many notes.
+    whose first heading is common to many notes. Notes ``named`` by the query show their first lines.
     """
 
     query: Evidence
@@ -53,6 +53,7 @@ class Trace:
     shared: frozenset[str] = frozenset()
     currencies: Mapping[str, Currency] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    named: Set[int] = frozenset()
 
     def certainty(self, candidate: Candidate) -> float:
         """Return the probability that the candidate is right among the results, in [0, 1]; 1 in a listing."""
@@ -118,7 +119,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
-    snippet = _preview(chunk, row, trace, is_opening=candidate.is_named)
+    snippet = _preview(chunk, row, trace, is_opening=row.id in trace.named)
     matched = None
     if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]

@@ -47,6 +47,10 @@ _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """A line of nothing but tags, or an address."""
+_TO = r"(?:\([^)]*\)|\[[^\]]*\])"
+_PICTURE = rf"!\[[^\]]*\]{_TO}"
+_PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
+"""A line of nothing but pictures and badges, as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,12 @@ class Matcher:
         spans = self.span_finder.spans(text, self.words, language) if self.words else ()
         return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
+    def all_in(self, text: str, language: str | None = None) -> bool:
+        """Return whether a text has every word of the query."""
+        if self.patterns or not self.words:
+            return False
+        return {number for _, _, number in self.matches(text, language)} == {*self.words.values()}
+
 
 def preview(
     passage: Chunk,
@@ -102,10 +112,10 @@ def preview(
     ``is_opening``, from its beginning.
 
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
-    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags or an
-    address, and lines ``shared`` with other notes, unless more words match there. ``heading_lines``: line
-    numbers of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is
-    shown. Time is linear in the text.
+    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
+    address or pictures, and lines ``shared`` with other notes, unless more words match there.
+    ``heading_lines``: line numbers of headings. An ellipsis marks a cut, between words if possible. Without
+    a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -191,7 +201,10 @@ def _shown_rows(
     ):
         below += 1
     rows = range(below, len(lines))
-    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]))]
+    pictures = _pictures(passage, len(lines))
+    own = [
+        row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in pictures)
+    ]
     code = {
         row
         for start, end in passage.code
@@ -207,6 +220,16 @@ def _shown_rows(
             len({word for row in words.keys() & {*rows} for word in words[row]}),
         ),
     )
+
+
+def _pictures(passage: Chunk, count: int) -> Set[int]:
+    """Return the rows that consist of pictures, of which the text has only descriptions."""
+    if not any("![" in edit.text for edit in passage.edits):
+        return frozenset()
+    written = passage.source.split("\n")
+    if len(written) != count:
+        return frozenset()
+    return {row for row, line in enumerate(written) if "![" in line and _PICTURES.fullmatch(line)}
 
 
 def _is_bare(line: str) -> bool:
@@ -265,8 +288,8 @@ def _hidden_match(
 
 
 def _densest(matches: Sequence[_Match], width: int) -> _Range:
-    """Return the first range with most distinct words, among ranges with most matches."""
-    best, densest = (0, 0), (0, 0)
+    """Return the first range with most distinct words; a section that only repeats them is no better."""
+    best, densest = 0, (0, 0)
     inside: Counter[int] = Counter()
     left = 0
     for right, (_, end, word) in enumerate(matches):
@@ -277,9 +300,8 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
             if not inside[first_word]:
                 del inside[first_word]
             left += 1
-        density = (len(inside), right - left)
-        if density > best:
-            best, densest = density, (matches[left][0], end)
+        if len(inside) > best:
+            best, densest = len(inside), (matches[left][0], end)
     return densest
 
 
