@@ -31,7 +31,7 @@ MEMORY = 256 << 20
 HELD_SECONDS = 0.3
 BATCH = 200
 """Number of inputs per process."""
-FILES = ("canvas", "base", "excalidraw", "org", "html", "session")
+FILES = ("canvas", "base", "excalidraw", "org", "html", "session", "pdf")
 """Kinds of files that vaultseek reads in a separate process. That process does not delay other work."""
 GROWN_CHARS, GROWN_TIMES = 8_000, 5
 MOST_GROWTH = 11
@@ -232,18 +232,23 @@ def try_file(kind: str, data: bytes) -> None:
     from vaultseek.content.markdown.chunk import chunk
     from vaultseek.semantic.models.tokens import count_words
 
+    if kind == "pdf" and not data.startswith(b"%PDF"):
+        data = hostile.pdf(data.decode("utf-8", "replace"))
     chunk(EXTRACTORS[kind].function()(data, f"fuzz.{kind}"), count_words, 100)
 
 
 def try_growth(data: bytes) -> None:
     """Parse a repeated unit in two lengths; the longer one may take as much longer as it is longer."""
+    from vaultseek.base.limits import QUERY_CHARS
+
     try:
         kind, before, unit, after = json.loads(data)
     except ValueError:
         return
+    chars = QUERY_CHARS // GROWN_TIMES if kind == "queries" else GROWN_CHARS
     texts = [
         "".join((before, unit * max(1, size // max(1, len(unit))), after)).encode()
-        for size in (GROWN_CHARS, GROWN_CHARS * GROWN_TIMES)
+        for size in (chars, chars * GROWN_TIMES)
     ]
     KINDS[kind](texts[0])
     seconds = [min(_seconds(KINDS[kind], text) for _ in range(2)) for text in texts]
@@ -288,6 +293,9 @@ def inputs(seed: int, kind: str) -> Iterator[bytes]:
     real = [path.read_bytes() for path in sorted((HERE / "data" / "vault").rglob("*.md"))[:60]]
     real.append((HERE.parent / "config.toml.example").read_bytes())
     while True:
+        if kind == "pdf" and chance.random() < 0.7:
+            yield _mutated(hostile.pdf(hostile.growth_text(chance, "pdf", 2000)), chance)
+            continue
         if kind in GRAMMARS and chance.random() < 0.9:
             yield GRAMMARS[kind](chance).encode()
             continue
@@ -305,6 +313,15 @@ def inputs(seed: int, kind: str) -> Iterator[bytes]:
                 start = chance.randrange(len(text) + 1)
                 parts.append(text[start : start + chance.randrange(200)])
         yield b"".join(parts)
+
+
+def _mutated(data: bytes, chance: random.Random) -> bytes:
+    """Return a file with some bytes changed, and some parts left out or repeated."""
+    for _ in range(chance.randrange(4)):
+        at, size = chance.randrange(9, len(data)), chance.choice([1, 1, 4, 100])
+        part = chance.choice([b"", chance.randbytes(size), b"9" * size, data[at : at + size] * 9])
+        data = data[:at] + part + data[at + size :]
+    return data
 
 
 def fuzz(seconds: float, kind: str | None = None) -> int:

@@ -349,11 +349,82 @@ UNITS = {
         "<img alt=a>",
     ],
     "session": ['{"type":"user","message":{"content":"a"}}\n', "{", "[", '"', "\n", "sk-", "a", "=", " "],
+    "pdf": [
+        "(a) Tj ",
+        "(a b c) Tj 0 -9 Td ",
+        "[(a) 900 (b) -900] TJ ",
+        "0 0 Td ",
+        "0 1 -1 0 50 50 Tm ",
+        "BT ",
+        "ET ",
+        "/F 9 Tf ",
+        "q ",
+        "Q ",
+        "1 1 m 2 2 l S ",
+        "[",
+        "]",
+        "<<",
+        ">>",
+        "(",
+        ")",
+        "<61",
+        "%a\n",
+        "/a ",
+        "9 ",
+        "/X Do ",
+        "BI /W 1 /H 1 ID a EI ",
+        "\\(",
+        "|",
+        "a|",
+        "1. a|",
+        "a ",
+    ],
+    "queries": [
+        *(
+            '"',
+            "(",
+            ")",
+            "-",
+            "OR ",
+            "AND ",
+            "NOT ",
+            "a ",
+            "a",
+            "tag:",
+            "tag:a ",
+            "path:",
+            "/",
+            "/a/ ",
+            "~",
+            "~2 ",
+        ),
+        *(
+            "[",
+            "]",
+            "[a TO b] ",
+            "created:",
+            ">",
+            "2026-01-01 ",
+            "last week ",
+            ",",
+            ":",
+            "*",
+            "^2 ",
+            "@",
+            "é",
+            "漢",
+        ),
+        *("line:(", "section:(", "block:(", "[a:", "[a:b] ", "is:stale ", "\\", "#a ", "in September "),
+    ],
     "settings": ["[a]\n", "[[vaults]]\n", "a = 1\n", "a.", "[", "{", '"', "\n", "'", "#", "1", "_", "= "],
     "frames": ["Content-Length: 1\r\n\r\n", "{", "[", '"a":', "1", ",", "}", "]", "\\u0000", " "],
     "app_settings": ['"', "[", "{", ",", '"userIgnoreFilters":', "a", "/", "*", "(", ")"],
 }
-"""Pieces of each kind of file."""
+"""Pieces of each kind of file.
+
+Marked content and forms in forms are left out of PDFs: the library takes more than linear work for them, and
+only the limits of the process bound it.
+"""
 BEGINNINGS = {
     "notes": [
         "",
@@ -376,14 +447,95 @@ BEGINNINGS = {
     "excalidraw": ["", '{"elements":[', '{"elements":[{"type":"text","text":"'],
     "base": ["", "views:\n", "filters:\n  and:\n", "formulas:\n  a: "],
     "app_settings": ["", '{"userIgnoreFilters":["', '{"userIgnoreFilters":["/'],
+    "pdf": [
+        *(
+            "content ",
+            "content BT /F 9 Tf 9 700 Td ",
+            "content BT /F 9 Tf 9 700 Td (",
+            "pages ",
+            "pages BT (",
+        ),
+        *("outline ", "outline 1. ", "nested ", "body ", "body 99 0 obj ", "body 99 0 obj <<"),
+    ],
+    "queries": ["", '"', "(", "tag:", "/", "[a:"],
     "settings": ["", "[search]\n", "a = ", "[vaults"],
 }
 ENDS = {"canvas": ["", '"}]}', "]}"], "excalidraw": ["", '"}]}', "]}"], "app_settings": ["", '"]}', '/"]}']}
 
 
+def pdf(text: str) -> bytes:
+    """Return a PDF from the name of a place and what it has there, such as ``content (a) Tj``.
+
+    The places are the content of a page, pages, an outline, a nested outline, and the body of the file; ``|``
+    separates pages and titles. A title is also a line of the page, numbered if the title is not.
+    """
+    place, _, rest = text.partition(" ")
+    titles = rest.split("|") if place in ("outline", "nested") else []
+    contents = rest.split("|") if place == "pages" else [rest if place == "content" else _lines(titles)]
+    resources = "/Resources << /Font << /F 4 0 R >> >>"
+    pages = [
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 -900000 600 800] {resources} /Contents {number} 0 R >>"
+        for number in range(5 + len(contents), 5 + 2 * len(contents))
+    ]
+    streams = [f"<< /Length {len(each.encode())} >> stream\n{each}\nendstream" for each in contents]
+    first = 5 + 2 * len(contents)
+    return _file(
+        [
+            "<< /Type /Catalog /Pages 2 0 R /Outlines 3 0 R >>",
+            f"<< /Type /Pages /Count {len(pages)} /Kids [{_references(range(5, 5 + len(pages)))}] >>",
+            f"<< /Type /Outlines /First {first} 0 R /Count {len(titles)} >>",
+            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+            *pages,
+            *streams,
+            *(
+                f"<< /Title ({_escaped(title)}) /Parent 3 0 R /Dest [5 0 R /Fit] "
+                f"/{'First' if place == 'nested' else 'Next'} {number} 0 R >>"
+                for number, title in enumerate(titles, first + 1)
+            ),
+        ],
+        rest if place == "body" else "",
+    )
+
+
+def _lines(titles: list[str]) -> str:
+    shown = (f"({_escaped(title if title[:1].isdigit() else f'1. {title}')}) Tj 0 -9 Td" for title in titles)
+    return f"BT /F 9 Tf 9 700 Td {' '.join(shown)} ET"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _references(numbers: range) -> str:
+    return " ".join(f"{number} 0 R" for number in numbers)
+
+
+def _file(objects: list[str], more: str) -> bytes:
+    """Return the file of some objects; the first one is the catalogue."""
+    parts, places, end = ["%PDF-1.7\n"], [], 9
+    for number, each in enumerate(objects, 1):
+        places.append(end)
+        parts.append(f"{number} 0 obj\n{each}\nendobj\n")
+        end += len(parts[-1].encode())
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    head = f"{more}\nxref\n0 {len(places) + 1}\n0000000000 65535 f \n"
+    trailer = f"trailer << /Size {len(places) + 1} /Root 1 0 R >>"
+    start = end + len(more.encode()) + 1
+    return "".join([*parts, head, table, trailer, f"\nstartxref\n{start}\n%%EOF\n"]).encode()
+
+
 def growth(chance: Random) -> str:
     """Return a kind of file, and a beginning, a repeated unit and an end, as JSON."""
     kind = chance.choice([*UNITS])
+    return json.dumps([kind, *_parts(chance, kind)])
+
+
+def growth_text(chance: Random, kind: str, size: int) -> str:
+    """Return a text of a kind of file with a unit that is repeated to this many characters."""
+    begin, unit, end = _parts(chance, kind)
+    return begin + repeated(unit, size) + end
+
+
+def _parts(chance: Random, kind: str) -> tuple[str, str, str]:
     unit = "".join(chance.choice(UNITS[kind]) for _ in range(chance.choice([1, 1, 2, 2, 3, 5])))
-    begin, end = chance.choice(BEGINNINGS.get(kind, [""])), chance.choice(ENDS.get(kind, ["", "a", "]]"]))
-    return json.dumps([kind, begin, unit, end])
+    return chance.choice(BEGINNINGS.get(kind, [""])), unit, chance.choice(ENDS.get(kind, ["", "a", "]]"]))

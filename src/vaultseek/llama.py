@@ -43,9 +43,9 @@ _PATH_KEYS = ("path", "file_path", "file_name")
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
     """A node parser that splits Markdown along its headings, like the daemon.
 
-    ``count`` returns the number of tokens of a text, ``window`` is the model's maximum; the default is the
-    bundled model's. A node has the id of its passage, which does not change when other parts of the note are
-    edited; it equals the daemon's if the document's metadata has the ``path`` from the vault's root.
+    ``count`` returns the number of tokens in a text, and ``window`` is the model's maximum; both default to
+    the bundled model's. A node has the id of its passage, which does not change when other parts of the note
+    are edited. The id equals the daemon's if the document's metadata has the ``path`` from the vault's root.
     ``file_path`` and ``file_name`` are used only for the note's name. Metadata of a node: ``title``,
     ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
 
@@ -79,12 +79,12 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
 
     ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
     number of nodes. ``options`` are passed to ``Client.search``, such as ``mode`` and ``filters``. Scores are
-    in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line`` and
+    in [0, 1]; the best node has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line`` and
     ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted`` (always true, because
-    a note may contain instructions for a model), and ``partial``, the searches that were left out.
+    a note may contain instructions for a model), and ``partial``, the kinds of search that were left out.
 
-    Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.
-    It connects each time, so one retriever may serve many threads and event loops.
+    Retrieving raises NotRunning if no daemon is running (``vaultseek start`` starts one), and the daemon's
+    errors. It connects each time, so one retriever may serve many threads and event loops.
     """
 
     def __init__(
@@ -161,7 +161,8 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
 
 
 def _title(note: Note, source: BaseNode) -> str:
-    """Return the note's title; for a document without a file, whose name is only an id, its first heading."""
+    """Return the note's title. For a document without a file, whose name is only an id, return the first
+    heading."""
     if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
         return note.headings[0].shown or note.title
     return note.title

@@ -1,7 +1,7 @@
 """Additions by other packages: commands, settings, parts of the daemon and checks.
 
-Each of ``PACKAGES`` that is installed has ``ADDS``: for each port, its additions by name, as
-``module:attribute``. An addition is imported when it is used, so naming it costs nothing at start-up.
+Each installed package in ``PACKAGES`` has a table ``ADDS``: for each port, the package's additions by name,
+as ``module:attribute``. An addition is imported when it is used, so naming it costs nothing at start-up.
 """
 
 from collections.abc import Mapping
@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import Any
 
 PACKAGES = ("vaultseek_server",)
-"""Packages to ask; a list, because searching all installed ones takes a tenth of a second."""
+"""Packages that may add something. They are listed, because searching all installed packages takes a tenth of
+a second."""
 
 
 def names(port: str) -> Mapping[str, str]:
-    """Return the additions to a port by name, not imported."""
+    """Return the additions to a port by name, without importing them."""
     found: dict[str, str] = {}
     for package in PACKAGES:
         try:
@@ -30,6 +31,6 @@ def load(port: str) -> dict[str, Any]:
 
 
 def imported(place: str) -> Any:
-    """Return what ``module:attribute`` names."""
+    """Import and return the object named by ``module:attribute``."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

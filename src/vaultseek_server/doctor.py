@@ -1,4 +1,4 @@
-"""Checks of an engine, whether it can be used and has all notes, and of a team's settings."""
+"""Checks whether an engine can be used and has all notes, and checks of a team's settings."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek_server.settings import TokenSettings, address_of, engine_of, team_of
 
 VERIFY_SECONDS = 60.0
-"""Seconds for an engine to count its rows of a vault."""
+"""Seconds allowed for an engine to count its rows of a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
 _SINGULAR = {
     "notes": "note",
@@ -58,7 +58,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
 
 
 def check_numbers(name: str, root: str) -> Iterator[Finding]:
-    """Compare the engine's counts for an open vault with the ledger; the daemon counts."""
+    """Compare the engine's counts for an open vault with the ledger's; the daemon does the counting."""
     check = f"engine of {name}"
     try:
         with Client(timeout=VERIFY_SECONDS, name="vaultseek.doctor") as client:
@@ -96,8 +96,8 @@ def check_team(
 ) -> Iterator[Finding]:
     """Check that every token has access to something, and that addresses are in use and not public.
 
-    ``shards`` are the names of the daemon's vaults from an engine, ``addresses`` the addresses that it should
-    open, each with the reason if it did not; None if no daemon runs.
+    ``shards`` are the names of the daemon's vaults from an engine. ``addresses`` are the addresses that the
+    daemon should open, each with the reason if it did not; None if no daemon is running.
     """
     team = team_of(settings)
     closed = False

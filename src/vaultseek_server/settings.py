@@ -27,7 +27,7 @@ ENGINE_FOLDER = "engine"
 class EngineOptions:
     """The address and use of an engine; see the section ``[index]`` of the settings.
 
-    ``shard`` names this vault's part of it and is unique within the engine.
+    ``shard`` is the name of this vault's part of the engine, and unique there.
     """
 
     uri: str
@@ -83,8 +83,8 @@ class EngineOptions:
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
     def token(self) -> str:
-        """Return the token, "" if there is none. Raises ConfigError if the settings name a source that
-        has none."""
+        """Return the token; "" if there is none. Raises ConfigError if the settings name a source without a
+        token."""
         return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""
 
 
@@ -116,8 +116,8 @@ class EngineKeys(Section):
     def _no_milvus(cls, value: Any) -> Any:
         if value == "milvus":
             raise ValueError(
-                '"embedded" or "postgres", as Milvus is no longer supported; the daemon copies the notes to '
-                "either by itself"
+                '"embedded" or "postgres" (Milvus is no longer supported; the daemon copies the notes to the '
+                "new engine by itself)"
             )
         return value
 
@@ -133,11 +133,11 @@ class EngineKeys(Section):
 
     @property
     def sends(self) -> str:
-        """The words that a status has about what is sent to the engine."""
+        """The status text about the data sent to the engine."""
         return "" if self.engine is None else self.engine.sends
 
     def unusable(self) -> Iterator[tuple[str, str]]:
-        """Yield the keys whose values name something that cannot be used, each with the problem."""
+        """Yield the keys whose values refer to something unusable, each with the problem."""
         options = self.options
         checks: dict[str, Callable[[], object]] = {
             "token_file": lambda: paths.read_secret("", options.token_file, "index.token"),
@@ -155,7 +155,7 @@ class EngineKeys(Section):
 
     @property
     def options(self) -> EngineOptions:
-        """The options of PostgreSQL, in use or not."""
+        """The options of PostgreSQL, whether it is in use or not."""
         return EngineOptions(
             uri=self.uri,
             prefix=self.collections,
@@ -217,7 +217,7 @@ class TeamSettings(Section):
     def _another_address(cls, text: str, info: ValidationInfo) -> str:
         address = address_of(text)
         if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
-            raise ValueError("another address than listen")
+            raise ValueError("an address other than listen")
         return text
 
     @field_validator("tokens")

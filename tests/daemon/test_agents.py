@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from semantic_here import WorkerHere
 from two_worlds import AGENT, ASKED, HIDDEN, MEMBER, SEEN, USER, World, call, differing, made_world
+from vaultseek.core.graph import suggestions
 from vaultseek.daemon.visible.gate import ALLOWED, FOR_AGENTS
 from vaultseek.errors import ConfigError, Forbidden, NotFound, Unavailable
 from vaultseek.settings.sections import AgentSettings
@@ -19,6 +21,12 @@ from worlds import write_files
 ALL = {**SEEN, **HIDDEN}
 OF_MEMBERS = {path: text for path, text in ALL.items() if path.startswith("House/")}
 CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are cut off by time differ between two equal worlds on a busy machine."""
+    monkeypatch.setattr(suggestions, "SUGGEST_SECONDS", math.inf)
 
 
 @contextlib.asynccontextmanager

@@ -58,7 +58,7 @@ def test_a_fresh_home_has_no_problems_and_stays_unchanged(doctor, tmp_path):
     assert {check for check, finding in findings.items() if finding["status"] != "ok"} == {"model"}
     assert "stand-in" in findings["model"]["message"]
     assert findings["daemon"]["message"].startswith("not running")
-    assert "64 numbers a vector; by hashing words" in findings["worker"]["message"]
+    assert "64 numbers per vector; by hashing words" in findings["worker"]["message"]
     assert not (tmp_path / "data").exists()
     assert not (tmp_path / "config").exists()
 
@@ -69,18 +69,18 @@ def test_the_bundled_model_is_loaded_for_real(daemon, doctor):
     code, findings = doctor()
     assert code == 0
     assert findings["model"]["message"].startswith("bundled, digest ")
-    assert "384 numbers a vector" in findings["worker"]["message"]
+    assert "384 numbers per vector" in findings["worker"]["message"]
 
 
 @pytest.mark.shared_daemon
 def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
-    daemon.indexed(vault(NOTES))
+    daemon.indexed(vault(NOTES | {"long.md": "# Long\n\n" + "word " * 400}))
     code, findings = doctor("--no-worker")
     assert code == 0
     assert findings["daemon"]["message"].startswith("version ")
-    assert findings["vault vault"]["message"] == "2 notes can be read"
-    assert findings["index of vault"]["message"].startswith("2 notes, 2 passages, 2 notes by word; ")
-    assert findings["vectors of vault"]["message"] == "2 passages and 2 notes by meaning"
+    assert findings["vault vault"]["message"] == "3 notes can be read"
+    assert findings["index of vault"]["message"].startswith("3 notes, 4 passages, 3 notes by word; ")
+    assert findings["vectors of vault"]["message"] == "4 passages and 3 notes by meaning"
     assert "worker" not in findings
 
 

@@ -1,6 +1,7 @@
 """Every file of an index is damaged in every way, while the daemon has it open and while it is stopped."""
 
 import os
+import random
 import shutil
 import signal
 from collections.abc import Callable
@@ -32,6 +33,15 @@ def make_noise(file: Path) -> None:
         stream.write(os.urandom(file.stat().st_size))
 
 
+def flip_bits(file: Path) -> None:
+    """Flip a bit in each page."""
+    data = bytearray(file.read_bytes())
+    for page in range(0, len(data), 4096):
+        place = random.randrange(8 * page, 8 * min(page + 4096, len(data)))
+        data[place // 8] ^= 1 << place % 8
+    file.write_bytes(data)
+
+
 def make_a_folder(file: Path) -> None:
     file.unlink()
     file.mkdir()
@@ -41,6 +51,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "empty": lambda file: cut(file, 0),
     "half": lambda file: cut(file, file.stat().st_size // 2),
     "noise": make_noise,
+    "bits": flip_bits,
     "deleted": Path.unlink,
     "unreadable": lambda file: file.chmod(0),
     "a folder": make_a_folder,
@@ -129,7 +140,31 @@ def test_b5_a_ledger_whose_shared_memory_is_cut_off_loses_nothing(running):
 def test_b4_any_file_of_an_index_may_be_damaged(running, kind):
     if kind == "unreadable" and os.geteuid() == 0:
         pytest.skip("root can read every file")
-    damage_all(running(NOTES), [kind], "", open_too=kind != "a folder")
+    damage_all(running(NOTES), [kind], "", open_too=kind not in ("a folder", "bits"))
+
+
+@pytest.mark.long
+@pytest.mark.fault("B4", "B5")
+@pytest.mark.timeout(600)
+def test_b4_a_single_file_that_is_put_back_from_a_backup_costs_no_answer(running, tmp_path):
+    each = running(NOTES)
+    each.serve()
+    each.settle()
+    each.end()
+    shutil.copytree(each.index, tmp_path / "backup")
+    each.serve()
+    (each.root / "valve.md").write_text("# Valve\n\nRust on the valve, and basalt.\n")
+    (each.root / "pump.md").unlink()
+    each.settle()
+    expected = each.answers(QUERIES)
+    for file in [path.relative_to(tmp_path / "backup") for path in (tmp_path / "backup").rglob("*")]:
+        if not (tmp_path / "backup" / file).is_file() or file.name == "lock":
+            continue
+        each.end()
+        (each.index / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(tmp_path / "backup" / file, each.index / file)
+        each.serve()
+        eventually(lambda: heals(each, expected), f"healed: {file}", 120)
 
 
 @pytest.mark.fault("B3", "Invariant 5")

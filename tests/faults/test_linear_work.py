@@ -10,7 +10,9 @@ import pytest
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
+import hostile
 from vaultseek.base.model import Place
+from vaultseek.content.extractors import pdf
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.graph.overview import overview
 from vaultseek.core.graph.structure import Structure
@@ -190,6 +192,17 @@ def test_l9_links_to_many_files_of_one_name_take_work_that_is_linear_in_their_nu
         return lambda: [names.resolve("one" if aliases else target, source) for source in sources]
 
     assert growth(of, 200) < LINEAR
+
+
+@pytest.mark.fault("L9", "Invariant 6")
+def test_l9_the_outline_of_a_pdf_takes_work_that_is_linear_in_its_size():
+    """The page has the titles as numbered lines."""
+
+    def of(size: int) -> Callable[[], object]:
+        data = hostile.pdf(f"outline {'|'.join(f'a{number}' for number in range(size))}")
+        return lambda: pdf.read(data, "a.pdf")
+
+    assert growth(of, 1000) < LINEAR
 
 
 @pytest.mark.fault("L9")

@@ -17,7 +17,7 @@ def test_a_class_of_llama_index_gets_one_line_that_says_what_to_write(tmp_path, 
     )
     problems = [str(problem) for problem in examine(file)[1]]
     assert len(problems) == 1
-    assert f"{section}.{key}: no longer a setting; write url" in problems[0]
+    assert f"{section}.{key}: no longer a setting; set url" in problems[0]
     assert 'url = "http://localhost:11434/v1"' in problems[0]
 
 
@@ -28,4 +28,4 @@ def test_a_class_of_llama_index_in_the_environment_gets_that_line_also(tmp_path,
     monkeypatch.setenv("VAULTSEEK_MODEL__OPTIONS", "{}")
     problems = [str(problem) for problem in examine(file)[1]]
     assert len(problems) == 1
-    assert "VAULTSEEK_MODEL__CLASS: model.class: no longer a setting; write url" in problems[0]
+    assert "VAULTSEEK_MODEL__CLASS: model.class: no longer a setting; set url" in problems[0]

@@ -128,5 +128,5 @@ function left(answer: Search, rows: number, all: number): string[] {
 		return [`The search finds ${rows} of the ${count(all, "row")} in this base.`];
 	}
 	const first = `The first ${MOST_RESULTS} notes that the search finds include ${rows} of the ${count(all, "row")} in this base.`;
-	return [`${first} A filter in the search, such as path:, leaves room for more of them.`];
+	return [`${first} To find more of them, add a filter such as path: to the search.`];
 }

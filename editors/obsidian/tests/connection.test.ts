@@ -65,7 +65,7 @@ describe("the connection", () => {
 		const error = await daemon.request("index/status", {}).catch((each: unknown) => each);
 		expect(error).toBeInstanceOf(NotConnected);
 		expect(problemOf(error)).toEqual({
-			text: "No vaultseek daemon is running. The search continues by itself once one runs.",
+			text: "No vaultseek daemon is running. The search continues by itself once a daemon is running.",
 			command: "vaultseek start",
 		});
 		expect(links).toEqual([{ connected: false, reason: "No vaultseek daemon is running." }]);

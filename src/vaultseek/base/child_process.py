@@ -32,8 +32,8 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by another program that count as one crash: when memory runs out, the system kills
-whichever process requests more."""
+"""Number of kills by another program that count as one crash. A kill may be no fault of the process: when
+memory runs out, the system kills whichever process requests more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
 """Environment variables that a child process needs."""
 _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -42,7 +42,7 @@ _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.S
 def is_from_outside(status: int) -> bool:
     """True if this exit status means that another program killed the process.
 
-    Not valid for processes killed by vaultseek.
+    Not meaningful if vaultseek itself killed it.
     """
     return -status in _SIGNALS_FROM_OUTSIDE
 
@@ -165,7 +165,8 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
 
 
 def bare_environment() -> dict[str, str]:
-    """Return the environment for a child process that reads hostile input; ours contains server keys."""
+    """Return the environment for a child process that reads hostile input. It leaves out our own variables,
+    which contain server keys."""
     return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
@@ -194,7 +195,8 @@ def memory_bytes(pid: int) -> int | None:
 
 
 def starved_seconds(pid: int) -> float:
-    """Return how long the threads of a process waited for a processor; 0 if the system does not report it."""
+    """Return the seconds for which the threads of a process waited for a processor; 0 if the system does not
+    report them."""
     nanoseconds = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -206,8 +208,9 @@ def starved_seconds(pid: int) -> float:
 def effort(pid: int) -> tuple[int, int, int] | None:
     """Return the work that a process has done so far; None if the system does not report it.
 
-    This is the seconds in which its threads ran or waited for a processor, and the pages and bytes read from
-    disk. The seconds are whole, so that a timer in a process that hangs does not count.
+    Work is measured by the seconds in which the threads ran or waited for a processor, and by the pages and
+    bytes read from disk. Only whole seconds count, so that a timer in a hanging process does not count as
+    work.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -241,8 +244,8 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
     """Create private files, leave Ctrl-C to the parent, yield to searches, and die with the parent.
 
     The parent's process ID is the first argument of this process. ``memory`` limits the address space in
-    bytes. A CPU timer ends the process; if memory runs out, the kernel kills it first. A crash leaves no core
-    dump, which would contain texts of notes.
+    bytes. A CPU timer ends the process. If the machine's memory runs out, the kernel kills this process
+    first. A crash leaves no core dump, because that would contain text of notes.
     """
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from vaultseek.base.text import fold
 
 State = Literal["superseded", "stale"]
-"""``superseded`` notes have a successor or a status that says so; ``stale`` notes are past their date."""
+"""``superseded`` notes have a successor, or a status to that effect; ``stale`` notes are past their date."""
 
 STATUSES = (
     "deprecated",
@@ -21,14 +21,14 @@ STATUSES = (
     "retired",
     "withdrawn",
 )
-"""Default values of the property ``status`` that mean a note no longer holds."""
+"""Default values of the property ``status`` which mean that a note no longer holds."""
 
 
 class Stated(NamedTuple):
     """A note's own statements about its currency.
 
     ``statuses`` are folded. ``until`` is the ISO day on which the note becomes stale, or "". ``struck`` are
-    the first and last lines of paragraphs that are struck out, ``is_struck`` if all are.
+    the first and last lines of paragraphs that are struck out; ``is_struck`` is true if all paragraphs are.
     """
 
     statuses: Sequence[str] = ()
@@ -49,7 +49,7 @@ class Rules:
     tags: tuple[str, ...] = ()
 
     def reason(self, stated: Stated, path: str, tags: Iterable[str]) -> str | None:
-        """Return in words why a note no longer holds, or None."""
+        """Return, in words, the reason why a note no longer holds, or None."""
         if stated.statuses:
             outdated = set(map(fold, self.statuses))
             for status in stated.statuses:
@@ -74,7 +74,7 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def is_tagged(tag: str, names: Collection[str]) -> bool:
-    """Return true if a tag is one of these or nested under one."""
+    """Return true if a tag is one of these tags or nested under one of them."""
     folded = f"{fold(tag).removeprefix('#')}/"
     return any(folded.startswith(f"{fold(name).removeprefix('#').strip('/')}/") for name in names)
 
@@ -82,7 +82,7 @@ def is_tagged(tag: str, names: Collection[str]) -> bool:
 def state_of(
     stated: Stated, path: str, tags: Iterable[str], *, has_successor: bool, rules: Rules, today: str
 ) -> State | None:
-    """Return the state of a note on a day, None if it is current."""
+    """Return the state of a note on a day; None if the note is current."""
     if has_successor or rules.reason(stated, path, tags) is not None:
         return "superseded"
     return "stale" if is_past(stated, today) else None

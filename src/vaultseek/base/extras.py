@@ -1,4 +1,4 @@
-"""Optional extras of the package: whether they are installed, and how to install one."""
+"""Optional extras of the package: checks whether they are installed, and commands to install them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MODULES = {
     "ray": ("ray",),
     "torch": ("torch", "sentence_transformers"),
 }
-"""Modules whose presence shows that an extra is installed, by extra; a package comes before its
+"""Modules, by extra, whose presence shows that the extra is installed; a package is listed before its
 submodules."""
 
 
 def has_extra(name: str) -> bool:
-    """True if the extra is installed; imports none of it."""
+    """True if the extra is installed. Does not import the extra."""
     return all(importlib.util.find_spec(module) is not None for module in MODULES[name])
 
 
@@ -42,8 +42,8 @@ def missing_extra(name: str, what: str) -> ConfigError:
 def install_command(name: str) -> str:
     """Return the uv, pipx or pip command that adds an extra to this installation.
 
-    It reinstalls from the same source, including the present extras. uv and pipx record that, so the next
-    update keeps them.
+    It reinstalls vaultseek from the same source, including the extras already installed. uv and pipx record
+    these extras, so the next update keeps them.
     """
     names = [each for each in MODULES if has_extra(each) and each != name]
     options, requirement = _requirement(",".join([*names, name]))
@@ -59,7 +59,7 @@ def uninstall_command() -> str:
 
 
 def _tool() -> tuple[str, str]:
-    """Return the tool that installed vaultseek, and its option for selecting the environment."""
+    """Return the tool that installed vaultseek, and the tool's option for selecting the environment."""
     folder = Path(sys.prefix)
     if (folder / "uv-receipt.toml").is_file():
         return "uv tool", ""

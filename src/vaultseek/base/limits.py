@@ -13,9 +13,10 @@ MIB = 1024 * KIB
 NOTE_READ_BYTES = 8 * MIB
 """Maximum size of a file that is opened."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Maximum size of a parsed note; larger ones are indexed by name and path only, and reported as a problem."""
+"""Maximum size of a parsed note; larger notes are indexed by name and path only, and reported as a
+problem."""
 BINARY_PROBE_BYTES = 8 * KIB
-"""Bytes at the start of a file that are checked for binary content."""
+"""Number of bytes at the start of a file that are checked for binary content."""
 PATH_BYTES = 4096
 """Maximum length of a path in bytes."""
 NOTE_LINKS = 10_000
@@ -27,11 +28,14 @@ NOTE_HEADINGS = 5_000
 NOTE_PROBLEMS = 50
 """Maximum number of problems reported for one note."""
 NOTE_LINES = 30_000
-"""Maximum number of lines of a note with structure, links and tags; the rest is indexed as plain text."""
+"""Maximum number of lines of a note that are parsed for structure, links and tags; the rest is indexed as
+plain text."""
 NOTE_MARKS = 100_000
-"""Maximum characters of a note that can open or hide a link or tag; the rest is indexed as plain text."""
+"""Maximum number of a note's characters that can open or hide a link or tag; the text after them is indexed
+as plain text."""
 OPEN_BRACKETS = 10_000
-"""Maximum unmatched opening brackets in one block; if there are more, the outer half is plain text."""
+"""Maximum number of unmatched opening brackets in one block; if there are more, the outer half counts as
+plain text."""
 TITLE_CHARS = 500
 """Maximum length of a title taken from a heading."""
 READER_NOTE_SECONDS = 60.0
@@ -71,7 +75,7 @@ OCR_PIXELS = 40_000_000
 IMAGE_BYTES = 32 * MIB
 """Maximum size of a picture."""
 EXTRACTED_CHARS = 4 * MIB
-"""Maximum characters of the text of one file; the rest is left out."""
+"""Maximum number of characters extracted from one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
 """Maximum processor seconds for reading a file other than Markdown."""
 OCR_SECONDS = 600.0
@@ -89,32 +93,32 @@ EXTRACTION_RETRY_SECONDS = 5.0
 FRONTMATTER_BYTES = 64 * KIB
 """Maximum size of a frontmatter block."""
 FRONTMATTER_DEPTH = 16
-"""Maximum nesting of values."""
+"""Maximum nesting of values in frontmatter."""
 FRONTMATTER_KEYS = 1000
 """Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
-"""Maximum characters and values after alias expansion (against "billion laughs")."""
+"""Maximum number of characters and values after alias expansion (against "billion laughs")."""
 
 # Settings of Obsidian in a vault
 FOLDER_NAMES = 5_000
 """Maximum number of file names in a folder that are read to find out whether dates begin with the day or the
 month."""
 APP_SETTINGS_BYTES = 1 * MIB
-"""Maximum size of an Obsidian settings file; larger ones are ignored."""
+"""Maximum size of an Obsidian settings file; larger files are ignored."""
 EXCLUDED_FILES_RULES = 200
 """Maximum number of rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
-"""Maximum seconds for matching a path against one rule that is a regular expression."""
+"""Maximum seconds for matching a path against a single regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
-"""Seconds in one scan after which slow rules are dropped."""
+"""Total seconds for matching in one scan, after which slow rules are dropped."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
-"""Maximum run without white space that is passed to the tokenizer whole."""
+"""Maximum length of a run without white space that is passed to the tokenizer as a whole."""
 TOKEN_CHARS = 40
 """Assumed maximum length of a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Maximum characters of one token that the keyword index analyses."""
+"""Maximum length of a token that the keyword index analyses."""
 TERM_CHARS = 80
 """Maximum length of a term in the keyword index."""
 COMPOUND_PARTS = 32
@@ -122,7 +126,7 @@ COMPOUND_PARTS = 32
 
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
-"""Maximum characters of a pattern with its counted repeats written out."""
+"""Maximum number of characters in a pattern whose counted repeats are written out."""
 PATTERN_COMPILE_SECONDS = 2.0
 """Maximum processor seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
@@ -136,8 +140,8 @@ QUERY_CHARS = 1000
 PASSAGE_CHARS = 10_000
 """Maximum length of a text used instead of a query."""
 QUERY_TERMS = 32
-"""Maximum conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain
-words."""
+"""Maximum number of conditions in a query: phrases, exclusions, operators, properties. Plain words are
+limited by QUERY_CHARS."""
 QUERY_DEPTH = 32
 """Maximum nesting of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
@@ -145,13 +149,14 @@ EXPRESSION_SECONDS = 0.25
 MATCHING_SECONDS = 1.5
 """Maximum processor seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Maximum processor seconds for reading and matching the notes of a vault; a deadline may be earlier."""
+"""Maximum processor seconds for reading and matching the notes of a vault; the request's deadline may be
+earlier."""
 KEYWORD_TERMS = 64
 """Maximum number of terms of a query that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
-"""Maximum number of scores and places of terms that the keyword index of one vault keeps in memory."""
+"""Maximum bytes of term scores and places that the keyword index of one vault keeps in memory."""
 TERM_CACHE_NOTE_BYTES = 128
-"""Additional bytes per note of the cache of scores and places; they matter above 250,000 notes."""
+"""Additional bytes per note for the cache of term scores and places; they matter above 250,000 notes."""
 
 # Tables
 BASE_BYTES = 1 * MIB
@@ -182,7 +187,7 @@ TABLE_CHARS = 8 * MIB
 """Maximum number of characters in all table cells of one answer. Further rows are left out, and the answer
 reports that."""
 TABLE_PROBLEMS = 20
-"""Maximum number of problems named with one table."""
+"""Maximum number of problems reported with one table."""
 
 # Results
 SHOWN_RESULTS = 10
@@ -190,7 +195,8 @@ SHOWN_RESULTS = 10
 RESULTS = 200
 """Maximum number of results of one search."""
 LISTED_NOTES = 50_000
-"""Maximum notes listed for a query of only filters; those after the first RESULTS have no passage."""
+"""Maximum number of notes listed for a query with only filters; notes after the first RESULTS have no
+passage."""
 NOTE_PASSAGES = 20
 """Maximum number of passages of one note in the answer to a search."""
 RERANKED_NOTES = 100
@@ -226,28 +232,29 @@ JSON_DEPTH = 32
 INTEGER_BITS = 64
 """Maximum size in bits of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
-"""Bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
+"""Number of bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
 """Maximum bytes of queued requests that are read ahead, so that a later cancel is seen."""
 UNSENT_BYTES = 1 * MIB
-"""Unsent bytes after which a client that does not read is disconnected."""
+"""Number of unsent bytes at which a client that does not read is disconnected."""
 NOTICE_BYTES = 256 * KIB
-"""Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
+"""Number of unsent bytes above which notifications are dropped, or only the latest of each kind is kept."""
 CLIENTS = 64
 """Maximum simultaneous connections of the user; all tokens together have the same limit."""
 CLIENTS_OF_TOKEN = 16
 """Maximum simultaneous connections with one token."""
 TOKEN_IDLE_SECONDS = 600.0
-"""Seconds without a request after which a connection with a token ends; the user's own never end."""
+"""Seconds without a request after which a connection with a token ends; the user's own connections never
+end."""
 BACKLOG = 128
 """Maximum number of connections that wait to be accepted."""
 REQUESTS_IN_FLIGHT = 8
-"""Maximum requests of one client that run at the same time."""
+"""Maximum number of a client's requests that run at the same time."""
 REQUESTS_WAITING = 1000
-"""Maximum queued requests of one client, however small."""
+"""Maximum number of a client's queued requests, however small."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Maximum connections to the loopback port that have not sent the token yet; a further one closes the
-oldest."""
+"""Maximum number of connections to the loopback port that have not sent the token yet; a further connection
+closes the oldest."""
 AUTH_BYTES = 4 * KIB
 """Maximum size of the first message at the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
@@ -289,7 +296,7 @@ STATE_BYTES = 1 * MIB
 REPORT_BYTES = 64 * MIB
 """Maximum size of a displayed measurement report."""
 CONFIG_DEPTH = 32
-"""Maximum parts of a dotted key, and maximum open brackets, in a configuration file."""
+"""Maximum number of parts in a dotted key, and of open brackets, in a configuration file."""
 WEIGHT = 100.0
 """Maximum weight or factor of a ranking setting."""
 DATE_PROPERTIES = 20
@@ -313,7 +320,7 @@ PACKED_BYTES = 256 * MIB
 PACKED_HEAD_BYTES = 8 * MIB
 """Maximum size of the vocabulary in a packed model's file."""
 MODEL_WINDOW = 254
-"""Maximum tokens of a text that the bundled model reads, without the two special tokens."""
+"""Maximum number of tokens of a text that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Maximum address space of the worker process."""
 GRAPH_ITEMS = 10
@@ -329,22 +336,22 @@ CHILD_FRAME_BYTES = 256 * MIB
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Pauses in seconds before restarts of a crashed worker, the first one at once; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Maximum pause in seconds after another program killed the worker, and minimum pause that a request cuts
-short."""
+"""Maximum pause in seconds after another program killed the worker, and minimum length of a pause that a
+request shortens."""
 BATCH_TEXTS = 32
 """Maximum number of texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
-"""Maximum number of texts that a client takes at once to embed."""
+"""Maximum number of texts that a client may take at once to embed them."""
 SERVED_TEXTS = 16
 """Default number of texts in one request to an embedding server."""
 SERVED_SECONDS = 30.0
 """Default time limit in seconds of a background request to an embedding server."""
 SERVED_DIMENSION = 16_384
-"""Maximum dimension of an embedding server's vectors before its first answer."""
+"""Assumed maximum dimension of an embedding server's vectors before its first answer."""
 SERVED_NUMBER_BYTES = 40
 """Assumed size of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Maximum bytes of a server's answer besides its numbers and the texts that it repeats."""
+"""Maximum bytes of a server's answer in addition to its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Maximum of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
@@ -364,7 +371,7 @@ RERANK_ANSWER_SECONDS = 0.15
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
-"""Size of a collection from which Chroma proposes the nearest vectors, if memory allows."""
+"""Size of a collection, in bytes, above which Chroma proposes the nearest vectors, if memory allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
 """Maximum bytes of a collection's vectors, one byte per number, that are scanned for each query. For a larger
 collection, Chroma proposes candidates, or the scan uses full precision."""
@@ -373,25 +380,25 @@ collection, Chroma proposes candidates, or the scan uses full precision."""
 HEADER_SHARE = 0.35
 """Maximum share of the model's window for title, aliases and heading path."""
 LISTED_ITEMS = 50
-"""Maximum number of aliases and tags considered for an embedding text. The text contains the first ones that
+"""Maximum number of aliases and tags considered for an embedding text, which contains the first ones that
 fit."""
 PLAIN_CHARS = 20_000
-"""Characters of a passage from which Markdown is stripped."""
+"""Maximum number of characters of a passage from which Markdown is stripped."""
 OPENING_CHARS = 2_000
-"""Characters at the start of a note that represent it."""
+"""Number of characters at the start of a note that represent it."""
 
 # Concepts
 CONCEPT_TERMS = 4_000
 """Maximum number of terms kept with their vectors per vault: six megabytes of memory, half a minute to
 embed."""
 CONCEPT_CHARS = 60
-"""Maximum length of a term."""
+"""Maximum length of a term in the concept vocabulary."""
 CONCEPT_FILE_BYTES = 64 * MIB
 """Maximum size of the file of terms and vectors."""
 
 # Following a vault
 HINTS = 10_000
-"""Pending change hints above which the vault is scanned instead."""
+"""Number of pending change hints above which the whole vault is scanned instead."""
 RETRY_SECONDS = 1.0
 """Seconds before a failed step is repeated."""
 EMBED_RETRY_SECONDS = 10.0
@@ -399,7 +406,7 @@ EMBED_RETRY_SECONDS = 10.0
 STALLED_SECONDS = 60.0
 """Seconds without progress after which commands stop waiting for the indexing."""
 REFRESH_SECONDS = 5.0
-"""Maximum seconds that `vaultseek index` without --wait, or a request for an unknown note, waits."""
+"""Maximum seconds of waiting for `vaultseek index` without --wait, and for a request for an unknown note."""
 LEDGER_CLOSE_SECONDS = 5.0
 """Maximum seconds to wait for an interrupted statement before its connection is closed."""
 SQL_VARIABLES = 500
@@ -411,7 +418,7 @@ LOG_BYTES = 1 * MIB
 JUDGEMENTS_BYTES = 256 * MIB
 """Maximum size of a file of queries or judgements."""
 GRADE = 1_000_000
-"""Bound of a relevance grade, exclusive."""
+"""Exclusive upper limit of a relevance grade."""
 MEASURED_CANDIDATES = 100
 """Number of results retrieved per query."""
 
@@ -423,5 +430,5 @@ DAEMON_POLL_SECONDS = 0.02
 PROGRESS_SECONDS = 0.2
 """Seconds between progress messages."""
 CATCH_UP_NOTES = 1024
-"""Maximum changed notes in one commit of the keyword index, and pending notes that trigger a sync with the
-ledger."""
+"""Maximum number of changed notes in one commit of the keyword index, and number of pending notes that
+triggers a sync with the ledger."""

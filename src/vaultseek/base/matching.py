@@ -1,10 +1,10 @@
-"""Matching of untrusted regular expressions within bounds.
+"""Matching of untrusted regular expressions within limits.
 
 Matching has a time limit, but the module ``regex`` checks the clock only every 256 steps. One step may read
-the whole text and compare each character with the whole pattern; and the first search for a run of n
-characters builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough
-for this to matter, or this process has not finished soon, another process of low priority matches and is
-killed when its time is over. All time is processor time, so that the answer does not depend on other work.
+the whole text and compare each character with the whole pattern. The first search for a run of n characters
+builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough for this to
+matter, or if this process does not finish soon, another process with low priority does the matching; it is
+killed when its time is over. All times are processor time, so that the answer does not depend on other work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length matched in this process; 256 steps of that size take at
 most about a second, during which other threads run."""
 HERE_SECONDS = 0.02
-"""Processor time of all threads of this process after which another process takes over the match."""
+"""Processor seconds of all threads of this process after which another process takes over the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ _elsewhere = _Elsewhere()
 
 
 def processor_seconds() -> float:
-    """Return the processor time taken by this thread, and by other processes that match for it."""
+    """Return the processor time used by this thread and by other processes that match for it."""
     return time.thread_time() + _elsewhere.seconds
 
 

@@ -137,7 +137,7 @@ class Heading:
 
     @property
     def shown(self) -> str:
-        """The displayed text, or the written one if nothing is displayed."""
+        """The displayed text, or the text as written if nothing is displayed."""
         return self.rendered or self.text
 
 
@@ -169,7 +169,7 @@ class Link:
     written: Place | None = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> JSON:
-        """Return the link in the form of answers, without its place."""
+        """Return the link as answers contain it, without its place."""
         return {
             "kind": self.kind,
             "target": self.target,
@@ -190,7 +190,8 @@ class PlacedTag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced or indented code block. Its lines include the fences; ``lang`` is None if none is named."""
+    """A fenced or indented code block. Its lines include the fences; ``lang`` is None if no language is
+    given."""
 
     lang: str | None
     line: int
@@ -229,7 +230,7 @@ class Task:
 
     @property
     def shown(self) -> str:
-        """The displayed text, or the written one if nothing is displayed."""
+        """The displayed text, or the text as written if nothing is displayed."""
         return self.rendered or self.text
 
 
@@ -259,8 +260,8 @@ class Span:
 class Part:
     """A part of a file that links can point to, such as ``page=3``, and the first line of its text.
 
-    It ends where the next one begins. ``name`` is the text after the ``#`` of the link; "" means no part.
-    Headings above it with a level up to ``depth`` also apply to this part.
+    A part ends where the next one begins. ``name`` is the text after the ``#`` of the link; "" means no part.
+    Headings above the part with a level up to ``depth`` also apply to it.
     """
 
     name: str
@@ -272,11 +273,11 @@ class Part:
 class Note:
     """A parsed note, or the text of another file.
 
-    ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
-    included, without line endings; for a binary file, the lines of its extracted text. ``body_line`` is the
-    first line of the body: 1 without frontmatter. ``places`` are in order of lines. ``placed_tags`` are all
-    occurrences of tags in the body. ``edits`` hold, by line number, the edits that turn a line into displayed
-    text (``content/markdown/rendering.py``).
+    ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, including
+    the frontmatter, without line endings; for a binary file, the lines of its extracted text. ``body_line``
+    is the first line of the body: 1 without frontmatter. ``places`` are in order of lines. ``placed_tags``
+    are all occurrences of tags in the body. ``edits`` hold, by line number, the edits that turn a line into
+    displayed text (``content/markdown/rendering.py``).
     """
 
     path: str
@@ -302,12 +303,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a note: the unit that is embedded and that a result points to.
+    """A passage of a note: the unit that is embedded, and to which a result points.
 
     ``text`` is the displayed text of lines ``start_line`` to ``end_line``; ``edits`` turn it back into the
     source. ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks.
     ``code`` holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place``
-    names the part of the file it comes from, such as ``page=3``.
+    names the part of the file that contains the chunk, such as ``page=3``.
     """
 
     id: str
@@ -327,7 +328,7 @@ class Chunk:
     def column(self, offset: int) -> int:
         """Return the column in the file of the character at ``offset`` in ``text``, both from 0.
 
-        In a line without displayed text, this is the first column.
+        For a line without displayed text, return the first column.
         """
         start = self.text.rfind("\n", 0, offset) + 1
         column = offset - start
@@ -362,5 +363,5 @@ LESS_CERTAIN = 0.04
 
 
 def less_certain(certainties: Sequence[float]) -> int:
-    """Return how many notes at the end of a list are less certain; the first one never is."""
+    """Return the number of less certain notes at the end of a list; the first note is never counted."""
     return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])

@@ -34,6 +34,7 @@ _OF_LINUX = {
 }
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+_CHECKED_BYTES = 1 << 20
 TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or quit other programs"
 
 
@@ -55,8 +56,8 @@ def state_directory() -> Path:
 def socket_file() -> Path:
     """Return the path of the daemon's socket, beside the indexes that the daemon keeps.
 
-    It does not depend on variables of a login session, because agents' hosts, cron and ``su`` do not pass
-    them on.
+    The path does not depend on variables of a login session, because agents' hosts, cron and ``su`` do not
+    pass these variables on.
     """
     return _path(socket_name())
 
@@ -130,7 +131,7 @@ def read_private(file: Path, most_bytes: int) -> bytes | None:
 
 
 def read_secret(variable: str, file: str, setting: str) -> str | None:
-    """Return the secret in an environment variable or in a private file; None if neither is named.
+    """Return the secret in an environment variable or in a private file; None if the settings name neither.
 
     Their names are the settings ``{setting}_variable`` and ``{setting}_file``. Raises a one-line ConfigError
     if the secret is missing, or if others can read the file.
@@ -165,13 +166,13 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
 def is_folder(path: str | Path) -> bool:
     """True if there is a reachable folder at this path.
 
-    ``Path.is_dir`` raises instead if a mount is broken, or if a folder above is closed.
+    ``Path.is_dir`` would raise an error if a mount is broken, or if a folder above cannot be read.
     """
     return os.path.isdir(path)
 
 
 def no_folder_reason(path: str | Path) -> str:
-    """Return why there is no reachable folder at ``path``."""
+    """Return the reason why there is no reachable folder at ``path``."""
     try:
         os.stat(path)
     except PermissionError:
@@ -182,7 +183,8 @@ def no_folder_reason(path: str | Path) -> str:
 
 
 def folder_bytes(path: Path) -> int:
-    """Return the size of all files in a folder and its subfolders; deleted files count 0."""
+    """Return the size of all files in a folder and its subfolders; files that are just being deleted count as
+    0."""
     sizes = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -211,6 +213,17 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
             temporary.unlink()
 
 
+def checksum(file: Path) -> str:
+    """Return the checksum of a file's content, as a word of text. Raises OSError."""
+    import zlib
+
+    total = 0
+    with file.open("rb") as stream:
+        while block := stream.read(_CHECKED_BYTES):
+            total = zlib.crc32(block, total)
+    return f"crc32 {total:08x}"
+
+
 def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
     """Return the JSON value in one of the daemon's own small files; excessive nesting counts as damage.
 
@@ -231,7 +244,7 @@ def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with its contents; a missing one is ignored. Raises OSError."""
+    """Remove a file, or a folder with its contents; a missing path is ignored. Raises OSError."""
     import shutil
 
     if path.is_dir() and not path.is_symlink():
@@ -241,7 +254,8 @@ def remove(path: Path) -> None:
 
 
 def remove_unless_file(file: Path) -> None:
-    """Remove whatever is at the path of one of our files if it is not a file: a folder, a link, a pipe.
+    """Remove anything other than a file, such as a folder, a link or a pipe, from the path of one of our
+    files.
 
     Raises OSError.
     """
@@ -251,7 +265,7 @@ def remove_unless_file(file: Path) -> None:
 
 
 def unsuitable_vault_reason(root: Path) -> str | None:
-    """Return why ``root``, an absolute path without links, cannot be a vault; None if it can.
+    """Return the reason why ``root``, an absolute path without links, cannot be a vault; None if it can.
 
     System folders, vaultseek's folders, and folders above the home directory cannot.
     """
@@ -293,15 +307,16 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return which resource is exhausted according to the error, and what to do; "" for other errors."""
+    """Return, in words, the resource that is exhausted according to the error, and advice; "" for other
+    errors."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""
 
 
 def check_files() -> None:
-    """Raise OSError if no file can be opened any more. SQLite only reports that it cannot open its own
-    file."""
+    """Raise OSError if no file can be opened any more, because SQLite would only report that it cannot open
+    its own file."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     except OSError as error:

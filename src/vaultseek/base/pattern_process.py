@@ -1,6 +1,6 @@
 """The processes that match long patterns and long texts, and their caller's side.
 
-They run while there is something to match. A process that takes too long is ended and replaced.
+The processes run while there is something to match. A process that takes too long is ended and replaced.
 """
 
 import contextlib
@@ -32,7 +32,8 @@ from vaultseek.base.patterns import CACHED, BadPattern, PatternTooLarge, Spans, 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.base.pattern_process")
 NICENESS = 5
 WAIT_SECONDS = 10.0
-"""Maximum seconds to wait for a free process, and for its answer; its own limits are processor time."""
+"""Maximum seconds to wait for a free process and for its answer. The limits within the process are in
+processor time."""
 OVERRUN = 2
 """Multiple of the time limit after which a process ends itself, because ``regex`` rarely checks the clock."""
 
@@ -41,7 +42,7 @@ OVERRUN = 2
 class Answer:
     """Answer of a process: the spans of the matches, None if it ran out of time or memory.
 
-    ``seconds`` is the processor time it took, ``names`` the numbers of named groups.
+    ``seconds`` is the processor time used, ``names`` the numbers of named groups.
     """
 
     seconds: float
@@ -72,7 +73,7 @@ def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | 
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The last one used comes first, so that the others become idle and end.
+    # The last used process comes first, so that the others become idle and end.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())
@@ -93,7 +94,7 @@ class _PatternProcess:
                 process = self._running()
                 process.send(job, data)
                 return process.receive(WAIT_SECONDS)
-            # Otherwise it had just ended for being idle, or another program ended it.
+            # Otherwise the process had just ended because it was idle, or another program ended it.
             if self._end() == -signal.SIGPROF or time.monotonic() > end:
                 break
         raise TimeoutError

@@ -1,6 +1,6 @@
-"""Compilation of untrusted regular expressions, from queries, formulas and vaults, within bounds.
+"""Compilation of untrusted regular expressions, from queries, formulas and vaults, within limits.
 
-Compiling writes out the minimum of a repeat, so nested counts multiply the size of a pattern.
+The compiler writes out the minimum of each repeat, so nested counts multiply the size of a pattern.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> It
 
 
 def check_size(pattern: str) -> None:
-    """Raise PatternTooLarge if a pattern has too many characters with its counted repeats written out."""
+    """Raise PatternTooLarge if a pattern has too many characters once its counted repeats are written out."""
     if len(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
     if _COSTLY.search(pattern):
@@ -63,7 +63,7 @@ def check_size(pattern: str) -> None:
 
 
 def _size(pattern: str) -> int:
-    """Return an upper bound of the characters of a pattern with its counted repeats written out."""
+    """Return an upper bound on the number of characters of a pattern with its counted repeats written out."""
     if _UNUSUAL.search(_ESCAPE.sub("..", _PLAIN_FLAGS.sub("", pattern))):
         # The groups are unclear, so assume that each count repeats everything else.
         return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
@@ -86,7 +86,7 @@ def _size(pattern: str) -> int:
 
 
 def _number(digits: str) -> int:
-    """Return a count, capped just above the limit, because parsing a long number takes long."""
+    """Return a repeat count, capped just above the limit, because parsing a long number takes a long time."""
     return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
 
 

@@ -1,8 +1,8 @@
 """Precedence of searches: background work calls `give_way` between its steps, in every process.
 
-The daemon shares two flags with its child processes, in a page of memory: a search is running, and the
-machine runs on battery. Only the daemon sets them. Steps take milliseconds; within a step, the low priority
-of background threads and processes must suffice.
+The daemon shares two flags with its child processes, in a page of memory: one is set while a search is
+running, the other while the machine runs on battery. Only the daemon sets the flags. Steps take milliseconds;
+within a step, the low priority of background threads and processes must suffice.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from functools import cache
 
 VARIABLE = "VAULTSEEK_PRECEDENCE"
-"""Environment variable of child processes: the number of the open file with the flags."""
+"""Environment variable that gives child processes the number of the open file with the flags."""
 WAIT_SECONDS = 0.5
 """Maximum wait of `give_way`."""
 FREE_SECONDS = 0.25
-"""Seconds after a wait in `give_way` before the thread waits again. So background work gets a third of the
-time during continuous searches."""
+"""Seconds after a wait in `give_way` during which the thread does not wait again, so that background work
+gets a third of the time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()
@@ -32,7 +32,7 @@ _searches = 0
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Make background work wait in this context, after its current steps."""
+    """Make background work wait within this context, once its current steps are finished."""
     _count_search(1)
     try:
         yield
@@ -77,7 +77,7 @@ def _count_search(change: int) -> None:
 def _flags() -> tuple[mmap.mmap, int | None]:
     """Return the flags and the open file that holds them. The file may come from the parent process.
 
-    Without a file, the flags are for this process only.
+    Without a file, the flags apply only to this process.
     """
     try:
         if number := os.environ.get(VARIABLE):

@@ -18,23 +18,23 @@ UNSPACED = (
 )
 """Unspaced scripts, and scripts with attached particles, as ranges for a character class.
 
-The terms of the keyword index depend on it: a change needs a new analyzer version.
+The terms of the keyword index depend on these ranges: a change needs a new analyzer version.
 """
 
 SHOWN_CHARS = 80
 """Maximum length of names and values shown in messages."""
 TOKEN_BYTES = 3
-"""Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
+"""Assumed bytes of UTF-8 per token; the estimate is low, so that budgets hold for any model."""
 
 _TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
-"""Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed ones."""
+"""Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed characters."""
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
 _SPELLINGS = str.maketrans("ىةکیۀےٱς", "يهكيهياσ") | {0x640: None}
 """Letters with variant forms, and the tatweel, which only lengthens an Arabic word."""
 _NO_BREAK_SPACES = "\u00a0\u2007\u202f"
-"""Spaces of some keyboards, and of the names that macOS gives to screenshots."""
+"""No-break spaces that some keyboards produce, and that macOS puts into the names of screenshots."""
 _MARKS = (
     (0x300, 0x36F), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
@@ -54,8 +54,8 @@ HIDDEN = (
     f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
 )
-"""Pattern of one character that is not displayed: an invisible one, or a joiner next to a letter of a script
-that does not join, such as Latin."""
+"""Pattern of one character that is not displayed: an invisible character, or a joiner next to a letter of a
+script without joiners, such as Latin."""
 
 
 def is_unspaced(text: str) -> bool:
@@ -66,7 +66,7 @@ def is_unspaced(text: str) -> bool:
 def fold_case(text: str) -> str:
     """Return ``text`` case-folded, in NFC, with no-break spaces replaced by spaces.
 
-    The stored names of links depend on it: a change needs a new chunker version.
+    The stored names of links depend on this function: a change needs a new chunker version.
     """
     if text.isascii():
         return text.lower()
@@ -77,7 +77,7 @@ def fold_case(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return ``text`` folded for comparison: case-folded, with a keyboard's quotation marks, apostrophes and
+    """Return ``text`` folded for comparison: case-folded, with typewriter quotation marks, apostrophes and
     hyphens, without invisible characters, and with white space collapsed."""
     folded = fold_case(text)
     if not folded.isascii():
@@ -88,7 +88,7 @@ def fold(text: str) -> str:
 def fold_accents(text: str) -> str:
     """Return lower-case ``text`` without accents and vowel points, with ligatures spelled out.
 
-    The terms of the keyword index depend on it: a change needs a new analyzer version.
+    The terms of the keyword index depend on this function: a change needs a new analyzer version.
     """
     if text.isascii():
         return text
@@ -102,7 +102,7 @@ def blank_controls(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return ``text`` as one printable line of at most ``limit`` characters, with spaces collapsed."""
+    """Return ``text`` as one printable line of at most ``limit`` characters, with white space collapsed."""
     part = text[: 2 * limit]
     printable = part if part.isprintable() else "".join(c if c.isprintable() else " " for c in part)
     line = " ".join(printable.split())

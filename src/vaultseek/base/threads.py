@@ -1,4 +1,5 @@
-"""Queues in which requests wait for a turn or a thread, with a record of whether their work has started."""
+"""Queues in which requests wait for a turn or a thread, and a record of whether a request's work has
+started."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ T = TypeVar("T")
 class Waiting:
     """The wait of one request in a queue, until its work starts.
 
-    ``since`` is a monotonic time, None while it does not wait. After its turn, any further waiting is part of
-    its work.
+    ``since`` is a monotonic time, None while the request does not wait. After its turn, further waiting
+    counts as part of its work.
     """
 
     __slots__ = ("had_turn", "since")
@@ -32,18 +33,18 @@ class Waiting:
 waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
 """State of the current request's wait in a queue."""
 requester: ContextVar[object | None] = ContextVar("requester", default=None)
-"""The connection of the current request; None within a program that uses the library."""
+"""The connection of the current request; None if a program uses the library directly."""
 
 
 class Turns:
-    """A limit on concurrent multi-step requests: if all of them ran, none would meet its deadline."""
+    """A limit on concurrent multi-step requests. If all of them ran at once, none would meet its deadline."""
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and keep it; a request that already had one continues."""
+        """Wait for a turn and keep it; a request that already has a turn continues."""
         request = waiting.get() or Waiting()
         if request.had_turn:
             yield
@@ -81,7 +82,7 @@ class FairThreads(Threads):
         super().__init__(most, thread_name_prefix=thread_name_prefix)
         self._lock = threading.Lock()
         self._ends: WeakKeyDictionary[object, Future[None]] = WeakKeyDictionary()
-        """When the latest work of each connection ends."""
+        """For each connection, the time when its latest work ends."""
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
         """Queue work behind the other work of its connection."""

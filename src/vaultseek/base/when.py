@@ -48,7 +48,7 @@ class When:
         return _utc_time(self.seconds).replace(tzinfo=zone())
 
     def is_within(self, start: datetime | None, end: datetime | None) -> bool:
-        """True if the date is from ``start`` on and before ``end``, which are aware."""
+        """True if the date is at or after ``start`` and before ``end``, which are both aware."""
         first, last = bounds(start, end, of_moments=self.kind == "moment")
         return first <= self.seconds < last
 
@@ -67,7 +67,8 @@ def read_when(text: str) -> When | None:
 
 
 def iso_date(text: str) -> str:
-    """Return a date without leading zeros, or a link to a day's note, in ISO form; other text unchanged."""
+    """Return a date without leading zeros, or a link to a daily note, in ISO form; other text is
+    unchanged."""
     text = text.strip()
     if link := _LINK_TO_DAY.fullmatch(text):
         text = link[1]
@@ -82,7 +83,8 @@ _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 
 
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
-    """Return the range of ``seconds`` of the dates in a period: from the first value up to the second.
+    """Return the range of ``seconds`` of dates in a period, from the first value up to, but excluding, the
+    second.
 
     Dates without a zone are compared with the local times of both ends, which are aware.
     """
@@ -115,8 +117,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return the dates of creation and change in words. The creation is left out if it was on the day of the
-    change."""
+    """Return, in words, the dates of creation and change. The date of creation is left out if both are on the
+    same day."""
     written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

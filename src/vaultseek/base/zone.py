@@ -1,4 +1,4 @@
-"""The time zone in which days are shown and filtered: the client's, or else the machine's."""
+"""The time zone in which days are shown and filtered: the client's zone, or else the machine's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 LOCALTIME = "/etc/localtime"
-"""The rules of the machine's zone; usually a link to a file with the zone's name."""
+"""File with the rules of the machine's zone; usually a link to a file that is named after the zone."""
 ZONE_CHARS = 100
 """Maximum length of a zone's name or rules."""
 _NAMED_FILES = "zoneinfo/"
@@ -38,10 +38,10 @@ def machine_zone() -> tzinfo:
 
 
 def zone_for_daemon(*, may_be_remote: bool) -> str | None:
-    """Return the zone that a client sends to the daemon; None if it is the machine's own.
+    """Return the zone that a client sends to the daemon; None if it is the machine's own zone.
 
-    It is the zone in TZ. Without TZ, a client that may be on another machine sends the name of its machine's
-    zone.
+    A client sends the zone in TZ. If TZ is not set, a client that may be on another machine sends the name of
+    its machine's zone.
     """
     value = _plain(os.environ.get("TZ"))
     if value is None and may_be_remote:
@@ -90,7 +90,8 @@ _HEADER = b"TZif2" + bytes(15)
 _UTC_ONLY = bytes(6) + b"UTC\0"
 _COUNTS = bytes(16) + (1).to_bytes(4) + (4).to_bytes(4)
 _NO_TRANSITIONS = (_HEADER + _COUNTS + _UTC_ONLY) * 2
-"""The beginning of a zone file. Its rules follow, in the same form as in TZ."""
+"""The beginning of a zone file without transitions, after which the rules follow in the same form as in
+TZ."""
 
 
 @lru_cache(maxsize=4)

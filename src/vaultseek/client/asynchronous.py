@@ -1,4 +1,4 @@
-"""The asyncio twin of the blocking client: many calls at once over one connection. ::
+"""The asyncio twin of the blocking client. It makes many calls at once over one connection. ::
 
 async with AsyncClient() as client:
     answer, status = await asyncio.gather(client.search("tomato soup"), client.status())
@@ -44,9 +44,9 @@ class AsyncClient(AsyncMethods):
     """A connection to the daemon, opened on entry or first use; for one event loop.
 
     A cancelled call is also cancelled in the daemon. Notifications go to ``on_notification`` as they arrive.
-    With ``agent``, answers exclude everything hidden from agents. Calls after a restart of the daemon
-    reconnect; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of the
-    protocol, unless ``validate`` is false.
+    With ``agent``, answers exclude everything hidden from agents. After a restart of the daemon, the next
+    call reconnects; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of
+    the protocol, unless ``validate`` is false.
     """
 
     def __init__(
@@ -181,8 +181,8 @@ class _Connection:
             self._socket.close()
 
     async def initialize(self, name: str, *, agent: bool) -> JSON:
-        """Return the daemon's answer to ``initialize``. Raises Unavailable if it does not come from our
-        daemon."""
+        """Return the daemon's answer to ``initialize``. Raises Unavailable if the answer does not come from
+        our daemon."""
         server: JSON = await self._exchange(*self._conversation.initialize(name, agent=agent))
         self._conversation.verify(server)
         return server
@@ -192,7 +192,7 @@ class _Connection:
         return await self._exchange(*self._conversation.request(method, params))
 
     async def send(self, frame: bytes) -> None:
-        """Send a frame when there is room. Raises ConnectionError if the connection is broken."""
+        """Send a frame as soon as there is room. Raises ConnectionError if the connection is broken."""
         if self.broken:
             raise ConnectionResetError
         await self._outbox.room()
@@ -273,7 +273,7 @@ class OnDemand:
 
 
 def on_demand(start: Callable[[], object], name: str, *, agent: bool = False) -> OnDemand:
-    """Return a client with that name in the daemon's log; ``start`` is called in a thread.
+    """Return a client with this ``name`` in the daemon's log; ``start`` is called in a thread.
 
     With ``agent``, its answers are for an agent.
     """

@@ -1,4 +1,5 @@
-"""The blocking connection to the daemon. Cheap to import: it uses little of the standard library."""
+"""The blocking connection to the daemon. The import is cheap, because the module uses little of the standard
+library."""
 
 from __future__ import annotations
 
@@ -92,11 +93,11 @@ class Caller:
 
         ``timeout`` in seconds replaces the client's own; None waits indefinitely. Notifications that arrive
         in the meantime go to ``on_notification``, or are kept for ``notifications``. ``meanwhile`` is called
-        after the request is sent, and again if it is sent again.
+        after the request is sent, and again if the request is sent again.
 
-        Raises the error of ``vaultseek.errors`` that the daemon answered with, Unavailable if it
-        disconnected, and Cancelled if it did not answer in time. When validating, UsageError for a request
-        and ProtocolError for an answer that is not as documented.
+        Raises the error of ``vaultseek.errors`` with which the daemon answered, Unavailable if the daemon
+        disconnected, and Cancelled if it did not answer in time. With validation, raises UsageError for a
+        request, and ProtocolError for an answer, that is not as documented.
         """
         deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
         params = params or {}
@@ -128,7 +129,7 @@ class Caller:
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
         """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
 
-        Raises Unavailable when the daemon disconnects; subscribe again then.
+        Raises Unavailable when the daemon disconnects; subscribe again after that.
         """
         while True:
             while self._notifications:

@@ -58,7 +58,7 @@ class Notification:
 
 
 class Conversation:
-    """The protocol state of one connection: it returns frames to send and takes received bytes.
+    """The protocol state of one connection. It returns frames to send, and takes received bytes.
 
     ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
     owner of the socket, when the connection can no longer be used.

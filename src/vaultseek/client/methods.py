@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 RENAMED = {"note": "path", "text": "prefix"}
-"""Python names of positional parameters that have another name in the protocol."""
+"""Python names of positional parameters whose names differ in the protocol."""
 
 
 class Methods:
     """The methods of the protocol, for a client that can ``call``.
 
     ``vault`` is the name or absolute folder of a vault, ``cwd`` the absolute folder from which the request
-    comes; without either, the only configured vault is used. Parts not ready after ``deadline_ms``
+    comes; if neither is given, the only configured vault is used. Parts not ready after ``deadline_ms``
     milliseconds are left out and listed in ``partial``. ``supersedes`` is the id of an earlier request of
     this client to cancel. ``timeout`` in seconds replaces the client's own; None waits indefinitely.
 
-    Every method raises the error of ``vaultseek.errors`` that the daemon answers with: UsageError for wrong
+    Every method raises the error of ``vaultseek.errors`` with which the daemon answers: UsageError for wrong
     parameters, VaultMissing for a missing vault, Cancelled if there is no answer in time, Unavailable if the
     daemon disconnected. Lines are 1-based and inclusive everywhere. The answer to ``schema`` describes every
     parameter.

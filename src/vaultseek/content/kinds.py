@@ -29,7 +29,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
 }
 _DRAWING = ".excalidraw.md"
 LINKING_TURN = 1
-"""Last reading turn with files that may link to the vault; PDFs and pictures are read later."""
+"""Last priority of files that may link to the vault; PDFs and pictures have later ones."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 

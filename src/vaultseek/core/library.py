@@ -57,8 +57,8 @@ async def indexed_vault(
     """Open the vault, index the changes since the last time, and close it at the end.
 
     The index is kept in the folder ``cache``. Without a ``model``, the default settings' model is used. A
-    second vector space is filled if it answers one of the ``questions``. ``reranker`` is the server in the
-    settings, if any. ``vectors_in`` is a ledger whose vectors are not computed again. Raises the errors of
+    second vector space is filled if it is needed for one of the ``questions``. ``reranker`` is the server in
+    the settings, if any. Vectors in the ledger ``vectors_in`` are not computed again. Raises the errors of
     ``index_vault``, and AlreadyRunning.
     """
     log = paths.private_directory(cache) / "worker.log"
@@ -101,8 +101,8 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Sync the index with the disk, including vectors. A second vector space is filled only if it has
-    ``questions`` to answer.
+    """Sync the index with the disk, including vectors. A second vector space is filled only if it is needed
+    for one of the ``questions``.
 
     Vectors are copied from the ledger ``vectors_in``, which is only read. Raises VaultMissing, or
     WorkerUnavailable if the model cannot be used.
@@ -145,9 +145,9 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
 async def _embed_batch(
     vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
 ) -> bool:
-    """Do a step, repeating it while the worker fails, until there has been no progress for a long time.
+    """Do a step, and repeat it while the worker fails.
 
-    Raises WorkerUnavailable. Vectors embedded by then are kept.
+    Raises WorkerUnavailable after a long time without progress; vectors embedded by then are kept.
     """
     advance: Advance | None = None
     while True:

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class ActivityReporter:
     """Sets the activity of an open vault, on the event loop.
 
-    ``notify`` is called with the paths of changed notes, or with none if only the state changed.
+    ``notify`` is called with the paths of changed notes, which are empty if only the state changed.
     """
 
     def __init__(self, vault: OpenVault, notify: Callable[[list[str]], None]) -> None:
@@ -33,12 +33,12 @@ class ActivityReporter:
             self.notify([])
 
     def set_embed_problem(self, problem: Reason | None) -> None:
-        """Set the reason that prevents storing vectors, or None."""
+        """Set the reason why vectors cannot be stored, or None."""
         self._vault.activity = replace(self._vault.activity, embed_problem=problem)
         self.notify([])
 
     def report_failure(self, error: Exception) -> None:
-        """Set the state after an indexing error; log the same error only once until it is over."""
+        """Set the state after an indexing error. The same error is logged only once until it is over."""
         if paths.is_disk_full(error):
             reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
             self.set_state("disk_full", reason)

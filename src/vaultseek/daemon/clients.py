@@ -1,4 +1,5 @@
-"""Clients with rights of their own. Another package may admit such clients; by default there are none."""
+"""Clients whose rights differ from the user's. Another package may admit such clients; by default there are
+none."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Clients:
     def guard(self, method: str, handler: Handler) -> Handler:
         """Return the handler of a method for all clients.
 
-        ``handler`` gives a client what the current rights show (`CURRENT_RIGHTS`).
+        ``handler`` answers a client with only the content that the current rights allow (`CURRENT_RIGHTS`).
         """
         return handler
 

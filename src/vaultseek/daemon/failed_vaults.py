@@ -33,7 +33,7 @@ class FailedVault:
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
 
     def status(self) -> VaultStatus:
-        """Return the status of the vault, without anything indexed."""
+        """Return the status of the vault, with nothing indexed."""
         lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
         return VaultStatus(
             name=self.options.name,
@@ -50,7 +50,8 @@ class FailedVault:
 
 
 class FailedVaults:
-    """Vaults that could not be opened, by folder. ``open`` opens one, reporting failures with ``add``."""
+    """Vaults that could not be opened, by folder. ``open`` opens a vault, and reports a failure with
+    ``add``."""
 
     def __init__(self, open: Callable[[VaultOptions], Awaitable[Any]]) -> None:
         self._open = open
@@ -75,7 +76,7 @@ class FailedVaults:
         return error if isinstance(error, VaultseekError) else reason.error()
 
     def forget(self, root: Path) -> None:
-        """Stop retrying a vault that is open now or no longer wanted."""
+        """Stop retrying a vault that has been opened or is no longer needed."""
         self._vaults.pop(root, None)
         retrying = self._retrying.pop(root, None)
         if retrying is not None and retrying is not asyncio.current_task():

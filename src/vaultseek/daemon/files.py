@@ -1,4 +1,5 @@
-"""The queue of files to read after the notes, in parts that are short enough to wait for."""
+"""The queue of files to read after the notes, in short parts, because a saved note has to wait for the end of
+a part."""
 
 import asyncio
 import time
@@ -32,15 +33,16 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the largest extent without waiting files; a file to retry later counts only for the full
-        extent."""
+        """Return the largest extent of which no file is waiting; a file to retry later counts only for the
+        full extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)
         return Extent.LINKING if first is None or turn(first) > LINKING_TURN else Extent.NOTES
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
-        """Return (files read, all files), given ``done`` of ``total`` in the current part."""
+        """Return the number of files read and of all files, given ``done`` of ``total`` in the current
+        part."""
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
@@ -78,7 +80,7 @@ class FileQueue:
         self._later |= dict.fromkeys(paths, due)
 
     def requeue(self, part: Sequence[str]) -> None:
-        """Return files from ``next`` to the front of the queue, because something else comes first."""
+        """Put files taken by ``next`` back to the front of the queue, because other work comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
@@ -96,8 +98,8 @@ class FileQueue:
 class FilePreparation:
     """Extracts the texts of files, a part at a time, while the writer does other work.
 
-    ``prepare`` reads the files at some paths, and returns those to retry once; it runs in a thread, for
-    minutes with OCR.
+    ``prepare`` reads the files at some paths, and returns the paths to retry once; it runs in a thread, with
+    OCR for minutes.
     """
 
     def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:

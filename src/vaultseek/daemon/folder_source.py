@@ -27,8 +27,8 @@ UNREAD_NOTES_TOLERATED = 20
 """Number of unread notes above which an answer reports that it may be incomplete."""
 LARGE_NOTES = 2_000
 START_SECONDS = 0.5
-"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches. The
-existing index answers these."""
+"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches. They are
+answered from the existing index."""
 ENGINE_SECONDS = 0.5
 """Maximum seconds to wait for an engine to have a change before clients are notified of it."""
 
@@ -86,7 +86,7 @@ class FolderSource(Source):
         return self._vault.activity.state
 
     def degraded_reason(self) -> Reason | None:
-        """Return why an answer may miss changes of notes, or None."""
+        """Return the reason why an answer may miss changes of notes, or None."""
         activity = self._vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason
@@ -107,9 +107,9 @@ class FolderSource(Source):
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Wait until everything that was on disk at the time of the call is indexed.
 
-        With ``accept_loss``, notes are removed from the index even if most of them are missing. Files beyond
-        the ``extent`` are not waited for, nor is an engine unless the extent is full. Raises VaultMissing or
-        Unavailable.
+        With ``accept_loss``, notes are removed from the index even if most of them are missing. The call does
+        not wait for files beyond the ``extent``, and waits for an engine only if the extent is full. Raises
+        VaultMissing or Unavailable.
         """
         await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, extent=extent)
         files = extent is Extent.ALL
@@ -247,7 +247,7 @@ class FolderSource(Source):
     async def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
         """True if most notes disappeared at once, so that only the user can confirm their deletion.
 
-        ``whole``: a full comparison, confirmed by a waiting user.
+        ``whole``: the vault was compared as a whole, for which a confirmation counts.
         """
         vault = self._vault
         accepted = whole and self._scans.accepts_loss
@@ -290,9 +290,10 @@ class FolderSource(Source):
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure and request a rescan; whatever was not indexed still differs from the ledger.
+        """Report the failure and request a rescan; files that were not indexed still differ from the ledger.
 
-        A client's request ends the pause, because the user who fixed the cause is waiting for the result.
+        A client's request ends the pause, because the user may have fixed the cause and be waiting for the
+        result.
         """
         self._failures += 1
         self._reporter.report_failure(error)

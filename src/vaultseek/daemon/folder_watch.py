@@ -16,7 +16,7 @@ LIVENESS_SECONDS = 2.0
 POLL_SECONDS = 5.0
 """Minimum rescan interval in seconds if changes cannot be watched, or while the vault is missing."""
 POLL_SHARE = 20
-"""Inverse of the share of time that repeated rescans may take."""
+"""Inverse of the maximum share of time for repeated rescans."""
 
 
 class FolderWatch:
@@ -47,7 +47,8 @@ class FolderWatch:
         self._poll_reason = self._watcher.poll_reason
 
     async def stop(self) -> None:
-        """Stop watching permanently; return when the threads have ended, even of a start in progress."""
+        """Stop watching permanently, and return when the threads have ended. A start in progress is also
+        stopped."""
         self._is_stopped = True
         await asyncio.to_thread(self._restart)
 
@@ -57,12 +58,12 @@ class FolderWatch:
         self._scan_seconds = self._last_scan - began
 
     def add_unreadable(self, folders: Iterable[str]) -> None:
-        """Add folders that could not be listed, and are not watched until their permissions change."""
+        """Add folders that could not be listed. They are not watched until their permissions change."""
         self._closed_folders |= {folder for folder in folders if not self._may_enter(folder)}
 
     @property
     def poll_reason(self) -> str | None:
-        """The reason for frequent comparisons, because changes may go unnoticed; None if all of it is
+        """The reason why changes may go unnoticed and the folder is compared often; None if all of it is
         watched."""
         return self._watcher.poll_reason
 

@@ -30,7 +30,7 @@ NAMES_SECONDS = 1.0
 class VaultFollower:
     """The tasks that keep one open vault up to date, and their progress.
 
-    ``on_progress`` is called on the event loop with the paths of changed notes, or with none if only the
+    ``on_progress`` is called on the event loop with the paths of changed notes, which are empty if only the
     progress or state changed; ``on_damage`` is called when the ledger is damaged and the vault must be
     reopened.
     """
@@ -53,7 +53,7 @@ class VaultFollower:
         self._backlog = Backlog(vault, worker, self._scans)
         self.changed_notes = ChangedNotes()
         self.waiting_clients = 0
-        """Number of clients waiting until everything is embedded, during which the vault must not be
+        """Number of clients waiting until everything is embedded. While it is above 0, the vault must not be
         reopened."""
         self.structure = VaultStructure()
         self.completer = VaultCompleter(vault.ledger)
@@ -94,7 +94,7 @@ class VaultFollower:
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
     def expect_close(self, ending: VaultseekError) -> None:
-        """Record that the vault is about to be closed; waiting clients get the error ``ending``."""
+        """Announce that the vault is about to be closed; waiting clients get the error ``ending``."""
         self._scans.ending = ending
 
     def keep_names_ranked(self) -> None:
@@ -144,7 +144,8 @@ class VaultFollower:
         )
 
     def progress(self, *, vectors: bool = True) -> JSON:
-        """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
+        """Return the vault's ``index/progress`` notification; without ``vectors``, it covers only the
+        notes."""
         vault, reason = self.vault, self._backlog.waiting_reason()
         return vault.activity.progress_json(
             vault.name,

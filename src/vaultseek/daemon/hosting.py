@@ -1,4 +1,4 @@
-"""The place of a daemon's vaults: by default folders of this machine, with their indexes beside each other.
+"""The place of a daemon's vaults: by default folders on this machine, with all indexes in one directory.
 
 Another package may add a hosting that keeps indexes on a server, or reads the indexes of other machines.
 """
@@ -22,9 +22,9 @@ class Hosting:
     """Folders of this machine."""
 
     has_folders = True
-    """False if all vaults are elsewhere, so that those added by the user are not among them."""
+    """False if all vaults are elsewhere, so that vaults added by the user are not among them."""
     problem: Unavailable | None = None
-    """The reason why the last list of the vaults may be incomplete, or None."""
+    """The reason why the last list of vaults may be incomplete, or None."""
 
     def listed(self, settings: Settings) -> Settings:
         """Return the settings with the vaults to open. Called in a thread."""
@@ -70,7 +70,7 @@ class Hosting:
 
 
 def hosting_of(settings: Settings, **options: str) -> Hosting:
-    """Return the hosting that another package adds, made with ``options`` from the command line; otherwise,
+    """Return the hosting that another package adds, created with ``options`` from the command line, or else
     the default one.
 
     Raises ConfigError if the settings do not allow the options.

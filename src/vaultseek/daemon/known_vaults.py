@@ -18,7 +18,7 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 @dataclass(frozen=True, slots=True)
 class KnownVaults:
-    """The vaults of the settings, and open ones that requests may have named by their folders.
+    """The vaults in the settings, and open vaults that requests may have named by their folders.
 
     Vaults at ``paused`` are not followed. ``storage`` returns the place of the index of a vault.
     """
@@ -34,7 +34,7 @@ class KnownVaults:
         return names | {vault.root: vault.name for vault in self.opened}
 
     def named(self, name: str, folder: str | None) -> VaultOptions:
-        """Return the vault with that name, or at that path, which may be relative to ``folder``.
+        """Return the vault with this name or at this path, which may be relative to ``folder``.
 
         Raises UsageError or VaultMissing.
         """
@@ -73,7 +73,8 @@ class KnownVaults:
         raise self.unresolved(UsageError, "which vault?")
 
     def at(self, path: Path) -> VaultOptions:
-        """Return the vault at a path, which may be a new one. Raises UsageError if it cannot be a vault."""
+        """Return the vault at a path, which may be a new vault. Raises UsageError if the path cannot be a
+        vault."""
         root = Path(os.path.realpath(path))
         for entry in self.settings.vaults:
             if entry.path == root:
@@ -84,16 +85,16 @@ class KnownVaults:
         return self.new_at(root)
 
     def new_at(self, root: Path) -> VaultOptions:
-        """Return a new vault at a resolved path. Raises UsageError if it cannot be one."""
+        """Return a new vault at a resolved path. Raises UsageError if the path cannot be a vault."""
         check_vault_folder(root)
         return self._options(self.free_name(root), root)
 
     def configured(self) -> list[VaultOptions]:
-        """Return the vaults of the settings."""
+        """Return the vaults in the settings."""
         return [self._configured(entry) for entry in self.settings.vaults]
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
-        """Return an error for a request without a known vault, with the vaults that it can name."""
+        """Return an error for a request without a known vault, listing the vaults that it can name."""
         if names := self.names().values():
             message = f"{problem} add one, or choose one (known: {', '.join(names)})"
             return kind(message, advice=advise("choose", *names))

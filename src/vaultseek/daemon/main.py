@@ -46,16 +46,16 @@ LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
 """Name of the file next to the log to which a crash in native code is written."""
 DAEMON_PORT = "daemon.tcp"
-"""Name, among the addresses, of the port for clients on this machine; it is not in the settings."""
+"""Name, in the list of addresses, of the port for clients on this machine; the settings do not contain it."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
-"""Thread switch interval in seconds. A search takes a few milliseconds, which Python's default of 5 ms would
-double while notes are indexed."""
+"""Thread switch interval in seconds. A search takes a few milliseconds; Python's default of 5 ms would double
+that time while notes are indexed."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
-"""Thresholds of the garbage collector. A search creates thousands of objects and no cycles; Python's default
-of 700 would interrupt it several times, and sometimes traverse everything that is cached."""
+"""Thresholds of the garbage collector. A search creates thousands of objects and no cycles. With Python's
+default of 700, collections would interrupt it several times, and sometimes traverse the whole cache."""
 OPEN_FILES = 65_536
-"""Maximum open files that the daemon requests from the system."""
+"""Maximum number of open files that the daemon requests from the system."""
 READY_SECONDS = 10.0
 """Seconds to wait for the daemon's own socket before logging that it does not answer."""
 
@@ -65,8 +65,8 @@ log = logging.getLogger("vaultseek")
 def serve(config_path: Path | None = None, **options: str) -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
-    ``options`` are those that other packages add to the command. Raises ConfigError for wrong settings and
-    AlreadyRunning if another daemon uses the socket.
+    ``options`` are the options that other packages add to the command. Raises ConfigError for wrong settings
+    and AlreadyRunning if another daemon uses the socket.
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -93,7 +93,7 @@ def serve(config_path: Path | None = None, **options: str) -> int:
 def raise_file_limit() -> None:
     """Raise the limit of open files as far as the system allows.
 
-    Some systems set it to 1,024, and a daemon of fifty vaults needs more.
+    Some systems set it to 1,024, and a daemon with fifty vaults needs more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
@@ -205,7 +205,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
 
 
 async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
-    """Tell the service manager that the socket answers, and from then on the status."""
+    """Report to the service manager that the socket answers, and from then on report the status."""
     while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
         log.warning("the socket %s does not answer yet", endpoint.path)
         await asyncio.sleep(SOCKET_CHECK_SECONDS)

@@ -1,4 +1,4 @@
-"""Maintenance of a vault's index files: small, free of deleted text, and undamaged."""
+"""Maintenance of a vault's index files: it keeps them small, free of deleted text, and undamaged."""
 
 import asyncio
 import logging
@@ -46,7 +46,7 @@ class Maintenance:
     async def compact(self) -> None:
         """Remove deleted text from the keyword index and the ledger, and outdated vectors.
 
-        Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
+        Raises Busy if another program reads the ledger for a long time, IndexDamaged, or OSError.
         """
         vault = self._vault
         while await asyncio.to_thread(self._merge, purge=True):

@@ -23,7 +23,7 @@ async def follow_power() -> None:
 
 
 def is_on_battery(supplies: Path = SUPPLIES) -> bool:
-    """True if the machine's battery is discharging and nothing else powers it; False if unknown.
+    """True if the machine runs only on its battery, which is discharging; False if unknown.
 
     Batteries of devices such as a mouse do not count.
     """

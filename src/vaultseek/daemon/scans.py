@@ -16,7 +16,7 @@ FIRST_SCAN_SECONDS = 0.8
 
 
 class Extent(IntEnum):
-    """The files of a scan: the notes, all except PDFs and pictures, or every file."""
+    """The extent of a scan: notes only, all files except PDFs and pictures, or every file."""
 
     NOTES = 0
     LINKING = 1
@@ -26,19 +26,19 @@ class Extent(IntEnum):
 class Scans:
     """The scans begun and completed since a vault was opened.
 
-    ``was_indexed`` is True if the vault had an index before, ``is_done`` if there will be no scan.
+    ``was_indexed`` is True if the vault had an index before. ``is_done`` is True if there will be no scan.
     """
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
         self.accepts_loss = False
-        """True if a client has confirmed, until the next scan, that missing notes were deleted."""
+        """True if a client has confirmed, for the next scan, that missing notes were deleted."""
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
         self._begun = int(is_done)
         self._ended_scans = [self._begun] * len(Extent)
-        """The last scan whose files are all indexed, for each extent."""
+        """For each extent, the last scan whose files are all indexed."""
         self.ending: VaultseekError | None = None
-        """The error for clients that wait while the vault is closed, if it should be a specific one."""
+        """A specific error for clients that are waiting when the vault is closed, or None."""
         self._is_closed = False
         self._ended = asyncio.Condition()
 
@@ -64,7 +64,8 @@ class Scans:
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Raise ``ending``, or Unavailable, if the vault with this name was closed while a client waited."""
+        """Raise ``ending``, or Unavailable, if the vault with this name was closed while a client was
+        waiting."""
         if self._is_closed:
             raise self.ending or Unavailable(f"{name} has been closed; try again")
 
@@ -73,7 +74,7 @@ class Scans:
     ) -> None:
         """Call ``request`` to request a scan, and wait until a scan that begins after now has ended.
 
-        Files beyond the ``extent`` are not waited for.
+        The call does not wait for files beyond the ``extent``.
         """
         async with self._ended:
             self.accepts_loss |= accept_loss
@@ -115,7 +116,7 @@ class Backlog:
         return self._vault.activity.pending(self._vault.ledger.counts())
 
     def waiting_reason(self) -> Reason | None:
-        """Return why the index currently cannot be completed, or None."""
+        """Return the reason why the index currently cannot be completed, or None."""
         vault, state = self._vault, self._worker.state
         if vault.activity.embed_problem is not None:
             return vault.activity.embed_problem
@@ -125,7 +126,7 @@ class Backlog:
         return behind if behind is not None and behind.code == "behind" else None
 
     def is_empty(self) -> bool:
-        """True if everything is read and embedded, which leaves time for the concept vocabulary."""
+        """True if everything is read and embedded; there is then time for the concept vocabulary."""
         reason = self._vault.keyword_reason() or self._vault.spaces.reason()
         return reason is None and self._is_read() and not self.count
 
@@ -134,9 +135,10 @@ class Backlog:
         return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
 
     async def wait_until_embedded(self) -> None:
-        """Wait until every vector is stored and searchable, and an engine has all notes.
+        """Wait until every vector is stored and searchable, and an engine, if any, has all notes.
 
-        Raises WorkerUnavailable if the model is unusable or there is no progress for long, or Unavailable.
+        Raises Unavailable, or WorkerUnavailable if the model is unusable or there has been no progress for a
+        long time.
         """
         vault, advance = self._vault, Advance(self._vault)
         vault.embedding.retry.set()  # the client may have fixed the cause
@@ -163,7 +165,7 @@ class Backlog:
         advance.check(reason.text if reason else "the index is not complete")
 
     def is_at_work(self) -> bool:
-        """True during work that has limits of its own and may show no progress for long."""
+        """True during work that has its own time limits and may show no progress for a long time."""
         vault, worker = self._vault, self._worker.state
         is_computing = self.waiting_reason() is None and worker.doing
         is_starting = worker.status == "starting" and not worker.in_vain

@@ -1,7 +1,7 @@
 """Shutdown of the daemon within a time limit, and the report of a crash by the next daemon.
 
-Committed data survives a kill at any moment, so whatever does not end by itself is killed, and the next start
-continues from there.
+Committed data survives a kill at any moment. So a task that does not end by itself is killed, and the next
+start continues its work.
 """
 
 import faulthandler
@@ -61,8 +61,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 def report_crashes(file: Path) -> None:
     """Log the previous daemon's crash from ``file``, if any, and record this daemon's crash there.
 
-    Reading a mapped file that was truncated crashes the process. Nothing is lost, and the next command starts
-    another daemon.
+    For example, reading a mapped file that was truncated crashes the process. Nothing is lost, and the next
+    command starts another daemon.
     """
     try:
         text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""

@@ -1,4 +1,4 @@
-"""Sources of an open vault other than a folder, for which see ``folder_source``."""
+"""Sources of an open vault other than a folder. For folders, see ``folder_source``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Source:
         raise NotImplementedError
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Wait until what the source now has is indexed. Raises VaultMissing or Unavailable."""
+        """Wait until the current content of the source is indexed. Raises VaultMissing or Unavailable."""
         raise NotImplementedError
 
     def degraded_reason(self) -> Reason | None:
-        """Return why an answer may miss changes of notes, or None."""
+        """Return the reason why an answer may miss changes of notes, or None."""
         return None
 
     def missing_seconds(self) -> float:
@@ -41,7 +41,8 @@ class Source:
 
 
 class PausedSource(Source):
-    """A paused source: searches use the existing index, and another engine gets its vectors."""
+    """A paused source: searches use the existing index. If the engine was changed, the new engine still gets
+    the vectors."""
 
     def __init__(self, vault: OpenVault) -> None:
         self._vault = vault

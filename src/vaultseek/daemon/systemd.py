@@ -26,7 +26,7 @@ class ServiceManager:
     """The service manager that started this daemon.
 
     ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if missing.
-    ``watchdog`` is the interval in seconds at which it expects a keep-alive; None for never.
+    ``watchdog`` is the interval in seconds at which it expects a keep-alive; None if it expects none.
     """
 
     def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:

@@ -35,7 +35,7 @@ CLOSE_SECONDS = 1.5
 """Maximum seconds to wait for a vault to close; the rest is done in the background."""
 
 OPENING_SECONDS = 2.0
-"""Seconds after which an answer about several vaults leaves out those that are still being opened."""
+"""Seconds after which an answer about several vaults leaves out vaults that are still being opened."""
 HEALED_SECONDS = 60.0
 """Seconds after which a replaced ledger counts as sound."""
 
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnRename = Callable[[Path, Path, str], bool]
-"""Function of the former and current folder of a vault and its name; returns False if the index stays."""
+"""Function of a vault's former folder, current folder and name; returns False if the index is not moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Opening:
     options: VaultOptions
     task: asyncio.Task[VaultFollower]
     is_again: bool
-    """True if the vault was open before, so that requests for it wait."""
+    """True if the vault was open before; requests for it then wait."""
 
 
 class VaultRegistry:
@@ -120,13 +120,13 @@ class VaultRegistry:
     async def begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
         """Apply ``settings`` like `open_configured`, but return a future before the vaults are open.
 
-        So a request about one vault does not wait for another that takes long.
+        So a request about one vault does not wait for another vault that takes long.
         """
         async with self._configuring:
             return await self._begin_opening(settings, paused)
 
     async def list_again(self) -> None:
-        """Open and close vaults, as the hosting now lists them."""
+        """Open and close vaults to match the hosting's current list."""
         async with self._configuring:
             opening = await self._begin_opening(self.settings, self._paused)
         await opening
@@ -185,8 +185,8 @@ class VaultRegistry:
         """Return the vault that a request names, by name or folder; otherwise, the vault that contains
         ``folder`` or, outside all vaults, the only known vault.
 
-        Raises UsageError if no vault or several match, VaultMissing if its folder is missing, Unavailable if
-        it cannot be opened or the vaults cannot be listed.
+        Raises UsageError if no vault or several vaults match, VaultMissing if the folder is missing, and
+        Unavailable if the vault cannot be opened or the vaults cannot be listed.
         """
         self.close_missing()
         return await self._open(self.options_of(vault, folder))
@@ -203,9 +203,10 @@ class VaultRegistry:
             raise known.unresolved(VaultMissing, problem) from None
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
-        """Return the configured vaults and the open ones by name, or why one cannot be opened.
+        """Return the configured and the open vaults by name; a vault that cannot be opened is replaced by the
+        reason.
 
-        Raises UsageError if there is none, Unavailable if they cannot be listed.
+        Raises UsageError if there are no vaults, Unavailable if they cannot be listed.
         """
         self.close_missing()
         known = self._known()
@@ -235,9 +236,9 @@ class VaultRegistry:
                 self.close_vault(root)
 
     def close_vault(self, root: Path, *, delete_index: bool = False) -> asyncio.Task[None]:
-        """Begin to close the vault at ``root``, and then to delete its index, if requested; return the task.
+        """Begin to close the vault at ``root`` and, if requested, to delete its index; return the task.
 
-        The vault is closed from now on, and opened again only after the task.
+        The vault counts as closed from now on, and can be opened again only after the task.
         """
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
@@ -286,7 +287,7 @@ class VaultRegistry:
             log.error("closing %s failed", root, exc_info=error)
 
     def stop_indexing(self) -> None:
-        """Let the indexing of all vaults end soon, because they are about to be closed."""
+        """Make the indexing of all vaults end soon, because the vaults are about to be closed."""
         for follower in self._followers.values():
             follower.vault.indexer.stop()
 
@@ -302,7 +303,8 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen vaults with damaged ledgers, and so replace the ledgers; return when the vaults are open.
+        """Reopen vaults with damaged ledgers, which replaces these ledgers, and return when the vaults are
+        open.
 
         Returns False if there was nothing to repair.
         """
@@ -386,7 +388,7 @@ class VaultRegistry:
         return follower
 
     async def _follow_rename(self, options: VaultOptions) -> None:
-        """If the vault had another path before, take over its index and its place among the vaults."""
+        """If the vault was at another path before, keep its index and its place in the list of vaults."""
         former = await asyncio.to_thread(former_root, options.root)
         if former is None:
             return
@@ -427,9 +429,9 @@ class VaultRegistry:
     # -- language --------------------------------------------------------------------------------------
 
     async def _judge_language(self, follower: VaultFollower, directory: Path) -> None:
-        """Detect the language of the vault's notes, initially and whenever many have changed.
+        """Detect the language of the vault's notes, initially and whenever many notes have changed.
 
-        If another model suits it better, reopen the vault with that model.
+        If another model suits this language better, reopen the vault with that model.
         """
         vault = follower.vault
         while True:

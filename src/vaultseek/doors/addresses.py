@@ -22,9 +22,9 @@ _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
 
 class Address(NamedTuple):
-    """A note's name and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
+    """A note's name and a part of the note: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
 
-    ``line`` is the line of the block, if the lines belong to a passage with a block.
+    If the part is a block, the lines are those of its passage, and ``line`` is the line of the block itself.
     """
 
     note: str
@@ -40,7 +40,8 @@ def is_table_file(text: str) -> bool:
 
 
 def readings(name: str) -> Iterator[Address]:
-    """Yield the possible addresses for ``name``, most likely first: a name may contain ``#`` and ``:``."""
+    """Yield the possible addresses for ``name``, most likely first. There may be several, because a name may
+    contain ``#`` and ``:``."""
     link = _WIKILINK.fullmatch(name.strip())
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
@@ -82,10 +83,10 @@ def section(anchor: str, note: JSON) -> Address:
 
 
 def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
-    """Return the lines of a page of a PDF, a node of a canvas and so on, of a block, or of a section.
+    """Return the lines of a part of a file, such as a PDF page or a canvas node, of a block, or of a section.
 
-    ``blocks`` are the items of ``complete`` for blocks of the note, needed if ``anchor`` begins with a caret;
-    the result is the lines of the passage with the block. Raises NotFound.
+    If ``anchor`` begins with a caret, ``blocks`` must be the items of ``complete`` for blocks of the note;
+    the result is then the lines of the passage with the block. Raises NotFound.
     """
     line: int | None = None
     chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]

@@ -12,7 +12,7 @@ _REASONS = {
 
 
 def reason_text(reason: JSON) -> str:
-    """Return a reason for a suggested link in words."""
+    """Return, in words, a reason for a suggested link."""
     if reason["kind"] == "cited_together":
         return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
     if reason["kind"] == "followed":
@@ -23,7 +23,7 @@ def reason_text(reason: JSON) -> str:
 
 
 def no_path_reason(answer: JSON) -> str:
-    """Return why an answer of ``graph/path`` has no routes, in words."""
+    """Return, in words, the reason why an answer of ``graph/path`` has no routes."""
     reasons = "; ".join(lane["reason"] for lane in answer["partial"])
     meaning = (
         f"search by meaning was left out: {reasons}" if reasons else "nothing there is similar in meaning"

@@ -10,7 +10,8 @@ TOKEN_BYTES = 32
 
 
 def read_token(file: Path) -> str:
-    """Return the token in ``file``; write a new one if there is no file. Raises Forbidden or Unavailable."""
+    """Return the token in ``file``; if there is no such file, write a new token. Raises Forbidden or
+    Unavailable."""
     try:
         data = paths.read_private(file, 1024)
     except FileNotFoundError:

@@ -102,7 +102,7 @@ def coerce(values: Any, model: Model) -> Any:
 
 
 def by_usual_names(values: Any, model: Model) -> Any:
-    """Return ``values`` with the ``other_names`` of keys replaced by the keys of ``model``."""
+    """Return ``values``, in which the keys of ``model`` replace their ``other_names``."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if not isinstance(values, dict) or values.keys().isdisjoint(others):
         return values
@@ -133,7 +133,7 @@ def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]
 
 
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """Return the first of the ``problems``; its message ends with the number of other problems."""
+    """Return the first problem; its message ends with the number of other problems."""
     (location, message), *more = problems(error, model)
     return location, message + and_more(len(more))
 
@@ -144,7 +144,8 @@ def and_more(number: int) -> str:
 
 
 def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
-    """Return the message that ``name`` is not among the ``known`` keys of ``table``, with the nearest."""
+    """Return the message that ``name`` is not among the ``known`` keys of ``table``, with the most similar
+    key."""
     close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key, expected {dotted_key((*table, close[0]))}?"

@@ -14,7 +14,8 @@ ENV_DELIMITER = "__"
 def environment() -> dict[str, Any]:
     """Return the settings from variables, each converted to the type of its key if possible.
 
-    A section can be one variable in JSON; variables of its keys take precedence. Empty ones are ignored.
+    A section can be a single variable in JSON; variables for its keys take precedence. Empty variables are
+    ignored.
     """
     variables = {name.lower(): value for name, value in os.environ.items() if value}
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Reading the settings: an environment variable overrides the file, a request overrides both.
+"""Reading of the settings. An environment variable overrides the file, and a request overrides both.
 
 ``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. A wrong setting becomes a
 ``ConfigError`` of one line: file or variable, key, expected and actual value. ``examine`` returns all
@@ -27,7 +27,7 @@ from vaultseek.settings.search import SearchSettings
 def load(path: Path | None = None) -> Settings:
     """Read the settings from ``path``, or from the default file if it exists.
 
-    Vault and model paths are returned absolute and resolved; relative ones start at the file's folder. A
+    Vault and model paths are returned absolute and resolved; relative paths start at the file's folder. A
     missing model is not an error here: semantic search reports it.
 
     Raises:
@@ -157,7 +157,7 @@ def _unknown_variables() -> list[SettingProblem]:
 
 
 def _valid_parts(values: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, VaultSettings]]]:
-    """Return the sections that are valid by themselves, and the valid vaults with their positions."""
+    """Return the sections that are valid on their own, and the valid vaults with their positions."""
     sections: dict[str, Any] = {}
     for name, field in Settings.model_fields.items():
         section = describe.section_of(field.annotation)

@@ -1,7 +1,7 @@
 """The settings: every key of ``config.toml`` with its type, default and description.
 
 The models are also the reference: ``reference.py`` turns them into ``config.toml.example`` and the
-documentation. ``load.py`` reads them. Importing this module takes some 100 ms.
+documentation. ``load.py`` reads them. Importing this module takes about 100 ms.
 """
 
 import re
@@ -54,7 +54,8 @@ class VaultSettings(Section):
 
 
 _NOT_FIRST = "~.-"
-"""Characters that a vault's name must not begin with: --vault would read them as a path or an option."""
+"""Characters with which a vault's name must not begin, because --vault would read it as a path or an
+option."""
 
 
 def vault_name(folder: Path) -> str:
@@ -66,7 +67,7 @@ def vault_name(folder: Path) -> str:
 def _plain_names(searches: dict[str, str]) -> dict[str, str]:
     for name, query in searches.items():
         if not re.fullmatch(r"[\w-]{1,40}", name) or not query.strip():
-            raise ValueError("names of letters, digits, - and _, each with a query")
+            raise ValueError("a name may contain only letters, digits, - and _, and needs a query")
     return searches
 
 
@@ -93,7 +94,7 @@ class IndexSettings(Section):
 
     @property
     def sends(self) -> str:
-        """The words that a status has about what is sent to that server; "" if nothing is."""
+        """The status text about the data sent to that server; "" if no data is sent."""
         return ""
 
 
@@ -127,5 +128,5 @@ class Settings(Section):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses besides the socket and the daemon's port at which clients are accepted."""
+        """The addresses at which clients are accepted, in addition to the socket and the daemon's port."""
         return ()

@@ -1,4 +1,4 @@
-"""Resolution of settings: their sources and paths, and unusable settings of servers."""
+"""Resolution of settings: their sources and paths, and checks for unusable server settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vaultseek.settings.sections import Section, ServerSettings
 def resolve_paths(
     settings: Settings, vaults: list[tuple[int, VaultSettings]], origin: Origin
 ) -> tuple[Settings, list[SettingProblem]]:
-    """Return the settings with absolute, resolved folders, and the problems of those left out.
+    """Return the settings with absolute, resolved folders, and the problems of folders that were left out.
 
     ``vaults`` are pairs of the position in the configuration and the vault.
     """
@@ -74,7 +74,7 @@ class _Unusable(Exception):
 
 
 class _Missing(_Unusable):
-    """The path of a folder that is missing, with nothing else in its place."""
+    """The path of a missing folder; there is nothing else at this path."""
 
     def __init__(self, problem: SettingProblem, folder: Path) -> None:
         super().__init__(problem)
@@ -82,7 +82,7 @@ class _Missing(_Unusable):
 
 
 def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
-    """Return the folder of a vault, and a problem if it is missing, as it may be mounted later."""
+    """Return the folder of a vault, and a problem if the folder is missing; it may be mounted later."""
     key: Location = ("vaults", number, "path")
     missing: SettingProblem | None = None
     try:
@@ -112,12 +112,12 @@ def _refuse_duplicate(
             message = f"expected a unique name, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected another folder than that of {key}, found {quote_value(vault.path)}"
+            message = f"expected a folder other than that of {key}, found {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
 def _model_name(name: str, key: str, origin: Origin) -> str:
-    """Return the names of installed models and stand-ins unchanged, others as an absolute path."""
+    """Return the name of an installed model or stand-in unchanged, another name as an absolute path."""
     choices = {AUTO, OFF} if key == "other_languages" else {AUTO}
     if name in {BUNDLED, *PACKED, *choices} or name.partition("-")[0] == HASHING:
         return name
@@ -195,7 +195,7 @@ class SettingProblem:
     location: Location
     message: str
     fatal: bool = True
-    """False if the daemon can still run, with a part of it disabled."""
+    """False if the daemon can still run with a part disabled."""
 
     def __str__(self) -> str:
         key = f"{dotted_key(self.location)}: " if self.location else ""

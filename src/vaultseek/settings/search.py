@@ -31,7 +31,7 @@ class RecencySettings(Section):
     tiers: tuple[RecencyTier, ...] = Field(
         default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    """Factors for ages; the first tier that includes the note's age applies."""
+    """Factors for ages; the first tier that includes a note's age applies."""
     date: Literal["modified", "created", "filename"] = "modified"
     """The date used for a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
@@ -135,7 +135,7 @@ class SearchSettings(Section):
 
     @property
     def has_explicit_weights(self) -> bool:
-        """True if the weight of a kind of search is set, so that no profile may choose it."""
+        """True if the weight of a kind of search is set, so that no profile may choose the weights."""
         return bool({"keyword_weight", "semantic_weight"} & self.model_fields_set)
 
     @property

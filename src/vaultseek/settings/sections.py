@@ -14,8 +14,8 @@ from vaultseek.semantic.models.service import Service
 from vaultseek.settings import describe
 
 _URL = (
-    "no longer a setting; write url, the address before /embeddings or /rerank "
-    '(Ollama: url = "http://localhost:11434/v1"), and name, the model there'
+    "no longer a setting; set url to the address without /embeddings or /rerank "
+    '(Ollama: url = "http://localhost:11434/v1"), and name to the server\'s name for the model'
 )
 _ARGUMENTS = ("options", "key_option")
 
@@ -36,7 +36,7 @@ class Section(BaseModel):
         return describe.by_usual_names(values, cls)
 
     def unusable(self) -> Iterator[tuple[str, str]]:
-        """Yield the keys whose values name something that cannot be used, each with the problem."""
+        """Yield the keys whose values refer to something unusable, each with the problem."""
         yield from ()
 
 
@@ -70,8 +70,8 @@ class ServerSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _in_one_line(cls, values: Any) -> Any:
-        """Leave out the arguments of a former version's class, because the error about the class is
-        enough."""
+        """Leave out the keys that belong to a former version's ``class``, because the error about ``class``
+        is enough."""
         return (
             {k: v for k, v in values.items() if k not in _ARGUMENTS} if isinstance(values, dict) else values
         )
@@ -88,7 +88,7 @@ class RerankerSettings(ServerSettings):
 
     @property
     def service(self) -> Service | None:
-        """The server; None if there is none."""
+        """The reranking server, or None."""
         return Service(self.url, self.name, self.key_variable, self.key_file) if self.url else None
 
 
@@ -121,7 +121,7 @@ class ModelSettings(ServerSettings):
 
     @property
     def service(self) -> Service | None:
-        """The server that embeds; None if there is none."""
+        """The embedding server, or None."""
         if not self.url:
             return None
         name = "" if self.name == AUTO else self.name

@@ -1,4 +1,4 @@
-"""TOML files: bounded reading, the lines of keys, and changing a single key."""
+"""TOML files: reading with limits, finding the lines of keys, and changing a single key."""
 
 import errno
 import json
@@ -21,7 +21,7 @@ from vaultseek.settings.describe import Location, quote_value
 
 
 def read(file: Path, *, required: bool) -> dict[str, Any]:
-    """Return the tables of ``file``; none if it does not exist and is not ``required``.
+    """Return the tables of ``file``; no tables if the file does not exist and is not ``required``.
 
     Raises:
         ConfigError: one line that names the file and, if known, the line.
@@ -31,7 +31,8 @@ def read(file: Path, *, required: bool) -> dict[str, Any]:
 
 
 def read_text(file: Path, *, required: bool) -> str | None:
-    """Return the text of ``file``; None if it does not exist and is not ``required``. Raises ConfigError."""
+    """Return the text of ``file``; None if the file does not exist and is not ``required``. Raises
+    ConfigError."""
     try:
         # Non-blocking, because opening a pipe without a writer would block forever.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
@@ -69,7 +70,7 @@ def parse(text: str, file: Path) -> dict[str, Any]:
 
 
 def format_value(value: Any) -> str:
-    """Format ``value`` as TOML on one line; plain mappings as JSON, which environment variables take."""
+    """Format ``value`` as TOML on one line, and plain mappings as JSON, as in environment variables."""
     if isinstance(value, BaseModel):
         return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
@@ -93,7 +94,7 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""A key with many parts, for which the parser needs time and memory quadratic in their number."""
+"""A key with many parts, for which the parser needs quadratic time and memory."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
@@ -147,7 +148,7 @@ def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
     """Set ``key`` in ``[section]`` of ``file``. The file is created if it does not exist. A link stays a
     link.
 
-    Raises ConfigError, and leaves the file unchanged, if it cannot be read or written or is not TOML.
+    If the file cannot be read or written, or is not TOML, raises ConfigError and leaves the file unchanged.
     """
     text = read_text(file, required=False)
     changed = _with_key(text or "", section, key, value, file)

@@ -18,7 +18,7 @@ _Version = tuple[int, int, int] | None
 
 
 class SettingsFile:
-    """The configuration file and the registry; detects when either has changed since it was read.
+    """The configuration file and the registry. Detects that either has changed since it was read.
 
     The vaults in the settings come from the file and the registry; the file takes precedence.
     """
@@ -61,7 +61,7 @@ class SettingsFile:
         return True
 
     def has_changed(self) -> bool:
-        """True if a file has changed since the last read; it takes microseconds."""
+        """True if a file has changed since the last read. The check takes microseconds."""
         return self._on_disk() != self._versions
 
     def changed(self) -> Settings | None:
@@ -97,12 +97,12 @@ class RegisteredVaults:
     paused: frozenset[Path] = frozenset()
 
     def with_vault(self, vault: VaultSettings) -> RegisteredVaults:
-        """Return the registry with ``vault`` added, replacing one with the same path."""
+        """Return the registry with ``vault`` added, replacing a vault with the same path."""
         others = tuple(other for other in self.vaults if other.path != vault.path)
         return replace(self, vaults=(*others, vault))
 
     def without(self, path: Path) -> RegisteredVaults:
-        """Return the registry without the vault at ``path``, which is also removed from the paused ones."""
+        """Return the registry without the vault at ``path``, which is also removed from the paused vaults."""
         others = tuple(vault for vault in self.vaults if vault.path != path)
         return RegisteredVaults(others, self.paused - {path})
 
@@ -134,9 +134,9 @@ def registry_file() -> Path:
 
 
 def read_registry() -> RegisteredVaults:
-    """Read the registry; return an empty one if the file is missing or damaged.
+    """Read the registry; return an empty registry if the file is missing or damaged.
 
-    Raises ConfigError if it is unreadable, because an empty one would later overwrite it.
+    Raises ConfigError if the file is unreadable, because an empty registry would later overwrite it.
     """
     try:
         data = paths.read_json(registry_file())

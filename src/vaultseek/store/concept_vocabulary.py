@@ -1,29 +1,28 @@
 """The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-A cache like the other indexes: a damaged file, or one of another model, counts as missing and is rebuilt.
-Vectors are stored as float16, which changes a cosine by less than a thousandth.
+The file is a cache like the other indexes. A damaged file, or a file of another model, counts as missing and
+is rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from vaultseek.base.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
+from vaultseek.base.limits import CONCEPT_FILE_BYTES
 from vaultseek.base.paths import read_json, write_atomically
 from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
-VERSION = 1
+VERSION = 2
 """Version of the file's format; a file of another version is rebuilt."""
-_UNIT_TOLERANCE = 0.01
 
 
 class Concept(NamedTuple):
@@ -36,7 +35,7 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with their note counts; row ``i`` of ``vectors`` belongs to the i-th term."""
+    """Terms with their note counts; row ``i`` of ``vectors`` is the vector of the i-th term."""
 
     model: str
     """Fingerprint of the model that made the vectors."""
@@ -45,7 +44,7 @@ class ConceptVocabulary:
 
     @classmethod
     def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
-        """Return a vocabulary of the terms that have a vector, rounded as the file stores it."""
+        """Return a vocabulary of the terms that have a vector; vectors are rounded as in the file."""
         embedded = {term: notes for term, notes in terms.items() if term in vectors}
         rows = [np.asarray(vectors[term], np.float16) for term in embedded]
         matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
@@ -57,7 +56,7 @@ class ConceptVocabulary:
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
-        """Yield the concepts whose cosine to the unit vector is ``floor`` or more, best first.
+        """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first.
 
         Raises ValueError for a vector of another length.
         """
@@ -74,15 +73,14 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
     """Read the vocabulary in the file; None if it is missing, damaged or of another model."""
     try:
         content = read_json(file, CONCEPT_FILE_BYTES)
-        if content["version"] != VERSION or content["model"] != model:
+        entries = content["terms"]
+        if content["version"] != VERSION or content["model"] != model or content["check"] != _check(entries):
             return None
-        entries = [_entry(entry) for entry in content["terms"][:CONCEPT_TERMS]]
-        terms = {term: notes for term, notes, _ in entries}
-        vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    lengths = np.linalg.norm(vocabulary.vectors, axis=1)
-    return vocabulary if (np.abs(lengths - 1.0) < _UNIT_TOLERANCE).all() else None
+    terms = {entry["term"]: entry["notes"] for entry in entries}
+    vectors = {entry["term"]: np.frombuffer(base64.b64decode(entry["vector"]), "<f2") for entry in entries}
+    return ConceptVocabulary.build(model, terms, vectors)
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
@@ -92,12 +90,10 @@ def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}
         for (term, notes), row in zip(vocabulary.terms.items(), rows, strict=True)
     ]
-    head = {"version": VERSION, "model": vocabulary.model, "dimension": int(rows.shape[1])}
+    head = {"version": VERSION, "model": vocabulary.model, "check": _check(entries)}
     write_atomically(file, json.dumps({**head, "terms": entries}, ensure_ascii=False, indent=0))
 
 
-def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:
-    term, notes = entry["term"], entry["notes"]
-    if not isinstance(term, str) or not isinstance(notes, int) or not 0 < len(term) <= CONCEPT_CHARS:
-        raise ValueError("not a concept")
-    return term, notes, np.frombuffer(base64.b64decode(entry["vector"], validate=True), "<f2")
+def _check(entries: Any) -> int:
+    """Return a checksum of the entries, so that even one changed bit is noticed."""
+    return zlib.crc32(json.dumps(entries).encode())

@@ -9,7 +9,7 @@ from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
 
 
 def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
-    """Return the documents of notes in the ledger, without ids that no longer exist."""
+    """Return the documents of notes in the ledger; ids that no longer exist are skipped."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
     return [
@@ -46,9 +46,9 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of properties, because a part number may appear only there.
+    """Yield the names and values of properties, because a part number may appear only in a property.
 
-    Names and tags of the note form a separate passage, which is never shown.
+    The note's names and tags form a separate passage, which is never shown.
     """
     lines = list(property_lines(properties))
     yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)

@@ -19,7 +19,8 @@ PAGE_NOTES = 2000
 """Number of notes whose links are read at once."""
 
 _NO_ATTRIBUTES: dict[str, Any] = {}
-"""Attributes shared by all notes and edges; one dictionary each would take half as much memory again."""
+"""Attributes shared by all notes and edges; a separate dictionary for each would take half as much memory
+again."""
 
 
 def import_networkx() -> None:
@@ -64,7 +65,8 @@ class Graph:
         return graph
 
     def part(self, notes: Iterable[int], edges: Collection[tuple[int, int]] = ()) -> Graph:
-        """Return the subgraph of these notes; it follows this graph, unless it gets more ``edges``."""
+        """Return the subgraph of these notes. It follows changes of this graph unless ``edges`` are added to
+        it."""
         part = object.__new__(Graph)
         part._links = self._links.subgraph(notes)
         if edges:
@@ -96,7 +98,7 @@ class Graph:
             self._apply((), sources, ledger.links.edges(sources))
 
     def neighbours(self, note: int) -> tuple[list[int], list[int]]:
-        """Return (linked notes, backlinking notes), each sorted; empty for an unknown note."""
+        """Return the linked notes and the notes that link here, each sorted; empty for an unknown note."""
         with self._lock:
             if note not in self._links:
                 return [], []
@@ -109,7 +111,7 @@ class Graph:
         return "both" if out and into else "out" if out else "in" if into else None
 
     def degrees(self, note: int) -> tuple[int, int]:
-        """Return (number of outgoing links, number of backlinks)."""
+        """Return the numbers of outgoing links and of backlinks."""
         with self._lock:
             if note not in self._links:
                 return 0, 0
@@ -118,7 +120,7 @@ class Graph:
     def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
         """Return up to ``most`` shortest paths over links in either direction; empty if there are none.
 
-        A breadth-first search from both ends visits few notes of a large vault. Every way from a meeting
+        A breadth-first search from both ends visits few notes of a large vault. Every path from a meeting
         point back to an end is part of a shortest path, so no time is spent on other paths.
         """
         from_start, from_end = {start: 0}, {end: 0}
@@ -196,9 +198,10 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return (distance, previous note) by id for all notes within ``depth`` links in either direction.
+        """Return, by id, the distance and the previous note of all notes within ``depth`` links in either
+        direction.
 
-        Sorted by distance, beginning with the note itself.
+        They are sorted by distance, beginning with the note itself.
         """
         reached = {note: (0, note)}
         frontier = [note]

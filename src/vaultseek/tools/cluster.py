@@ -31,25 +31,25 @@ from vaultseek.semantic.models.encoder import Encoder
 LOCAL = "local"
 """The address that starts a cluster on this machine."""
 BATCH_TEXTS = 64
-"""Number of texts in one task, which take a processor about a second."""
+"""Number of texts in one task; they take a processor about a second."""
 QUEUED_BATCHES = 2
 """Number of batches per processor of the cluster: one being embedded, and one waiting."""
 QUEUED_BATCHES_IN_ALL = 4096
-"""Maximum number of batches at the cluster, because their texts are in this process's memory."""
+"""Maximum number of batches at the cluster; their texts are in this process's memory."""
 STALLED_SECONDS = 300.0
 """Seconds without a result, while there is work, after which the run ends."""
 RETRIES = 3
 """Maximum number of times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
-"""Bytes of memory for objects of a local cluster: texts and vectors of a few seconds."""
+"""Bytes of memory for the objects of a local cluster: the texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
-"""Seconds after which a failed start counts as slow and is retried; Ray gives up after 30 s, too soon for a
-busy machine."""
+"""Seconds after which a failed start counts as slow and is retried. Ray gives up after 30 s, which is too
+soon for a busy machine."""
 FAILED_STARTS = 2
 """Number of times that a local cluster may fail to start in less than SLOW_START_SECONDS."""
 CLIENT_PORT = 10001
-"""Port of ``ray://`` unless the address names one."""
+"""Port of ``ray://`` if the address names no port."""
 _CLIENT = "ray://"
 _POLL_SECONDS = 0.2
 _ERROR_CHARS = 300
@@ -95,8 +95,8 @@ def connected(
 ) -> Iterator["RayCluster"]:
     """Connect to the cluster at a ``checked_address``, and disconnect at the end of the context.
 
-    A local cluster that starts slowly is restarted until ``is_over``, which is reported with ``say``. Raises
-    Unavailable.
+    A local cluster that starts slowly is restarted until ``is_over``; restarts are reported with ``say``.
+    Raises Unavailable.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to Ray's developers
     with ExitStack() as stack:
@@ -144,8 +144,8 @@ def embed_on(
 ) -> int:
     """Let the cluster embed the texts from ``take`` until ``is_over``; return the number of its vectors.
 
-    No more texts are taken than it can embed soon; ``keep`` gets the vectors. Raises Unavailable if the
-    cluster is gone, cannot do this work, or returns nothing for long.
+    Only as many texts are taken as the cluster can embed soon; ``keep`` gets the vectors. Raises Unavailable
+    if the cluster is gone, cannot do this work, or returns nothing for a long time.
     """
     embedded, in_flight, last_result = 0, 0, clock()
     while not is_over():
@@ -167,7 +167,7 @@ def embed_on(
 
 
 class RayCluster:
-    """The workers of a Ray cluster, for one model. Methods raise Unavailable if it is gone."""
+    """The workers of a Ray cluster, for one model. Methods raise Unavailable if the cluster is gone."""
 
     def __init__(self, ray: Any, model: str, fingerprint: str) -> None:
         self._ray = ray
@@ -181,7 +181,7 @@ class RayCluster:
             return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, batch: Texts) -> None:
-        """Give a batch to a worker, and to another one if the first ends without an answer."""
+        """Give a batch to a worker, and to another worker if the first ends without an answer."""
         with _translated(self._ray):
             self._batches[self._task.remote(*self._model, list(batch.values()))] = batch
 
@@ -248,8 +248,9 @@ def _line(error: BaseException) -> str:
 def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]) -> dict[str, Any]:
     """Embed texts on a machine of the cluster, if vaultseek and the model match the daemon's.
 
-    Returns ``vectors``, one for each text, and ``failed``, the places of texts without one; or a ``refusal``
-    that names what this machine lacks. The vectors match those of the daemon's own worker to six digits.
+    Returns ``vectors``, one for each text, and ``failed``, the indices of texts without a vector; or a
+    ``refusal`` that names what this machine lacks. The vectors match those of the daemon's own worker to six
+    digits.
     """
     here = f"the worker {platform.node()}"
     if version != __version__:

@@ -50,11 +50,11 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     first; if it cannot be used, nothing changes. At the end, its counts of notes, passages and vectors are
     compared with the index, and some searches with their earlier results; exit code 1 if they differ.
 
-    The setting applies to all vaults, so all are moved. With --vault, the command waits for and compares only
-    that one.
+    The setting applies to all vaults, so all are moved. With --vault, the command waits for that vault only,
+    and compares only that one.
 
-    The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to see the rest. If
-    the notes are already there, it only compares. The former engine keeps its copy.
+    The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to follow the rest.
+    If the notes are already there, it only compares. The former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes
@@ -73,7 +73,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
 
 def _moved(invocation: Invocation, target: str, uri: str | None) -> JSON:
-    """Return the daemon's answer; if the daemon ends, restart it, which continues the move."""
+    """Return the daemon's answer. If the daemon ends, restart it; it then continues the move."""
     from vaultseek.doors.cli.progress import progress
 
     asked = {"to": target, "uri": uri, "vault": invocation.vault and invocation.params()["vault"]}
@@ -111,12 +111,12 @@ def _lines(moved: JSON, place: str) -> Iterator[str]:
     from vaultseek_server.doctor import in_words
 
     if not moved["vaults"]:
-        yield f"there is no vault yet; those that you add are kept in {place}"
+        yield f"there is no vault yet; vaults that you add will be kept in {place}"
     for vault in moved["vaults"]:
         name = clean(vault["vault"])
         yield f"{name}: {in_words(vault)} are {'already ' if moved['was_there'] else ''}in {place}"
         if vault["reason"]:
-            yield f"{name}: not all could be compared: {clean(vault['reason'])}"
+            yield f"{name}: not everything could be compared: {clean(vault['reason'])}"
         if vault["unsearched"]:
             yield f"{name}: searches could not be compared: {clean(vault['unsearched'])}"
         if searches := vault["searches"]:

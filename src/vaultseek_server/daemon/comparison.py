@@ -1,7 +1,7 @@
 """Comparison of a vault's counts in its engine and its ledger, to verify a copy.
 
-Texts without a vector (not embeddable, or not embedded yet in a paused vault) and notes that the analysis
-cannot process are left out of both counts.
+Both counts leave out texts without a vector (not embeddable, or not embedded yet in a paused vault), and
+notes that the analysis cannot process.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _WITH_PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count in the ledger, and in the engine; the latter is None if the engine does not answer."""
+    """A count in the ledger and in the engine. The engine's count is None if the engine does not answer."""
 
     of: str
     ledger: int
@@ -129,9 +129,10 @@ def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> t
 
 
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:
-    """Return how many passages and notes have no vector in the ledger, for now or permanently.
+    """Return the numbers of passages and notes without a vector in the ledger, for now or permanently.
 
-    In a paused vault, waiting texts are not embedded; elsewhere their vectors will follow.
+    Waiting texts count only in a paused vault, where they are not embedded; elsewhere their vectors will
+    follow.
     """
     unembedded = vault.embedding.unembedded
     ids = [row[0] for row in vault.ledger.select(_WITH_PROBLEM, "not_embedded")]

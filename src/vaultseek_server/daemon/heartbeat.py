@@ -36,7 +36,8 @@ class HeartbeatWriter:
         self._reached = False
 
     async def run(self) -> None:
-        """Write the heartbeat at its interval and soon after changes, and that the indexer is stopping.
+        """Write the heartbeat at its interval and soon after changes; at the end, write that the indexer is
+        stopping.
 
         Ends only when it is cancelled.
         """

@@ -1,4 +1,5 @@
-"""The place of the vaults of a daemon that indexes into an engine, or searches what others indexed there."""
+"""The place of the vaults of a daemon that indexes into an engine, or that searches vaults indexed there by
+other daemons."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -23,7 +24,8 @@ from vaultseek_server.engines.storage import IndexedStorage, SearchedStorage
 from vaultseek_server.settings import EngineOptions, engine_of
 
 Role = Literal["index", "search", "all"]
-"""The role of a daemon: to index, to search what others indexed in an engine, or both for its vaults."""
+"""The role of a daemon: to index, to search vaults that other daemons indexed in an engine, or both for its
+own vaults."""
 SHARD_SECONDS = 30.0
 """Seconds between listings of the shards."""
 
@@ -51,7 +53,7 @@ class Indexer(Hosting):
         return LOCAL if engine is None else IndexedStorage(engine)
 
     def tasks(self, vault: OpenVault) -> Iterator[tuple[Work, str]]:
-        """Yield the tasks that keep an engine in sync, and tell searchers about it."""
+        """Yield the tasks that keep an engine in sync and report its state to searchers."""
         if isinstance(vault.options.storage, IndexedStorage):
             from vaultseek_server.daemon.heartbeat import HeartbeatWriter
             from vaultseek_server.engines.engine import IndexedShard
@@ -76,7 +78,8 @@ class Indexer(Hosting):
 
 
 async def _sync(vault: OpenVault) -> None:
-    """Retry the sync of an engine that did not answer, until it has everything in the ledger."""
+    """Retry the sync of an engine that did not answer, until the engine has everything that is in the
+    ledger."""
     while True:
         await asyncio.sleep(RETRY_SECONDS)
         await vault.in_writer(vault.indexer.sync_again)

@@ -1,4 +1,4 @@
-"""Moving the vaults to another engine, and comparing it with the former one."""
+"""Move of the vaults to another engine, and comparison of that engine with the former one."""
 
 import asyncio
 import random
@@ -28,14 +28,15 @@ from vaultseek_server.settings import EMBEDDED, EngineKeys, engine_of, index_of
 
 POLL_SECONDS = 0.2
 SEARCHES, FEWEST_SEARCHES = 20, 5
-"""Searches compared before and after a move, and the minimum per vault if there are several."""
+"""Number of searches compared before and after a move, and minimum number per vault if there are several
+vaults."""
 SEARCH_WORDS, LEAST_CHARS = 3, 4
-"""Words in a search, and minimum letters of each."""
+"""Number of words in a search, and minimum number of letters in a word."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Minimum share of the first notes that the same searches must find again."""
+"""Minimum share of the first notes that the searches must find again after the move."""
 TRIES = 10
-"""Maximum repetitions of a search while part of it is unavailable."""
+"""Maximum number of times that a search is repeated while a part of it is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -44,7 +45,7 @@ class VaultBefore:
     """A vault before a move."""
 
     searches: list[tuple[str, list[str]]] = field(default_factory=list)
-    """Queries with the first notes of each."""
+    """Queries, each with its first notes."""
     unsearched: str | None = None
     """The reason why no searches were made, or None."""
     is_second_full: bool = False
@@ -52,8 +53,8 @@ class VaultBefore:
 
 @dataclass(frozen=True)
 class Record:
-    """The target engine of an interrupted move, the former engine, and the vaults before the move by
-    folder."""
+    """The target engine of an interrupted move, the former engine, and, by folder, the vaults before the
+    move."""
 
     to: str
     former: str | None = None
@@ -154,7 +155,7 @@ class Mover:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
     async def _prepare(self, root: Path, was: EngineKeys, vaults: int) -> VaultBefore:
-        """Wait until a vault is indexed, and search it; the former engine need not answer afterwards."""
+        """Wait until a vault is indexed, and search it. After this, the former engine is no longer needed."""
         before = VaultBefore()
         try:
             follower = await self._registry.find(str(root), None)
@@ -238,7 +239,7 @@ def _place(index: EngineKeys) -> str:
 
 
 def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
-    """Return what the engine lacks in words; None if it has everything possible."""
+    """Return, in words, what the engine lacks; None if it has everything that it can have."""
     vault, status = follower.vault, follower.status().as_json()
     words, meaning = status["lanes"]["keyword"], status["lanes"]["semantic"]
     if status["state"] not in ("ready", "polling", "paused", "vault_missing"):
@@ -256,7 +257,8 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
 
 
 def _queries(vault: OpenVault, most: int) -> list[str]:
-    """Return words of some notes, chosen by a fixed random seed, because titles are found too easily."""
+    """Return words from some notes, chosen with a fixed random seed. Words are used because titles are found
+    too easily."""
     source = random.Random(0)
     notes = [row[0] for row in vault.ledger.select("SELECT id FROM notes ORDER BY path")]
     queries = []

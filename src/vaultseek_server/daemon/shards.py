@@ -40,7 +40,7 @@ class KnownShards(KnownVaults):
         raise self.unresolved(UsageError, problem)
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
-        """Return an error for a request without a known shard, with the shards that it can name."""
+        """Return an error for a request without a known shard, listing the shards that it can name."""
         if names := self.names().values():
             message = f"{problem} choose one (known: {', '.join(names)})"
             return kind(message, advice=advise("choose", *names))
@@ -77,8 +77,8 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
             if drop:
                 raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
             raise UsageError(
-                f"the engine has {name}; remove it where its indexer runs, or, if that machine is gone, "
-                "delete its text from the engine, too (delete_index)"
+                f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
+                "also delete its text from the engine (delete_index)"
             )
 
     with _changing:
@@ -90,7 +90,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
 
 
 def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | None]:
-    """Return vault names by shard, including shards that the engine had before and are now missing."""
+    """Return vault names by shard, including shards that the engine had before and that are now missing."""
     with _changing:
         before = _remembered_shards(engine)
         try:

@@ -37,7 +37,7 @@ class ShardSource(Source):
         yield self._follow, "shard"
 
     def degraded_reason(self) -> Reason | None:
-        """Return why the shard may be behind."""
+        """Return the reason why the shard may be behind, or None."""
         return self._vault.activity.reason
 
     async def _follow(self) -> None:

@@ -22,7 +22,7 @@ def check_reachable(options: EngineOptions, index: Path) -> None:
 
 
 def drop_shard(options: EngineOptions, index: Path) -> None:
-    """Delete the engine's data of the index in a folder, unless another indexer has taken it over.
+    """Delete the engine's data of the index in a folder, unless another indexer has taken over the shard.
 
     Raises Unavailable.
     """
@@ -35,12 +35,12 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
 
 
 def shard_of(index: Path) -> str:
-    """Return the shard name of the index in a folder; "" if it is in no engine."""
+    """Return the shard name of the index in a folder; "" if the index is not in an engine."""
     return ShardFile(index / ENGINE_FOLDER).name
 
 
 def names_of_shards(options: EngineOptions) -> dict[str, str]:
-    """Return vault names by shard of an engine; "" if the indexer has given none.
+    """Return the vault names in an engine by shard; "" if the indexer has given no name.
 
     Raises Unavailable.
     """
@@ -49,8 +49,8 @@ def names_of_shards(options: EngineOptions) -> dict[str, str]:
 
 
 def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
-    """Delete a shard if ``drop``, after calling ``check`` with whether it exists. Raises the errors of
-    ``check``."""
+    """Call ``check`` with whether a shard exists, and then delete the shard if ``drop`` is set. Raises the
+    errors of ``check``."""
     with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:
@@ -60,7 +60,7 @@ def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], Non
 def probe_engine(options: EngineOptions) -> str:
     """Return the version of a usable engine, without leaving anything behind.
 
-    Raises a one-line ConfigError or Unavailable if the address does not answer, or the server is too old,
+    Raises a one-line ConfigError or Unavailable if the address does not answer, or if the server is too old,
     refuses the token or cannot store the data.
     """
     with closing(backend_of(options)) as backend:

@@ -31,7 +31,7 @@ _PROBLEMS = "path, code, message, line, of_scan"
 
 
 def rows_of_notes(ledger: Ledger, ids: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
-    """Return the rows of these notes by table and columns, without ids that no longer exist."""
+    """Return the rows of these notes by table and columns; ids that no longer exist are left out."""
     read = ledger.select_in
     copies: dict[str, list[Sequence[Any]]] = {
         f"{table} ({columns})": list(read(f"SELECT {columns} FROM {table} WHERE {key} IN ({{}})", ids))

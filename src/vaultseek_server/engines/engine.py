@@ -32,12 +32,13 @@ from vaultseek_server.settings import EngineOptions
 SLOW_SECONDS = 2.0
 """Seconds after which answers report a running sync."""
 END_SECONDS = 0.5
-"""Seconds to finish the current batch when a vault is closed; it is written again later."""
+"""Seconds to finish the current batch when a vault is closed; an unfinished batch is written again later."""
 SYNC_POLL_SECONDS = 0.02
 """Seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Prefix of analysis rules that assign one language to all notes; the language follows the prefix."""
+"""Prefix of a version of analysis rules that assign one language to all notes; the language follows the
+prefix."""
 log = logging.getLogger(__name__)
 
 
@@ -71,8 +72,8 @@ class PostgresEngine(Engine):
 class IndexedShard(PostgresEngine):
     """A shard that this daemon writes, from its ledger.
 
-    A server that does not answer falls behind and later catches up by revision. ``sync`` returns when that is
-    done, or at once after ``start_background_writer``.
+    If the server does not answer, the shard falls behind and later catches up by revision. ``sync`` returns
+    when the shard has caught up; after ``start_background_writer``, it returns at once.
     """
 
     writer: ShardWriter
@@ -80,7 +81,7 @@ class IndexedShard(PostgresEngine):
     def __init__(
         self, options: EngineOptions, name: str, folder: Path, ledger: Ledger, language: str | None
     ) -> None:
-        """``folder`` has the files that an indexer keeps for a shard."""
+        """``folder`` holds the files that an indexer keeps for a shard."""
         shard = options.shard or ShardFile(folder).give_name(name)
         super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
         self.writer = ShardWriter(self.backend, folder, name)
@@ -101,8 +102,8 @@ class IndexedShard(PostgresEngine):
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the server is behind, including slow syncs; None if it is up to date or its state is
-        unknown."""
+        """The reason why the server is behind, which may be a slow sync; None if the server is up to date or
+        its state is unknown."""
         began = self._began
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
@@ -117,7 +118,7 @@ class IndexedShard(PostgresEngine):
 
     @property
     def is_synced(self) -> bool:
-        """True if nothing is being sent to the server, or ``problem`` explains why it is missing."""
+        """True if no data is being sent to the server, or ``problem`` explains why data is missing there."""
         is_idle = not self._wanted.is_set() and self._began is None
         return self._thread is None or is_idle or self.problem is not None
 
@@ -141,7 +142,7 @@ class IndexedShard(PostgresEngine):
             self._thread.start()
 
     def sync(self, ledger: Ledger) -> None:
-        """Sync the server to the ledger's revision, if it answers."""
+        """Sync the server to the ledger's revision, if the server answers."""
         if self._thread is not None:
             self._wanted.set()
         else:
@@ -168,8 +169,8 @@ class IndexedShard(PostgresEngine):
         ledger.mark_changed(sorted(other), revision)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write the heartbeat of the shard for searchers. Raises Unavailable, also if another indexer has
-        the shard."""
+        """Write the heartbeat of the shard for searchers. Raises Unavailable, including if another indexer
+        has the shard."""
         self.writer.publish(beat)
 
     def close(self) -> None:
@@ -188,7 +189,8 @@ class IndexedShard(PostgresEngine):
             self._sync()
 
     def _sync(self) -> None:
-        """Write the changes that the server lacks. In a thread, errors other than the server's are kept."""
+        """Write the changes that the server lacks. In the background thread, errors other than the server's
+        are kept for later."""
         self._began = time.monotonic()
         self._wanted.clear()
         try:
@@ -307,11 +309,12 @@ class SearchedShard(PostgresEngine):
                 f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors of this model; set model.name to the same on all machines"
+            self._difference = "it has no vectors of this model; set the same model.name on all machines"
         return changed
 
     def reason(self) -> Reason | None:
-        """Return why the shard may be behind its indexer's folder, as reported by the indexer; or None."""
+        """Return the reason why the shard may be behind its indexer's folder, as reported by the indexer, or
+        None."""
         if self._beat is not None and (reason := self._beat.behind()):
             return reason
         return Reason("behind", self._difference) if self._difference else None

@@ -1,7 +1,7 @@
 """The heartbeat of an indexer: a sign that it is running, and the lag of its shard behind the folder.
 
-It is stored with the shard in the engine, for searchers, which have no folder. Its age is measured by the
-engine's clock, so the machines' clocks do not matter.
+The heartbeat is stored with the shard in the engine, for searchers, which have no folder. Its age is measured
+by the engine's clock, so the clocks of the machines do not matter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vaultseek.base.when import local_time
 BEAT_SECONDS = 5.0
 """Seconds between two heartbeats."""
 SILENCE_SECONDS = 60.0
-"""Age of an indexer's last heartbeat, in seconds, from which the indexer counts as silent."""
+"""Age in seconds of the last heartbeat at which its indexer counts as silent."""
 STOPPED = "stopped"
 """The state of an indexer that has ended normally."""
 
@@ -27,7 +27,8 @@ STOPPED = "stopped"
 class Heartbeat:
     """The state of an indexer when it wrote the heartbeat, ``age`` seconds ago.
 
-    ``lag`` is how many seconds before that the shard was last complete; None if it never was.
+    ``lag`` is the time in seconds between the last moment at which the shard was complete and the heartbeat;
+    None if it was never complete.
     """
 
     host: str
@@ -65,7 +66,7 @@ class Heartbeat:
         return self.is_silent or self.state == STOPPED
 
     def behind(self) -> Reason | None:
-        """Return why the shard may be behind its folder, or None."""
+        """Return the reason why the shard may be behind its folder, or None."""
         synced = ""
         if self.lag is not None:
             synced = f"; the shard was last up to date with its folder {_moment(self.age + self.lag)}"

@@ -12,7 +12,7 @@ from vaultseek_server.settings import ENGINE_FOLDER, EngineOptions
 
 @dataclass(frozen=True)
 class IndexedStorage(Storage):
-    """A shard that this daemon writes from its ledger, which is on this disk."""
+    """A shard that this daemon writes from its ledger, which is on the local disk."""
 
     options: EngineOptions
 

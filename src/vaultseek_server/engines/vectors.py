@@ -1,6 +1,6 @@
-"""The vectors of a shard: computed by the semantic worker, stored and searched by PostgreSQL.
+"""The vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
 
-They are stored in half precision, which halves their size and that of their approximate index.
+They are stored in half precision, which halves their size and the size of their approximate index.
 """
 
 import asyncio
@@ -34,17 +34,19 @@ ANSWER_VECTORS = 20
 VECTOR_PASSAGES = 5
 """Number of passages per note in an answer."""
 PASSAGES_PER_NOTE = 2
-"""Passages first requested per wanted note; if they belong to too few notes, more are requested."""
+"""Number of passages first requested per wanted note; if the passages belong to too few notes, more are
+requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Minimum share of the notes at which a filter is applied to the nearest of all notes."""
+"""Minimum share of notes that a filter must let through for it to be applied to the nearest of all notes."""
 BULK_VECTORS = 1000
-"""Batch size in vectors at which more batches are expected, so that the index is built afterwards, which is
-faster."""
+"""Number of vectors in a batch from which on more batches are expected. The index is then built after them,
+which is faster."""
 INDEXED_VECTORS = 20_000
-"""Minimum number of vectors for an approximate index; fewer are compared one by one."""
+"""Minimum number of vectors for an approximate index; fewer vectors are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit in seconds for building that index, and the server's minimum memory for it."""
+"""Time limit in seconds for building that index, and the minimum memory that the server must have for
+this."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
 """Threads for requests to servers; a hanging request blocks no other part of the program."""
 _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
@@ -60,7 +62,7 @@ Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]
 
 
 class ShardVectors:
-    """The vectors of one vault in PostgreSQL, of texts embedded by ``worker``; see ``VectorKeeper``.
+    """The vectors of one vault in PostgreSQL; ``worker`` embeds the texts. See ``VectorKeeper``.
 
     The last part of a store's path names its space. ``writer`` has the right to write; without it, another
     daemon maintains the vectors, and writing does nothing. Raises WorkerUnavailable if the server does not
@@ -101,7 +103,7 @@ class ShardVectors:
         table, ids = table_name(store, collection), np.asarray(notes, np.int64)
 
         def write() -> None:
-            # A note removed in the meantime needs no vector, which would be an orphan.
+            # A note removed in the meantime needs no vector; its vector would be an orphan.
             kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
             with writer.transaction() as backend:
                 self._delete(table, deletes)
@@ -193,7 +195,7 @@ class ShardVectors:
         while True:
             rows = self._server.rows(f"{_NEAR} {source} {_FIRST}", text, *known, text, limit)
             if known and len(rows) < limit:
-                # There are no more, or the approximate index gave up after its limit of vectors.
+                # There are no more vectors, or the approximate index gave up at its limit.
                 every = f"WITH part AS MATERIALIZED (SELECT number, note, vector FROM {source})"
                 rows = self._server.rows(f"{every} {_NEAR} part {_FIRST}", *known, text, text, limit)
             if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:
@@ -247,7 +249,7 @@ def _by_cosine(row: tuple[int, int, float]) -> tuple[float, int]:
 
 
 def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
-    """Return vectors of the first ``k`` notes, a few of each."""
+    """Return vectors of the first ``k`` notes, a few per note."""
     counts: Counter[int] = Counter()
     kept = []
     for row in rows:

@@ -1,7 +1,7 @@
 """The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
-Each write is a transaction that replaces the shard's mark, and does nothing if the mark is not the one left
-by this index: then another index writes there, such as a copied folder, or the server was restored.
+Each write is a transaction that replaces the shard's mark. It does nothing if the mark is not the one left by
+this index, because then another index, such as a copied folder, writes there, or the server was restored.
 """
 
 import json
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 class ShardFile:
     """The file about a shard in the index folder.
 
-    ``name`` of the shard, "" before there is one. ``run``: the last run of the program that held the shard.
-    ``marks``: the marks before and after the last write; the shard has one of them.
+    ``name``: the shard's name, "" before it has one. ``run``: the last run of the program that held the
+    shard. ``marks``: the marks before and after the last write; the shard has one of them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,7 +39,8 @@ class ShardFile:
             self.run, *self.marks = known["written"]
 
     def give_name(self, vault: str) -> str:
-        """Return the shard's name, which does not change when the vault is renamed; create it if needed."""
+        """Return the shard's name, creating it if needed. The name does not change when the vault is
+        renamed."""
         if not self.name:
             plain = re.sub(r"[^A-Za-z0-9]+", "-", vault)[:40].strip("-") or "vault"
             self.name = f"{plain}-{uuid.uuid4().hex[:12]}"
@@ -73,7 +74,7 @@ class ShardWriter:
         """The possible marks of the shard: none before ``acquire``, two after a failed write."""
 
     def acquire(self) -> bool:
-        """Take over writing to the shard. If its content is not what this index has written, empty it and
+        """Take over writing to the shard. If its content was not written by this index, empty the shard and
         return False.
 
         Raises Unavailable while another indexer is active.
@@ -116,7 +117,7 @@ class ShardWriter:
             self._marks = (mark,)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write the heartbeat. Raises Unavailable, also if another indexer has the shard."""
+        """Write the heartbeat. Raises Unavailable, including if another indexer has the shard."""
         marks = None
         while marks != self._marks:  # or another client has written to it
             marks = self._marks
@@ -126,7 +127,7 @@ class ShardWriter:
         self._check(False)
 
     def close(self) -> None:
-        """Record the shard's final state; without a daemon, mark it as no longer written to."""
+        """Record the shard's final state. Without a daemon, mark the shard as no longer written to."""
         if len(self._marks) == 1:
             self._file.marks = list(self._marks)
             self._file.write()
@@ -146,7 +147,7 @@ class ShardWriter:
         if beat is not None and not beat.is_last:
             raise Unavailable(
                 f"an indexer on {beat.host} writes to the same shard, {self._backend.options.shard}: one "
-                "index is a copy of the other. Stop one of them; or, for a shard of its own, stop this one "
+                "index is a copy of the other. Stop one of them; or, for a separate shard, stop this one "
                 f"and delete {self._folder.parent}",
                 "behind",
             )

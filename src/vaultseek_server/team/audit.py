@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Writes to ``file``, readable by the user only, and to a new file when it is full."""
+    """Writes to ``file``, which only the user can read, and to a new file when it is full."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -30,7 +30,7 @@ class TeamClients(Clients):
 
     def __init__(self, registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) -> None:
         self._team = team_of(registry.settings)
-        """The settings at the start; addresses do not change later."""
+        """The settings at the start, because addresses do not change later."""
         self._verifier = TeamVerifier(lambda: registry.settings, refresh)
         self._audit = AuditLog(paths.state_directory() / "audit.log")
         self._metrics = (
@@ -66,7 +66,8 @@ async def _open_address(
     serve_at: Callable[[str, int], contextlib.AbstractAsyncContextManager[None]],
     addresses: dict[str, str | None],
 ) -> AsyncIterator[None]:
-    """Serve at an address of the settings; record in ``addresses`` why that fails, or None, and continue."""
+    """Serve at an address in the settings. If that fails, continue. Record in ``addresses`` the reason for
+    the failure, or None."""
     async with contextlib.AsyncExitStack() as stack:
         if (address := address_of(text)) is not None:
             try:

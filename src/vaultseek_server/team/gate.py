@@ -22,7 +22,7 @@ _SERVER_SETTINGS = {"rerank_model"}
 
 
 class TokenGate:
-    """Admits requests of clients with a token that their rights allow, and records them.
+    """Admits requests that the rights of a client's token allow, and records them.
 
     ``current`` returns a token's current rights.
     """
@@ -130,20 +130,21 @@ def _refuse_waiting(params: JSON) -> None:
 
 
 REFUSAL_SECONDS = 60.0
-"""Seconds in which refused requests of one kind get only one line in the audit log."""
+"""Seconds during which refused requests of one kind get only one line in the audit log."""
 _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts refused requests, so that they do not fill the audit log. They cost a client little."""
+    """Counts refused requests, so that they do not fill the audit log. A client can send many of them at
+    little cost."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
 
     def repeated(self, grant: str, method: str, outcome: str) -> int | None:
-        """Return how many similar requests were not logged since the last logged one; None to leave this one
-        out as well."""
+        """Return the number of similar requests left out since the last logged one; None if this request
+        should be left out as well."""
         key, now = (grant, method, outcome), self._clock()
         since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
         if now - since < REFUSAL_SECONDS:
@@ -155,7 +156,7 @@ class Refusals:
 
 @dataclass(slots=True)
 class _Usage:
-    """The usage of a token: remaining requests, the time of that count, and requests in progress."""
+    """The usage of a token: the remaining requests, the time of that count, and the requests in progress."""
 
     left: float
     since: float

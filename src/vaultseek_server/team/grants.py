@@ -32,7 +32,8 @@ class Grant:
         return EVERY_VAULT in self._folders or vault.casefold() in self._folders
 
     def folders(self, vault: str) -> tuple[str, ...] | None:
-        """Return the visible folders of the vault, none inside another; None for all of it."""
+        """Return the visible folders of the vault, none of which is inside another; None if all of the vault
+        is visible."""
         if EVERY_VAULT in self._folders:
             return None
         folders = self._folders.get(vault.casefold(), frozenset())
@@ -59,7 +60,8 @@ class TeamVerifier:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `TokenVerifier.admit`. A client with the address file recognizes the server by the proof."""
+        """See `TokenVerifier.admit`. A client that has the address file recognizes the server by the
+        proof."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None

@@ -18,8 +18,8 @@ _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 class Metrics:
     """Request counts, and the state of the vaults from ``vaults``, in Prometheus' format.
 
-    ``vaults`` returns a dictionary per open vault: name, state, notes, passages, waiting texts, working
-    searches.
+    ``vaults`` returns a dictionary for each open vault: name, state, notes, passages, waiting texts, and
+    working kinds of search.
     """
 
     def __init__(self, vaults: Callable[[], Iterable[JSON]]) -> None:
@@ -122,8 +122,8 @@ def _own_hosts(host: str, port: int) -> frozenset[bytes]:
 
 
 def _refusal(scope: Any, hosts: Collection[bytes]) -> int | None:
-    """Return the status of a refusal; None if the request is read-only and its host, if ``hosts`` is set, is
-    one of them."""
+    """Return the status of a refusal; None if the request is read-only and, if ``hosts`` is set, its host is
+    one of ``hosts``."""
     named = [value.lower() for name, value in scope["headers"] if name == b"host"]
     if hosts and (len(named) != 1 or named[0] not in hosts):
         return 421

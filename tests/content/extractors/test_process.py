@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import hostile
 import made_files as made
 from vaultseek.content.extractors.process import ExtractionProcess, ReaderEnded
 from vaultseek.content.extractors.reader import FileReader
@@ -58,6 +59,13 @@ def test_a_page_is_drawn_or_there_is_none(process):
         ("canvas", b'{"nodes":' + b"[" * 5_000_000, {"damaged", "too_complex", "ends_reader"}),
         ("base", b"a: &a [x]\n" + b"b: [" + b"*a, " * 100_000 + b"]", {"damaged", "not_indexed"}),
         ("org", b"*" * 1_000_000 + b" x", set()),
+        # Its library takes quadratic memory for marked content in marked content, of which this is 2 GB.
+        pytest.param(
+            "pdf",
+            hostile.pdf("content " + "/P <</MCID 1>> BDC " * 30_000),
+            {"too_complex", "ends_reader", "too_slow"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_bomb_has_a_problem_and_the_next_file_has_none(kind, data, codes):

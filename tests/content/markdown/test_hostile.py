@@ -75,7 +75,7 @@ def assert_linear(short: str, long: str, took: float) -> None:
     """Compare the processor time per character of two sizes; ``took`` is a measurement of ``long``."""
     least = min(seconds(short) for _ in range(ATTEMPTS)) / len(short)
     growth = [took / len(long) / least]
-    while min(growth) > SLOWER and len(growth) < ATTEMPTS:
+    while min(growth) > SLOWER and len(growth) < 2 * ATTEMPTS:
         growth.append(seconds(long) / len(long) / least)
     assert min(growth) <= SLOWER, growth
 

@@ -194,7 +194,7 @@ def test_properties(text, expected):
         ("tag: work", "tag: work |", "tag: was treated as a word; write the value directly after it"),
         ("n:>3 keel", "n:>3 keel |", "n:>3 was treated as a word; write a property filter as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
-        ("OR keel", "OR keel |", "OR was treated as a word; it stands between two terms"),
+        ("OR keel", "OR keel |", "OR was treated as a word; put it between two terms"),
         ("keel OR", "keel OR |", "OR was treated as a word"),
         ("(keel OR) mast", "keel OR mast |", "OR was treated as a word"),
         (

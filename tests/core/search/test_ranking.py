@@ -218,7 +218,7 @@ def test_linear_is_the_weighted_mean_of_normalised_scores():
         (30, 1.1),
         (31, 1.0),
         (-0.5, 1.2),
-        (-400, 1.0),
+        (-1.1, 1.0),
         (None, 1.0),
     ],
 )

@@ -193,7 +193,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     looked = json.loads(run("doctor", "--json").stdout)
     found = {finding["check"]: finding["message"] for finding in looked["findings"]}
     assert looked["ok"]
-    assert "32 numbers a vector" in found["worker"]
+    assert "32 numbers per vector" in found["worker"]
     (fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
     assert "is not what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
@@ -229,7 +229,7 @@ def test_the_multilingual_model_is_listed_used_and_examined(run):
     looked = json.loads(run("doctor", "--json").stdout)
     messages = {finding["check"]: finding["message"] for finding in looked["findings"]}
     assert messages["model"].startswith(f"{name}, digest 1571fc98")
-    assert "384 numbers a vector" in messages["worker"]
+    assert "384 numbers per vector" in messages["worker"]
 
 
 def test_a_folder_can_be_used_and_what_is_none_is_refused_before_anything_is_written(run, model, tmp_path):

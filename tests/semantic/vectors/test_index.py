@@ -1,6 +1,7 @@
 """The vector index gives the answers of exact arithmetic, with and without filters."""
 
 import os
+import random
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -335,18 +336,14 @@ def resident(folder: Path) -> int:
 
 
 @pytest.mark.fault("B4", "K3")
-@pytest.mark.parametrize("damage", ["noise", "killed", "missing"])
+@pytest.mark.parametrize("damage", ["killed", "missing"])
 def test_without_chroma_all_vectors_are_scanned(
     damage: str, tmp_path: Path, counted: type[Counted], monkeypatch
 ) -> None:
     stored = entries(unit(500))
     index = VectorIndex(tmp_path, "chunks", counted)
     index.apply(stored)
-    if damage == "noise":
-        folder = index._file.proposals
-        folder.mkdir()
-        (folder / "chroma.sqlite3").write_bytes(os.urandom(50_000))
-    elif damage == "missing":
+    if damage == "missing":
         package = tmp_path / "broken" / "chromadb"
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("import a_package_that_is_not_there\n")
@@ -403,6 +400,54 @@ def with_other_vectors(folder: Path) -> None:
     process.end()
 
 
+def flip_a_bit(file: Path, place: float) -> None:
+    data = bytearray(file.read_bytes())
+    data[int(place * len(data))] ^= 1
+    file.write_bytes(data)
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "a bit of a vector": lambda folder: flip_a_bit(next(folder.rglob("data_level0.bin")), 0.5),
+    "a file missing": lambda folder: next(folder.rglob("link_lists.bin")).unlink(),
+    "an interrupted write": lambda folder: (folder / "sealed").unlink(),
+}
+
+
+@pytest.mark.fault("B4")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_any_change_of_the_files_of_chroma_is_noticed(
+    tmp_path: Path, counted: type[Counted], damage: str
+) -> None:
+    stored = entries(unit(500))
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(stored)
+    propose(index)
+    close(index)
+    (folder,) = tmp_path.glob("*.proposals")
+    DAMAGES[damage](folder)
+    again = VectorIndex(tmp_path, "chunks", counted)
+    propose(again)
+    assert counted.written == 1000
+    assert notes_of(again.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
+    again.end()
+
+
+@pytest.mark.fault("B4")
+def test_a_flipped_bit_in_any_page_breaks_a_seal(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    for name in ("chroma.sqlite3", "inner/data_level0.bin"):
+        (tmp_path / name).write_bytes(os.urandom(30 * 4096 + 7))
+    proposals.seal(tmp_path)
+    assert proposals.is_sealed(tmp_path)
+    for file in [each for each in tmp_path.rglob("*") if each.is_file()]:
+        data = file.read_bytes()
+        for page in range(0, len(data), 4096):
+            flip_a_bit(file, random.Random(page).uniform(page, min(page + 4096, len(data))) / len(data))
+            assert not proposals.is_sealed(tmp_path), (file, page)
+            file.write_bytes(data)
+    assert proposals.is_sealed(tmp_path)
+
+
 def close(index: VectorIndex) -> None:
     """End the process of an index, and keep its files."""
     proposals_of = index._current.proposals
@@ -424,6 +469,7 @@ def test_an_index_that_does_not_find_what_a_scan_finds_is_filled_again(
     assert counted.written == 500
     (folder,) = tmp_path.glob("*.proposals")
     {"other": with_other_vectors, "displaced": displace_rows}[damage](folder)
+    proposals.seal(folder)
     again = VectorIndex(tmp_path, "chunks", counted)
     propose(again)
     assert counted.written == 1000

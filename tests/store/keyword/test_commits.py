@@ -18,6 +18,7 @@ from keyword_dump import dump
 from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.store.keyword import commits
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.store.keyword.merge import SegmentPreparer
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +105,37 @@ def test_damage_while_open_is_noticed(directory: Path) -> None:
         os.truncate(path, 100)
     with pytest.raises(IndexDamaged):
         index.search("red", 5)
+
+
+def flip_a_bit(path: Path, place: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(place)
+        (byte,) = file.read(1)
+        file.seek(place)
+        file.write(bytes([byte ^ 4]))
+    os.utime(path, ns=(0, 0))  # the clock is too coarse to distinguish it from the write before
+
+
+USES: dict[str, Callable[[KeywordIndex], object]] = {
+    "search": lambda index: index.search("red", 5),
+    "words": lambda index: index.terms(),
+    "merge": lambda index: index.merge_step(purge=True),
+    "merge in another process": lambda index: index.merge_step(
+        SegmentPreparer.of(index._commits.directory).merged_files, purge=True
+    ),
+}
+
+
+@pytest.mark.fault("B4")
+@pytest.mark.parametrize("use", USES)
+def test_a_flipped_bit_in_an_open_file_is_noticed(directory: Path, use: str) -> None:
+    for place in (40, 900):  # in the rows, and in what is kept in memory
+        copy = shutil.copytree(directory, directory.with_name(f"copy {place}"))
+        index = KeywordIndex.open(copy)
+        for path in copy.glob("*.post"):
+            flip_a_bit(path, place)
+        with pytest.raises(IndexDamaged):
+            USES[use](index)
 
 
 @pytest.mark.fault("B3")
@@ -197,6 +229,7 @@ import os, signal, sys
 from pathlib import Path
 from vaultseek.store.keyword import commits
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.store.keyword.merge import SegmentPreparer
 
 left = int(sys.argv[2])
 def dying(name):

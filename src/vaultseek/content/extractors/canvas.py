@@ -1,4 +1,5 @@
-"""JSON Canvas 1.0: cards as Markdown, files and labelled edges as links, groups as headings."""
+"""Reader of JSON Canvas 1.0: cards become Markdown, files and labelled edges become links, and groups become
+headings."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ def _edges(value: Any, nodes: Sequence[_Node]) -> dict[str, list[_Edge]]:
 
 
 def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
-    """Put each node into the smallest group around it; return a root group."""
+    """Put each node into the smallest group around it, and return the root group."""
     top = _Node("", "group", {}, 0.0, 0.0, 0.0, 0.0)
     groups = sorted((n for n in nodes if n.kind == "group"), key=lambda n: n.width * n.height)
     if len(groups) > CANVAS_GROUPS:
@@ -184,7 +185,7 @@ class Written(NamedTuple):
         return str(json.loads(f'"{self.raw}"'))
 
     def escaped(self, text: str) -> str:
-        """Return another text escaped like this value, which is in ASCII if this value is."""
+        """Return another text, escaped like this value: in ASCII only if this value is."""
         in_ascii = self.raw.isascii() and "\\u" in self.raw
         return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
 

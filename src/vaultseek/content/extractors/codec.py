@@ -30,8 +30,8 @@ _PARTS: Mapping[str, Any] = {
     "places": Part,
 }
 _WRITTEN = 7
-"""Number of a link's fields to store: those about its text, because such a file has no columns that can be
-edited."""
+"""Number of a link's fields that are stored. The fields after them are columns for edits, which such a file
+does not have."""
 _LISTS = ("lines", "tags", "aliases")
 
 
@@ -47,7 +47,7 @@ def encode(note: Note) -> bytes:
 
 
 def decode(data: bytes) -> Note:
-    """Return the note from the JSON of ``encode``. Raises ValueError or TypeError for anything else."""
+    """Return the note from the JSON of ``encode``. Raises ValueError or TypeError for other input."""
     values = json.loads(data)
     for name, part in _PARTS.items():
         values[name] = tuple(part(*each) for each in values[name])

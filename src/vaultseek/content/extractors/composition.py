@@ -42,7 +42,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part of the file called ``name``, below the last headings up to level ``depth``."""
+        """Begin the part ``name`` of the file, below the last headings up to level ``depth``."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -69,7 +69,7 @@ class Composition:
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
         """Add Markdown, with its headings demoted by ``level`` levels.
 
-        ``of_app`` is false for text in which ``#word`` is not a tag and ``[[word]]`` not a link.
+        ``of_app`` is false for text in which ``#word`` is not a tag and ``[[word]]`` is not a link.
         """
         # A rule at the beginning of a part is not frontmatter.
         part = parse(f"\n{text}", self._path)
@@ -138,7 +138,7 @@ class Composition:
 
 
 def name_of(path: str) -> str:
-    """Return the title of a file without one."""
+    """Return the name of a file, as the title of a file without its own title."""
     return shown_name(file_stem(path))
 
 

@@ -1,7 +1,8 @@
-"""Confinement of a process that reads untrusted files: no files but libraries, no network, no programs.
+"""Confinement of a process that reads untrusted files: it can open libraries but no other files, no network
+connections and no programs.
 
-Landlock closes the file system, and a seccomp filter blocks system calls that lead elsewhere; both apply to
-all later threads and cannot be undone. Protection that the kernel lacks is left out.
+Landlock closes the file system, and a seccomp filter blocks other dangerous system calls. Both apply to all
+later threads and cannot be undone. A kind of protection that the kernel lacks is left out.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of file rights by version of Landlock; later versions have all."""
+"""Number of file rights by version of Landlock; later versions have all rights."""
 _ALL_FILE_RIGHTS = 16
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 
@@ -41,7 +42,7 @@ _REFUSED = {
 
 
 def confine() -> None:
-    """Give up all of the file system except libraries, new connections, other programs and other
+    """Give up the file system except for libraries, and give up new connections, other programs and other
     processes."""
     if sys.platform != "linux":
         return

@@ -1,4 +1,4 @@
-"""Excalidraw drawings: their texts, links and embedded files, without the drawing itself."""
+"""Reader of Excalidraw drawings: texts, links and embedded files, without the drawing itself."""
 
 import json
 import re
@@ -100,7 +100,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _beginning(lines: Sequence[str]) -> int:
-    """Return where the drawing data begins. The plugin writes it below the note."""
+    """Return the beginning of the drawing data, which the plugin writes below the note."""
     return next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
 
 

@@ -1,4 +1,4 @@
-"""Org files: headings, tags, links, tasks and properties."""
+"""Reader of Org files: headings, tags, links, tasks and properties."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -24,8 +24,8 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 STRUCTURE_CHARS = 1000
-"""Characters of a line in which headings, properties and dates are looked for; orgparse takes quadratic time
-for the rest, or recurses too deeply."""
+"""Number of characters of a line that are searched for headings, properties and dates. On longer lines,
+orgparse would take quadratic time or recurse too deeply."""
 
 
 def read(data: bytes, path: str) -> Note:
@@ -69,7 +69,8 @@ def _heading(node: OrgNode) -> Heading:
 
 
 def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:
-    """Yield the edits that turn a line into displayed text: no stars, links and emphasis as text."""
+    """Yield the edits that turn a line into displayed text: without stars, and with links and emphasis as
+    plain text."""
     if is_heading:
         yield Edit(0, len(line) - len(line.lstrip("*").lstrip()))
     for match in _MARKUP.finditer(line):

@@ -1,4 +1,4 @@
-"""HTML pages: their readable text, without menus and advertisements, as Markdown."""
+"""Reader of HTML pages: their readable text, without menus and advertisements, as Markdown."""
 
 import re
 from typing import Any
@@ -13,7 +13,8 @@ from vaultseek.content.extractors.composition import Composition, named_only
 from vaultseek.content.extractors.plain import decode_any
 
 DEPTH = 400
-"""Maximum depth of elements. The time of reading grows with size times depth, and the stack is limited."""
+"""Maximum nesting depth of elements. The time to read a page grows with its size times its depth, and the
+stack is limited."""
 HEAD_CHARS = 65_536
 """Number of characters at the beginning of a page that may contain its title and keywords."""
 _UNREAD = {"aside", "button", "footer", "form", "iframe", "nav", "noscript", "object"}
@@ -25,7 +26,7 @@ _CLEANER = nh3.Cleaner(
     attributes={"a": {"href"}, "img": {"alt"}},
     link_rel=None,
 )
-"""Reads a page as browsers do: it closes what was left open."""
+"""Reads a page as browsers do, and closes elements that were left open."""
 _OPTIONS: dict[str, Any] = {
     "heading_style": "atx",
     "bullets": "-",
@@ -38,9 +39,9 @@ _BODY = re.compile("(?i)<body")
 _BLANKS = re.compile(r"(\s{100})\s+")
 """Long runs of blanks, which markdownify reads in quadratic time."""
 _COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
-"""A comment; html.parser takes quadratic time for open ones."""
+"""A comment; html.parser takes quadratic time for unclosed comments."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
-"""Elements that only their end tags close."""
+"""Elements that only an end tag closes."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 

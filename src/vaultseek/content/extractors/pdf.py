@@ -1,4 +1,5 @@
-"""PDFs: the text of each page, title and outline. Pages without text are read by OCR if enabled."""
+"""Reader of PDFs: the text of each page, the title and the outline. Pages without text are read by OCR if
+that is enabled."""
 
 import math
 import re
@@ -21,7 +22,7 @@ _NO_TITLE = re.compile(
     r"(?i)^$|^(?:untitled|microsoft (?:word|powerpoint|excel)|powerpoint|slide|document|title)\b"
     r"|\.(?:docx?|pptx?|xlsx?|dvi|tex|indd|qxd|pdf|ps|html?|odt|rtf|txt)$"
 )
-_NUMBERING = r"(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.):]? "
+_NUMBERING = re.compile(r"(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.):]?")
 _OCR_DOTS = 2.5
 """Scale for rendering a page for OCR, in pixels per point; large pages are scaled down."""
 _SCREEN_DOTS = 2.0
@@ -127,21 +128,18 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
-    """Add a page. An outline heading replaces the line with the same text, numbered or not.
+    """Add a page. A heading of the outline replaces the line with the same text, with or without a number.
 
-    Without such a line, it goes to the top of the page.
+    Without such a line, the heading goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    folded = [fold(one_line(line)) for line in lines]
+    places, numbered = _places_of(lines) if headings else ({}, {})
     for level, title in headings:
         words = fold(title)
-        if words in folded:
-            by_line[folded.index(words)].append((level, title))
-            continue
-        numbered = re.compile(_NUMBERING + re.escape(words))
-        at = next((index for index, line in enumerate(folded) if numbered.fullmatch(line)), -1)
-        by_line[at].append((level, title if at == -1 else one_line(lines[at])))
+        if (at := places.get(words, -1)) == -1 and (at := numbered.get(words, -1)) != -1:
+            title = one_line(lines[at])
+        by_line[at].append((level, title))
     for level, title in by_line.pop(-1, ()):
         made.heading(level, title)
     begun = 0
@@ -153,6 +151,19 @@ def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Compositio
         begun = at + 1
     if any(map(str.strip, lines[begun:])):
         made.paragraph("\n".join(lines[begun:]))
+
+
+def _places_of(lines: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the index of the first line with each text, and with each text after a number."""
+    places: dict[str, int] = {}
+    numbered: dict[str, int] = {}
+    for index, line in enumerate(lines):
+        text = fold(one_line(line))
+        places.setdefault(text, index)
+        number, _, words = text.partition(" ")
+        if _NUMBERING.fullmatch(number):
+            numbered.setdefault(words, index)
+    return places, numbered
 
 
 def _recognized(document: PdfDocument, number: int) -> str:

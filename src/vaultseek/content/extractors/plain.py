@@ -1,6 +1,6 @@
 """Plain text: lines only, without headings or links.
 
-A file does not name its encoding; if it is not Unicode, the likeliest encoding is guessed.
+A text file does not state its encoding; if it is not Unicode, the most likely encoding is guessed.
 """
 
 import re
@@ -59,7 +59,7 @@ def _likeliest(probe: bytes) -> str:
         return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
     best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
     text = probe.decode(best, errors="replace")
-    # Nobody writes whole texts in half-width kana; other languages are misread as such.
+    # Nobody writes whole texts in half-width kana, but texts in other languages are misread as such.
     return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
 
 

@@ -1,4 +1,5 @@
-"""The process that reads files, and its caller's side: bytes in, the text as JSON or a page as a picture out.
+"""The process that reads files, and its caller's side: it gets bytes, and returns the text as JSON or a page
+as a picture.
 
 It runs while there is something to read, and cannot open other files or connections.
 """
@@ -52,8 +53,8 @@ class ExtractionProcess:
     def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False, alone: bool = False) -> Note:
         """Return the text of a file, or its name and a problem if it cannot be read.
 
-        ``alone`` reads it in a process that has read no other file. Raises ReaderEnded, Cancelled after
-        ``stop``, and OSError if no process can be started.
+        With ``alone``, the file is read in a process that has read no other file. Raises ReaderEnded,
+        Cancelled after ``stop``, and OSError if no process can be started.
         """
         with self._busy:
             if alone:

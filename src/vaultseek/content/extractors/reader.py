@@ -43,8 +43,8 @@ class FileReader:
     def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
         """Extract the text of a file, so that ``read`` returns at once.
 
-        False if its process ended, perhaps for another reason than the file: the caller retries once, later.
-        Raises the errors of ``read``.
+        Return False if the process ended, perhaps for a reason other than the file; the caller then retries
+        once, later. Raises the errors of ``read``.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
             return True
@@ -123,7 +123,7 @@ def reading_version(switches: Collection[str]) -> str:
 
 
 class TextCache:
-    """A folder of cached texts; damaged or unwritable ones count as missing."""
+    """A folder of cached texts; a damaged or unwritable text counts as missing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory

@@ -15,7 +15,7 @@ TIME_CHARS = 40
 """Maximum length of a turn's time; a log may have anything in its place."""
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
-"""Types of message items that a person or agent wrote; others are tools, pictures and thoughts."""
+"""Types of message items written by a person or an agent; other items are tools, pictures and thoughts."""
 _ADDED = re.compile(
     r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>"
     r"|\A\s*# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>"
@@ -90,7 +90,7 @@ def without_secrets(text: str) -> str:
 
 
 def _entries(text: str) -> Iterator[JSON]:
-    """Yield the objects of the lines; for newer Codex logs the wrapped objects with their time."""
+    """Yield the objects of the lines; for newer Codex logs, yield the wrapped objects with their time."""
     for line in text.split("\n"):
         try:
             entry = json.loads(line)

@@ -9,14 +9,14 @@ from vaultseek.base.model import Note, Problem
 from vaultseek.content.kinds import Kind
 
 Read = Callable[..., Note]
-"""Function from bytes and path to the file's text and structure; the one for PDFs also takes ``ocr``."""
+"""Function from bytes and path to the file's text and structure; the function for PDFs also takes ``ocr``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """The function, limits and version for reading a kind of file.
 
-    Raise ``version`` whenever the same file gives a different text. A ``kept`` text is not extracted again
+    Increase ``version`` whenever the same file gives a different text. A ``kept`` text is not extracted again
     when the index is rebuilt.
     """
 

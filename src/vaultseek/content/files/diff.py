@@ -10,8 +10,8 @@ from vaultseek.content.kinds import turn
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A note's file as recorded in the ledger. If ``racy``, its ``stat`` cannot be trusted, so it is read
-    again."""
+    """A note's file as recorded in the ledger. If it is ``racy``, its ``stat`` cannot be trusted, so it is
+    read again."""
 
     stat: FileStat
     racy: bool
@@ -21,8 +21,8 @@ class FileState:
 class Changes:
     """The changes that sync the ledger with the disk. ``moved`` holds pairs of old and new path.
 
-    The files to ``read`` are sorted by latest modification, because these are searched for most, with notes
-    before PDFs and pictures.
+    The files to ``read`` are sorted: notes before PDFs and pictures, and the last modified first, because
+    recent files are searched for most.
 
     ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """

@@ -36,7 +36,7 @@ LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
-"""The part of a file name by which git mergetool distinguishes the versions of a note."""
+"""The part of a file name with which git mergetool distinguishes the versions of a note."""
 _VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
@@ -56,7 +56,7 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git make of a note when two versions of it conflict.
+"""Names of the copies that sync tools and git make when two versions of a note conflict.
 
 A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
 contain ``_IN_ALL``, which is faster to search for.
@@ -81,9 +81,9 @@ class Ignore:
 
     @property
     def problems(self) -> list[str]:
-        """The vault's own rules that are not applied, and why."""
+        """The vault's own rules that are not applied, each with the reason."""
         return [
-            f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
+            f"the rule /{printable(pattern)}/ in the vault's excluded files is not applied: {why}"
             for pattern, why in self._expressions.problems.items()
         ]
 
@@ -139,7 +139,7 @@ class Ignore:
 
 
 Rule = Callable[[str], bool]
-"""Function from a folded path, ending in ``/`` for a folder, to whether it is left out."""
+"""Function from a folded path, which ends in ``/`` for a folder, to whether the path is left out."""
 
 
 def _glob(pattern: str) -> Rule:
@@ -169,18 +169,18 @@ def _prefix(prefix: str) -> Rule:
 class _Expressions:
     """The regular expressions among a vault's rules; they are untrusted and share a time budget.
 
-    A rule is compiled when the first path is compared, so that opening a vault does not wait for that. Slow
-    rules are dropped when the time is over.
+    A rule is compiled when the first path is compared, so that opening a vault does not wait for it. Rules
+    are dropped once the time is used up.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
-        """The dropped rules, and why."""
+        """The dropped rules, each with the reason."""
         self._seconds = EXCLUDED_RULES_SECONDS
         self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 
     def match(self, path: str) -> bool:
-        """True if the path of a file matches. Folder paths are not tried, because a rule may say "all
+        """True if the path of a file matches. Folder paths are not tried, because a rule may mean "all
         but"."""
         composed = unicodedata.normalize("NFC", path)
         return any(self._matches(pattern, composed) for pattern in self._patterns)
@@ -190,7 +190,7 @@ class _Expressions:
             return False
         is_costly = len(pattern) > SHORT_CHARS and self._patterns[pattern] is None
         if self._seconds < 0 and is_costly:
-            self.problems[pattern] = "the rules before it take too long"
+            self.problems[pattern] = "the rules before it took too long"
             return False
         began = processor_seconds()
         try:

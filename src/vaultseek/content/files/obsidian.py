@@ -39,8 +39,8 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
 def is_day_first(root: Path, folder: Path) -> bool | None:
     """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
 
-    The format of the vault's daily notes decides, or else the other file names in the folder: there is no
-    month 13. The names are checked again once the folder has changed.
+    The format of the vault's daily notes decides. Without it, the file names in the folder decide: a number
+    above 12 is not a month. The names are checked again once the folder has changed.
     """
     format = app_settings(root, DAILY_NOTES_FILE).get("format")
     if isinstance(format, str) and (order := _ORDER.search(_LITERAL.sub("", format))):
@@ -53,7 +53,8 @@ def is_day_first(root: Path, folder: Path) -> bool | None:
 
 _LITERAL = re.compile(r"\[[^\]]*\]|.*/")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""The day or the month, whichever comes first in a moment.js format; each has one or two letters. """
+"""The day or the month, whichever comes first in a moment.js format; each is written as one or two
+letters."""
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,5 @@
-"""Reading a note's bytes: from regular files only, bounded, and consistent from first to last byte."""
+"""Reading of a note's bytes: only from regular files, limited in size, and consistent from the first to the
+last byte."""
 
 import contextlib
 import os
@@ -13,7 +14,8 @@ from vaultseek.content.files.scan import NOT_A_FILE, FileStat, regular_stat
 
 READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
-"""Age in nanoseconds below which a file is read again, because a later write could leave the same times."""
+"""Age in nanoseconds below which a file is read again, because a later write could leave its times
+unchanged."""
 
 _NOTE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -74,7 +76,7 @@ def _read_once(root: Path, path: str, last: bool, most: int) -> NoteBytes | None
 
 
 def _open(root: Path, path: str) -> int:
-    """Open a note folder by folder, because any of them may have become a link since the scan."""
+    """Open a note folder by folder, because any folder on its path may have become a link since the scan."""
     *folders, name = path.split("/")
     above = os.open(root, _FOLDER) if folders else None
     try:

@@ -92,7 +92,7 @@ def skipped_folder(path: str, ignore: Ignore) -> ScannedFile | None:
 def skipped_link(path: str) -> ScannedFile | None:
     """Return the entry of a symbolic link with its problem; None if it is named like an attachment.
 
-    The target is not examined, because even that may reach another machine.
+    The target is not examined, because even examining it may reach another machine.
     """
     if is_markdown(path):
         return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))

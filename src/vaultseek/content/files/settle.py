@@ -13,7 +13,8 @@ SETTLE_SECONDS = 0.05
 SETTLE_MAX_SECONDS = 2.0
 """Maximum seconds of a burst in one batch."""
 FREE_CHANGES = 2
-"""Number of successive changes of a path that are passed on at once: a save, and another right after it."""
+"""Number of successive changes of a path that are passed on at once: a save, and another save right after
+it."""
 FIRST_PAUSE_SECONDS = 2.0
 PAUSE_GROWTH = 1.5
 """Factor between pauses while the path keeps changing."""
@@ -128,14 +129,15 @@ class Hints:
 
 @dataclass(slots=True)
 class _Changes:
-    """Consecutive changes of a path: their number, when the last was taken, and the pause after it."""
+    """Consecutive changes of a path: their number, the time when the last change was taken, and the pause
+    after it."""
 
     count: int
     taken: float
     pause: float
 
     def is_over(self, now: float) -> bool:
-        """True if the path was quiet long enough for its next change to start a new row."""
+        """True if the path was quiet long enough for its next change to count as the first."""
         return now - self.taken > 2 * max(self.pause, FIRST_PAUSE_SECONDS)
 
 
@@ -163,7 +165,7 @@ class Pace:
         self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Drop finished rows; paths are in the order in which they were taken."""
+        """Drop paths whose changes have ended; paths are in the order in which they were taken."""
         while self._changes:
             path = next(iter(self._changes))
             if now - self._changes[path].taken <= 2 * LONGEST_PAUSE_SECONDS:

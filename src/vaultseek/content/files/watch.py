@@ -1,4 +1,4 @@
-"""Hints from the operating system that a vault may have changed; a hint is never a fact."""
+"""Hints from the operating system that a vault may have changed; a hint is never treated as a fact."""
 
 import ctypes
 import errno
@@ -40,9 +40,9 @@ class Watcher:
         self._started = 0.0
         self._remote = False
         self.may_have_lost_folders = False
-        """True after a folder was moved, when watchdog may watch another folder in its place."""
+        """True after a folder was moved, because watchdog may then watch another folder in its place."""
         self.poll_reason: str | None = None
-        """The reason for polling, because changes may go unnoticed; None if everything is watched."""
+        """The reason why changes may go unnoticed and the vault is polled; None if everything is watched."""
 
     def start(self) -> None:
         """Start watching. A folder that cannot be watched sets ``poll_reason`` instead of raising an
@@ -97,12 +97,12 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the limit on watches is reached, in which case newer folders are not watched."""
+        """Check whether the limit on watches is reached; newer folders are then not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
     def may_see_more(self) -> bool:
-        """True if a restart may watch folders that could not be watched; not again for
+        """True if a restart may watch folders that could not be watched; then False for
         ``RESTART_SECONDS``."""
         if self.poll_reason is None or self._remote or time.monotonic() - self._started < RESTART_SECONDS:
             return False
@@ -154,7 +154,7 @@ def is_watching(thread: threading.Thread | None) -> bool:
 
 
 def _threads(observer: Any) -> Iterator[threading.Thread]:
-    """Yield all threads of an observer; if any of them is missing, no event arrives."""
+    """Yield all threads of an observer; if one of them has ended, no event arrives."""
     for part in (observer, *observer.emitters):
         yield part
         yield from (kept for kept in vars(part).values() if isinstance(kept, threading.Thread))
@@ -176,8 +176,8 @@ def _end(observer: Any) -> None:
 def _stop_emitter(emitter: Any) -> None:
     """Stop the thread of an emitter.
 
-    Two removed folders may have had the same path. watchdog raises KeyError for the second and drops it; the
-    next call continues with the other folders.
+    Two removed folders may have had the same path. watchdog raises KeyError for the second folder and drops
+    it; the next call continues with the other folders.
     """
     watches = getattr(emitter, "_inotify", None)
     stop = emitter.stop
@@ -192,7 +192,8 @@ def _stop_emitter(emitter: Any) -> None:
 class _OverflowHandler(logging.Handler):
     """A log handler that detects overflows, which watchdog reports only in its log.
 
-    An error without an exception comes from an emitter that is being stopped, perhaps another vault's.
+    An error without an exception comes from an emitter that is being stopped; it may be another vault's
+    emitter.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:
@@ -229,7 +230,7 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if no watch is left; watchdog silently leaves folders out."""
+    """Return a reason if no more folders can be watched; watchdog silently leaves them out."""
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init

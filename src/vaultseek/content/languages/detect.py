@@ -21,13 +21,14 @@ SAMPLE_CHARS = 2000
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Minimum number of distinct stop words of a language in a text, and their minimum share of its words."""
+"""Minimum number of distinct stop words of a language in a text, and the minimum share of stop words among
+its words."""
 CLEAR_LEAD = 1.4
 """Minimum ratio between the stop word weights of the best and the second-best language."""
 LEAST_LETTERS = 8
-"""Minimum number of letters of a script that belongs to one language."""
+"""Minimum number of letters in a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of such letters."""
+"""Minimum share of such letters in a text."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",

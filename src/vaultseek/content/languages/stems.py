@@ -1,10 +1,10 @@
 """Stemmers: the common part of a word's forms, for each language.
 
-A stem need not be a word; it has to be the same for the forms of one word, and rarely the same for two.
-Snowball's algorithm is used where there is one. For other languages, a list of the most common endings is
-removed. Outside English, stems are cut to a number of letters, because long words there are often compounds
-and derivations that share their beginning. This improved ranking more than a better algorithm did
-(docs/ranking.md).
+A stem need not be a word. It must be the same for all forms of one word, and rarely the same for two
+different words. Snowball's algorithm is used where there is one. For other languages, a list of the most
+common endings is removed. Outside English, stems are cut to a number of letters, because long words there are
+often compounds and derivations that share their beginning. This improved ranking more than a better algorithm
+did (docs/ranking.md).
 """
 
 import re
@@ -60,11 +60,11 @@ _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Maximum letters of a stem. Turkish appends ending to ending, so little but the beginning stays the same."""
+"""Maximum number of letters in a stem. Turkish appends ending to ending, so only the beginning of a word
+stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages without endings, or with changes at the beginning of words. Their words are compared
-unchanged."""
+"""Languages whose words have no endings or change at the beginning. Their words are compared unchanged."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages that have their own analysis rules."""
@@ -103,7 +103,7 @@ def _make_stemmer(language: str) -> Stem:
 
 
 _CEDILLAS = str.maketrans("șț", "şţ")
-"""Snowball expects the older code points of these Romanian letters."""
+"""Romanian letters for which Snowball expects the older code points."""
 
 
 def _without_ending(endings: list[str]) -> Stem:

@@ -1,7 +1,7 @@
 """Stop words: function words that carry little meaning of their own.
 
 They count less in a search, and they reveal the language of a text. The lists are lower case and keep their
-accents. Languages recognized by their script alone have none.
+accents. Languages recognized by their script alone have no list.
 """
 
 from functools import cache
@@ -232,5 +232,5 @@ def folded_stop_words(language: str | None) -> frozenset[str]:
 _OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
 
 STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
-"""Folded, but with accents. Single letters are left out, because they usually begin an identifier:
-``E-4107``."""
+"""Stop words by language, folded but with accents. Single letters are left out, because they usually begin an
+identifier: ``E-4107``."""

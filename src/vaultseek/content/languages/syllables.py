@@ -1,4 +1,5 @@
-"""Syllables of scripts without spaces between words: one consonant with its marks, or one character.
+"""Syllables of scripts without spaces between words. A syllable is one consonant with its marks, or one
+character.
 
 In Thai, Lao, Burmese and Khmer, vowels and tones are marks before, above, below and after a consonant; a mark
 alone means nothing. In Chinese, Japanese and Korean, every character counts as a syllable.
@@ -45,7 +46,8 @@ def first_syllable(pair: str) -> str:
 
 
 def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges of the pairs that begin in this range of a text; a last syllable stands alone."""
+    """Return the ranges of the pairs that begin in this range of a text; a last syllable without a partner
+    stands alone."""
     pairs = []
     syllable = _compiled(SYLLABLE)
     for match in syllable.finditer(text, start, end):

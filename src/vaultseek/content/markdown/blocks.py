@@ -63,7 +63,7 @@ def _repaired(
 
 
 def _as_text(line: str) -> str:
-    """Return a line of the preceding paragraph, with the markers of its quotes."""
+    """Return the line as a line of the preceding paragraph, with the markers of the paragraph's quotes."""
     quotes = _QUOTES.match(line)
     assert quotes
     rest = line[quotes.end() :]
@@ -184,7 +184,8 @@ class _Walker:
         )
 
     def check_numbers(self, node: tree_sitter.Node, row: int) -> None:
-        """Mark the items that continue a paragraph as misread: only one with the number 1 ends it."""
+        """Mark list items that continue a paragraph as misread: only an item with the number 1 ends a
+        paragraph."""
         for item in node.children:
             number = _NUMBER.match(self.lines[row], item.start_point[1])
             if item.start_point[0] - 1 != row or not number or int(number[1]) == 1:
@@ -195,7 +196,8 @@ class _Walker:
             row = item.children[1].end_point[0] - 1
 
     def check_code(self, block: Block) -> None:
-        """Mark indented code as misread: it never interrupts a paragraph."""
+        """Mark indented code that continues a paragraph as misread, because indented code never interrupts a
+        paragraph."""
         for row in range(block.start, block.end + 1):
             if not without_quotes(self.lines[row], block.quotes):
                 break
@@ -245,7 +247,7 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def absorb(self, block: Block) -> bool:
-        """Append lines to a block that a container left open, as Obsidian does; return True if no line
+        """Append lines to a block that its container left open, as Obsidian does; return True if no line
         remains."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):

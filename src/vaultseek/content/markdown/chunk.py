@@ -1,15 +1,15 @@
 """Splitting of a note into chunks that fit the embedding model, along its headings.
 
-A section that fits is one chunk, with its subsections if they are small together; a longer one is split at
-block borders, then within blocks. Small sibling sections are joined. An edit must not move borders elsewhere
-in the note, so the content of sibling sections does not decide where a run of them is split: each heading has
-a rank (a digest of its text); a run that is too large for one chunk is split before the heading of the
-highest rank, and each side is treated in the same way. So an edit can only split the chunk that contains it,
-or merge that chunk with its neighbours up to the size of one chunk. A heading without text of its own belongs
-to the first chunk of its first subsection.
+A section that fits is one chunk, together with its subsections if all of them fit; a longer section is split
+at block borders, then within blocks. Small sibling sections are joined. An edit must not move borders
+elsewhere in the note. So the content of sibling sections does not decide where a run of them is split.
+Instead, each heading has a rank, a digest of its text. A run that is too large for one chunk is split before
+the heading with the highest rank, and each side is treated in the same way. An edit can then only split the
+chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading without
+text below it belongs to the first chunk of its first subsection.
 
-The size of a chunk depends on its heading path and its text alone: a fixed share of the window is reserved
-for the title and the aliases.
+The size of a chunk depends only on its heading path and its text, because a fixed share of the window is
+reserved for the title and the aliases.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ UNCOUNTED_CHARS = 64 * KIB
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 13
-"""Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
-properties; vaults are then read again."""
+"""Version of parsing and chunking. Increase it whenever the same note gives different chunks, title, links,
+currency or properties; vaults are then read again."""
 
 Path = tuple[str, ...]
 
@@ -60,9 +60,10 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
     """Cut a note into chunks.
 
     ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
-    Every character of the body except white space is in the source of exactly one chunk; chunks come in
-    order. A chunk of several sibling sections has the heading path of their parent. No chunk combines text
-    from two places. Frontmatter that was not read is text before the body, so that its words are found.
+    Every character of the body except white space is in the source of exactly one chunk, and chunks are in
+    order. A chunk of several sibling sections has the heading path of their parent. A chunk never combines
+    text from two separate places. Frontmatter that cannot be parsed counts as text before the body, so that
+    its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
@@ -95,8 +96,8 @@ def _chunked(
 class _SyllableCount:
     """The model's token count, or one token per two syllables of Thai, Lao, Burmese or Khmer if that is more.
 
-    A run of a script that a model cannot read is a single unknown token, so a whole note would be one
-    passage. A model that supports the script has about one token per two syllables.
+    For a model that cannot read a script, a run of this script is a single unknown token, so a whole note
+    would be one passage. A model that supports the script has about one token per two syllables.
     """
 
     def __init__(self, count: TokenCount) -> None:
@@ -145,7 +146,7 @@ class _Group(NamedTuple):
     """A run of blocks for one chunk, or for several if the run is too long. ``path`` is the heading path of
     the section that contains the whole run.
 
-    A ``bare`` group is a heading without text of its own; it joins the next chunk if that has room.
+    A ``bare`` group is a heading without text below it; it joins the next chunk if that has room.
     """
 
     first: int

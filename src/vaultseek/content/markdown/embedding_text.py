@@ -1,9 +1,9 @@
-"""Composition of the texts to embed, for a passage and for a whole note.
+"""Composition of the texts to embed for a passage and for a whole note.
 
-A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
-description, other properties in words, and the opening of its body. A file name in words that differs from
-the title is added to it. Title, aliases and heading path have their own limits, so the room for the passage
-does not depend on them and a longer file name does not move the borders of chunks.
+The text for a passage has the title, the aliases, the heading path and the passage itself. The text for a
+note has the title, aliases, tags, description, other properties in words, and the opening of the body. A file
+name in words is added to the title if it differs. Title, aliases and heading path have their own limits, so
+they do not affect the room for the passage, and a longer file name does not move the borders of chunks.
 """
 
 import functools
@@ -25,7 +25,7 @@ DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 
 EMBEDDING_TEXT_VERSION = 1
-"""Version of these texts: raise it with every change that gives a different text under the same key."""
+"""Version of these texts. Increase it with every change that gives a different text under the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +109,8 @@ _CELLS = re.compile(r"(?<=\s)\|(?=\s)")
 
 
 def _in_words(properties: Iterable[PropertyLine]) -> str:
-    """Return the properties with words in their values, one per line, without numbers, dates and
-    addresses."""
+    """Return the properties with words in their values, one per line; numbers, dates and addresses are left
+    out."""
     lines = (
         line.text
         for line in properties
@@ -139,7 +139,7 @@ def names_room(window: int) -> int:
 
 
 def headings_room(window: int) -> int:
-    """Return the greatest number of tokens of a heading path."""
+    """Return the maximum number of tokens in a heading path."""
     return int(window * HEADER_SHARE) - names_room(window)
 
 

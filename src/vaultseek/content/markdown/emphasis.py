@@ -1,7 +1,7 @@
-"""Matching of opening and closing emphasis delimiters, as far as tags depend on it.
+"""Matching of opening and closing emphasis delimiters, to the extent that tags depend on it.
 
 The rules follow the observed behaviour of Obsidian's metadata cache, not CommonMark: a delimiter opens
-wherever a closing one follows, even within a word.
+emphasis wherever a closing delimiter follows, even within a word.
 """
 
 import re
@@ -13,8 +13,8 @@ _NONSPACE = re.compile(r"\S")
 
 
 def emphasis_matters(text: str) -> bool:
-    """True if a tag in ``text`` touches a possible delimiter."""
-    return _MATTERS.search(text) is not None
+    """True if a tag in ``text`` is next to a possible delimiter."""
+    return "#" in text and _MATTERS.search(text) is not None
 
 
 class Emphasis:

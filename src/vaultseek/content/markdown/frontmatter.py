@@ -107,7 +107,7 @@ def _title(document: Document) -> str | None:
 
 
 def placed_tags(note: Note) -> Iterator[PlacedTag]:
-    """Yield the tags in a note's frontmatter as written, without those with escaped characters."""
+    """Yield the tags in a note's frontmatter as written, except tags with escaped characters."""
     if not note.frontmatter or note.body_line < 3:
         return
     from vaultseek.content.markdown.yamlcore import load

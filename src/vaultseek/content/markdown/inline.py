@@ -1,4 +1,4 @@
-"""Scanner for links and tags in the text of a block, in one linear pass from left to right.
+"""Scanner for links and tags in the text of a block. It makes one linear pass from left to right.
 
 Links follow CommonMark with Obsidian's wikilinks. A tag may start where Obsidian's metadata cache was
 observed to find one: after white space, or right after a separate node (a link, a code span, an escape, a
@@ -43,9 +43,10 @@ def worth_scanning(text: str) -> bool:
 
 
 class Source(NamedTuple):
-    """The lines of a block's text; each line of the text is the end of one of them.
+    """The lines of the file that contain a block's text.
 
-    After the last line of the text, its line continues for ``after`` more characters.
+    Each line of the text is the end of one of these lines, except that the last one continues for ``after``
+    more characters.
     """
 
     lines: Sequence[str]
@@ -53,7 +54,7 @@ class Source(NamedTuple):
 
 
 def is_tag(text: str) -> bool:
-    """True if ``text`` can be a whole tag, in a note's body and in its frontmatter."""
+    """True if ``text`` can be a whole tag, both in a note's body and in its frontmatter."""
     from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
 
     # YAML reads a single hyphen as a list item, and digits only are not a tag, even as text.
@@ -104,14 +105,14 @@ class _Scanner:
         self.source = source
         self.line_position = 0
         self.span = (0, -1)
-        """The line of the text in which a place was last requested, as a range of positions."""
+        """The line of the text for which a place was last requested, as a range of positions."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0
         """The end of the last node, where a tag may start."""
         self.brackets: list[_Bracket] = []
         self.inactive = 0
-        """The number of outermost brackets that contain a link and so cannot be links themselves."""
+        """The number of outermost brackets that contain a link and therefore cannot be links themselves."""
         self.last_tag: tuple[int, _Bracket | None] = (-1, None)
         """The end of the last tag, and the bracket that it and any tag directly after it depend on."""
         self.no_double_dollar = False
@@ -317,7 +318,7 @@ class _Scanner:
         return self._node(end)
 
     def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
-        """Return the end and the destination of the node that the ``]`` closes; plain text has no end."""
+        """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""
         text = self.text
         if text.startswith("(", position + 1):
             destination, end = parse_destination(text, position + 1)

@@ -1,4 +1,4 @@
-"""Parse links: wikilinks, Markdown links, links in properties."""
+"""Parser for links: wikilinks, Markdown links, and links in properties."""
 
 import html
 import re
@@ -46,9 +46,9 @@ def label_key(label: str) -> str:
 
 
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
-    """Return the link if a property's whole ``value`` is one.
+    """Return the link if a property's whole ``value`` is a link.
 
-    ``columns`` holds the column of each character of the value in its line, and of its end.
+    ``columns`` holds the column in the line of each character of the value, and of the value's end.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 
@@ -67,7 +67,7 @@ def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ())
 
 
 def in_quotes(text: str, quote: str) -> str:
-    """Return a text as YAML writes it between two of these quotation marks."""
+    """Return a text as YAML writes it between quotation marks of this kind."""
     if quote == "'":
         return text.replace("'", "''")
     return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
@@ -137,7 +137,8 @@ _PARENTHESES = 8
 
 
 def parse_destination(text: str, position: int) -> tuple[str, int]:
-    """Return the raw destination after the ``(`` at ``position``, and the end of the link or 0 for none."""
+    """Return the raw destination after the ``(`` at ``position``, and the end of the link; 0 if it is not a
+    link."""
     if match := _SIMPLE_DESTINATION.match(text, position):
         return match[1], match.end()
     if match := _ANGLE_DESTINATION.match(text, position):

@@ -100,7 +100,7 @@ _AS_TEXT = "the rest is searched as plain text, so split the note"
 def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
     """Return the first items of a note, and add a problem if there are more."""
     if len(items) > bound:
-        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split it"
+        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split the note"
         problems.append(Problem(f"too_many_{kind}", message))
     return tuple(items[:bound])
 
@@ -128,7 +128,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block, its first line in the file (1-based), and the length of the rest of its
+    """The text of a block, its first line in the file (1-based), and the number of characters after it in its
     last line."""
 
     text: str
@@ -155,7 +155,7 @@ class _Body:
         self.last: Block | None = None
         self.edits: dict[int, list[Edit]] = {}
         self.opening: Heading | None = None
-        """The heading that begins the note."""
+        """The heading at the beginning of the note."""
 
     def read(self) -> None:
         structure = read_blocks(self.lines)

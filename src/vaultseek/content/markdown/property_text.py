@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from vaultseek.content.markdown.rendering import render_text
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
-"""Properties that hold names and tags of the note. The names of these properties carry no information."""
+"""Properties whose values are names or tags of the note, so that the property's own name carries no
+information."""
 
 
 class PropertyLine(NamedTuple):
@@ -23,7 +24,7 @@ class PropertyLine(NamedTuple):
 
 
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
-    """Yield each property as a line, in order; without a value, only its name."""
+    """Yield each property as a line, in order; a property without a value gives only its name."""
     for name, value in properties.items():
         text = render_text(value_text(value))
         if name.casefold() not in NAMELESS:
@@ -47,8 +48,8 @@ def named_lines(properties: Mapping[str, Any]) -> str:
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
     """Return the 1-based line of each property, estimated from the number of properties and list items.
 
-    ``last`` is the last line before the text. Lists are assumed to have a line per element if there are
-    enough lines.
+    ``last`` is the last line before the text. If there are enough lines, each element of a list is assumed to
+    have its own line.
     """
     sizes = [1 + len(value) if isinstance(value, list) else 1 for value in properties.values()]
     if sum(sizes) > last - 2:

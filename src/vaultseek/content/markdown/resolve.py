@@ -1,11 +1,11 @@
 """Resolution of links by an index of a vault's file names, updated file by file. No I/O.
 
-The rules in order: an empty target is the source itself; ``./`` and ``../`` are exact from the source's
-folder and a leading ``/`` is exact from the root, both without a fallback; otherwise an exact path; otherwise
-every path whose last segments are the target, first those below the source's folder, then the shortest; then
-aliases, for targets without a folder; last, Logseq's page name for a file (``pumps___sump.md`` for
-``pumps/sump``). A target is tried as written before ``.md`` is added. Comparison ignores case, Unicode
-normalization and the difference between kinds of space.
+The rules apply in this order. An empty target is the source itself. ``./`` and ``../`` are relative to the
+source's folder, a leading ``/`` to the root; these targets must match exactly. Any other target is first
+tried as a path from the root; then as the last segments of a path, preferring paths below the source's
+folder, then the shortest; then, without a folder, as an alias; and last as Logseq's page name for a file
+(``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Comparison
+ignores case, Unicode normalization and the difference between kinds of space.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LINK_CANDIDATES = 20
 
 NOTE_SUFFIX = ".md"
 FOUND = LINK_CANDIDATES + 1
-"""Number of files returned by a search among many with one name: the target and the candidates."""
+"""Number of files returned by a search among many files with one name: the target and the candidates."""
 LINEAR_SEARCH_MAX = 16
-"""Maximum number of files with one name that are searched one by one; more are sorted once for all links."""
+"""Maximum number of files with one name that are searched one by one; if there are more, they are sorted once
+for all links."""
 
 
 _Kind = Literal["path", "name", "alias", "page"]
@@ -166,7 +167,7 @@ class Names:
         return resolution or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
-        """Resolve a link; one without any target (``[[|text]]``) resolves to nothing."""
+        """Resolve a link; a link without a target (``[[|text]]``) resolves to nothing."""
         if not link.target and link.heading is None and link.block is None:
             return UNRESOLVED
         return self.resolve(link.target, source)
@@ -351,13 +352,15 @@ def _bare(name: str) -> str:
 
 
 def _alias_key(alias: str) -> str:
-    """Return the folded alias; empty if it contains a slash, since a path never matches an alias."""
+    """Return the folded alias; "" if it contains a slash, since a target with a folder never matches an
+    alias."""
     key = _fold(alias.strip())
     return "" if "/" in key else key
 
 
 def _page_key(path: str) -> str:
-    """Return the folded page name that a file name represents; empty if it is the file name itself."""
+    """Return the folded page name that a file name represents; "" if the page name is the file name
+    itself."""
     name = note_name(path)
     return "" if name == file_stem(path) else _fold(name)
 

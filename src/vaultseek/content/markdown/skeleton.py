@@ -1,7 +1,7 @@
-"""The skeleton of a body: its structural markers, with filler for the words, for the grammar to parse.
+"""The skeleton of a body: its structural markers, with filler in place of the words.
 
-The grammar parses it several times faster than the text. Syntax that it does not support or misreads is
-replaced by a supported equivalent.
+The grammar parses the skeleton several times faster than the text. Syntax that it does not support or
+misreads is replaced by a supported equivalent.
 """
 
 import re

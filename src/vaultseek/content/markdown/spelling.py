@@ -1,4 +1,5 @@
-"""Writing of links: the target from a note to a file, as short as possible or in the style of a link."""
+"""Spelling of links: the target for a link from a note to a file, as short as possible or in the style of an
+existing link."""
 
 import posixpath
 import re
@@ -17,7 +18,7 @@ Format = Literal["shortest", "relative", "absolute"]
 
 
 class LinkStyle(NamedTuple):
-    """The preferred style of links: how a target is written, and whether wikilinks are replaced."""
+    """The preferred style of links: the form of a target, and whether wikilinks are replaced."""
 
     format: Format = "shortest"
     markdown: bool = False
@@ -67,11 +68,11 @@ def moved_target(
     """Return the new target of a link whose note and file moved from the paths ``was`` to the paths ``now``.
 
     An embed is treated like a wikilink; a Markdown image must be given as a Markdown link. ``names`` are the
-    names after the move. The style of the link is kept: name, path, relative or from the root, with or
-    without ``.md``. A Markdown link that is a valid path remains one, because other programs follow only
-    those; with ``portable``, it is relative to its note. A link spelled like the file remains so, because
-    some programs distinguish upper and lower case. Returns the target unchanged if it is still valid, and
-    None if no target is possible.
+    names after the move. The style of the link is kept: name or path, relative or from the root, with or
+    without ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow
+    only such links; with ``portable``, it is relative to its note. A link with exactly the file's spelling
+    keeps it, because some programs distinguish upper and lower case. Returns the target unchanged if it is
+    still valid, and None if no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
@@ -132,7 +133,7 @@ def linkable_heading(text: str) -> str:
 
 
 def is_wikilink(raw: str) -> bool:
-    """True if ``raw``, the text of a whole link, is a wikilink or an embed of one."""
+    """True if ``raw``, the text of a whole link, is a wikilink or an embed in wikilink form."""
     return raw.startswith(("[[", "![["))
 
 
@@ -162,7 +163,8 @@ def _markdown_path(written: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return a heading as other programs write it in Markdown links; "" if that changes its words."""
+    """Return a heading as other programs write it in Markdown links; "" if this form changes the heading's
+    words."""
     text = text.casefold()
     slug = "".join(sign for sign in text if sign in "-_ " or not _is_punctuation(sign)).strip()
     words = "".join(" " if _is_punctuation(sign) else sign for sign in text).split()

@@ -16,13 +16,13 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Divisor of a chunk's token limit; lines and sentences with fewer characters than the quotient are joined
-first."""
+"""Divisor of a chunk's token limit. Lines and sentences with fewer characters than the quotient are joined
+before their tokens are counted."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
 """Length above which a line may be data, such as minified JSON, instead of sentences."""
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
-"""Share of spaces below which, or of code characters above which, a long line is data."""
+"""Share of spaces below which a long line is data, and share of code characters above which it is data."""
 DATA_PIECE = 64 * KIB
 """Maximum length of a piece of data. Data is searched by word; a piece's vector represents only its
 beginning."""
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The limits of a chunk; ``chars`` bounds text of few tokens, such as spaces and very long words."""
+    """The limits of a chunk; ``chars`` limits text with few tokens, such as spaces and very long words."""
 
     tokens: int
     chars: int
@@ -99,8 +99,8 @@ def is_data(text: str, start: int, end: int) -> bool:
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
-    """Group the pieces into chunks as full as possible; if the last one is nearly empty, balance the last
-    two."""
+    """Group the pieces into chunks that are as full as possible; if the last chunk is nearly empty, balance
+    the last two."""
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     tokens = 0
@@ -169,7 +169,7 @@ def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iter
 
 
 def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, room: Room) -> Piece:
-    """Return a piece close to the longest that fits, estimated from the tokens per character so far."""
+    """Return a piece close to the longest one that fits, estimated from the tokens per character so far."""
     low, high = 1, min(end - start, room.chars)
     length = max(low, min(guess, high))
     best = Piece(start, start + 1, 1)
@@ -324,9 +324,10 @@ class Body:
         return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ranges extended by hidden lines between them, such as comments.
+        """Return the ranges extended by the hidden lines between them, such as comments.
 
-        Each range takes the lines after it, the first one also those before it; blank lines are in no range.
+        Each range takes the hidden lines after it, and the first range also takes those before it. Blank
+        lines are in no range.
         """
         written = [row for row, line in enumerate(self.lines) if line.strip()]
         if not ranges:

@@ -15,8 +15,9 @@ BlockKind = Literal[
 class Block:
     """A leaf of the structure: kind, first and last line (0-based, in the body), and its containers.
 
-    ``column`` is where its text starts in the first line, ``quotes`` the number of block quotes around it.
-    ``top`` is true at the top level of the note; ``opens`` is the container whose first block it is.
+    ``column`` is the column in the first line at which the text starts, ``quotes`` the number of block quotes
+    around the block. ``top`` is true at the top level of the note. ``opens`` is the container that begins
+    with this block.
     """
 
     kind: BlockKind

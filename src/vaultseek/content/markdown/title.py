@@ -2,7 +2,7 @@
 
 The title is the property ``title``; otherwise the level-1 heading that begins the note; otherwise the file
 name. Comments, link definitions and blank lines before the heading are ignored, because they are not
-displayed. If other level-1 headings follow, the first one is a section.
+displayed. If other level-1 headings follow, the first one is a section, not the title.
 """
 
 import re

@@ -1,7 +1,7 @@
 """A bounded parser of YAML 1.2's core schema for frontmatter.
 
-Values are JSON's: text, numbers, booleans, null, lists, mappings with text keys. Dates, times, ``no``
-and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expanded up to a bound.
+Values are those of JSON: text, numbers, booleans, null, lists, and mappings with text keys. Dates, times,
+``no`` and ``on`` are text; ``010`` is ten. Tags construct no objects. Aliases are expanded up to a limit.
 """
 
 import re
@@ -39,7 +39,7 @@ class LoadError(Exception):
 class Scalar:
     """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
 
-    ``style`` is the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain one.
+    ``style`` is the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain scalar.
     """
 
     key: str
@@ -79,7 +79,7 @@ class Document:
 
 
 class Bounds(NamedTuple):
-    """Limits for one document: the maximum nesting, and the number of keys."""
+    """Limits for one document: the maximum depth of nesting, and the maximum number of keys."""
 
     depth: int = FRONTMATTER_DEPTH
     keys: int = FRONTMATTER_KEYS

@@ -1,4 +1,4 @@
-"""Comparison of texts, property values and note names, the same in filters, fields and tables."""
+"""Comparison of texts, property values and note names, shared by filters, fields and tables."""
 
 import re
 import unicodedata
@@ -12,11 +12,11 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``text`` contains ``words``, both folded, as whole words; with ``prefix``, the last is a
+    """True if ``text`` contains ``words`` as whole words, both folded; with ``prefix``, the last word is a
     prefix.
 
     A word boundary is required only between letters and digits, and never in unspaced scripts: ``rope`` is
-    not found in ``europe``, but ``c++`` is found in ``c++17``, and any substring counts in Chinese.
+    not found in ``europe``, but ``c++`` is found in ``c++17``; in Chinese, any substring counts.
     """
     return find(text, words, prefix=prefix) >= 0
 
@@ -36,7 +36,7 @@ def find(text: str, words: str, *, prefix: bool = False) -> int:
 
 
 def comparable(value: object) -> str | None:
-    """Return the form in which property values are compared; None for null and for mappings and lists.
+    """Return the form in which property values are compared; None for null, mappings and lists.
 
     Text is folded and a wikilink is replaced by its target; numbers, even in text, are normalized (``5.0`` is
     ``5``); booleans are ``true`` and ``false``.
@@ -55,7 +55,8 @@ def comparable(value: object) -> str | None:
 
 
 def is_link_to(text: str, name: str) -> bool:
-    """True if ``text`` is a wikilink to ``name``, folded: its path, or the end of it after a ``/``."""
+    """True if ``text`` is a wikilink to ``name``, both folded: to its path, or to the end of its path after a
+    ``/``."""
     link = _WIKILINK.fullmatch(fold(text))
     target = f"/{link[1].strip()}" if link else ""
     return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")
@@ -77,7 +78,7 @@ def is_file_name(path: str, name: str) -> bool:
 
 
 def is_named(path: str, name: str) -> bool:
-    """True if ``name`` is ``path`` or its end after a ``/``; ``.md`` is optional."""
+    """True if ``name`` is ``path`` or the end of it after a ``/``; ``.md`` is optional."""
     whole, end = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
     return bool(end) and f"/{whole}".endswith(f"/{end}")
 

@@ -1,4 +1,5 @@
-"""Reader of a note's statements about its currency: status, expiry date, and which notes replace which.
+"""Reader of a note's statements about whether it is current: its status, its expiry date, its successors and
+its predecessors.
 
 Statements are properties, fields ``name: value`` at the head of a note, a section *Status* or *Superseded
 by*, the title, or a sentence at the head such as *moved to [[New]]*.
@@ -37,7 +38,7 @@ from vaultseek.content.query.dates import dates_of, parse_period
 from vaultseek.content.query.times import find_time
 
 HEAD_BLOCKS = 6
-"""Number of blocks at the beginning of a note, without headings, that may describe it."""
+"""Number of blocks at the beginning of a note, not counting headings, that may describe the note."""
 BLOCK_LINES, BLOCK_CHARS = 4, 600
 """Maximum number of lines and characters that are read of a block."""
 STUB_LINES = 4
@@ -55,8 +56,8 @@ SUCCESSORS = 20
 class Succession(NamedTuple):
     """The target of a link to another note; ``is_successor`` if the other note replaces this one.
 
-    It may be words, ``is_guess``, as in the status *replaced by warranty*: it counts only if there is such a
-    note.
+    The target may be mere words (``is_guess``), as in the status *replaced by warranty*; it then counts only
+    if there is such a note.
     """
 
     target: str
@@ -103,7 +104,7 @@ _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGN
 _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
 """A status with a remark: *deprecated (use [[New]])*."""
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
-"""Remarks that show that a status does not hold yet, or only for a part."""
+"""Remarks that show that a status does not hold yet, or holds only for a part."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 
@@ -215,7 +216,7 @@ class _Reader:
     def title(self, title: str) -> bool:
         """Read a title, and return true if it calls the note obsolete.
 
-        It is a statement in brackets or capitals, *[Obsolete] Pump*; *Pump (obsolete)* may be about the pump.
+        *[Obsolete] Pump* is such a title; *Pump (obsolete)* may be about the pump.
         """
         match = DEAD_TITLE.fullmatch(typed(title))
         if match is None:
@@ -234,7 +235,8 @@ class _Reader:
     def sentence(self, text: str, **place: bool) -> bool:
         """Read a sentence about the whole note: that it is obsolete, what replaces it, or what it replaces.
 
-        ``place`` contains the groups that count there. Return true if the sentence names a note.
+        ``place`` contains the groups of the pattern that count at this place. Return true if the sentence
+        names a note.
         """
         lower = typed(text)
         if THIS_IS_DEAD.match(lower):
@@ -255,7 +257,7 @@ class _Reader:
     def succeeded(self, text: str, *, is_successor: bool = True, is_place: bool = False) -> bool:
         """Add the targets of the links in a text; return true if there are any.
 
-        A day is not a place: *moved to [[2026-12-01]]* is about a date.
+        A daily note is not a place: *moved to [[2026-12-01]]* is about a date.
         """
         found = [
             Succession(link.target, is_successor)
@@ -275,7 +277,8 @@ def _is_day(target: str) -> bool:
 
 
 def _last_day(text: str) -> tuple[date, bool]:
-    """Return the last day that a text names, and whether it names a week, month or year; or a ValueError."""
+    """Return the last day that a text names, and whether the text names a week, month or year. Raises
+    ValueError if it names none."""
     if match := _PERIOD.fullmatch(text):
         year, week = match.groups()
         return date.fromisocalendar(int(year), int(week), 7) if week else date(int(year), 12, 31), True
@@ -293,7 +296,7 @@ def _last_day(text: str) -> tuple[date, bool]:
 
 
 def _continued(text: str) -> str:
-    """Return the beginning of a sentence that a block leaves to the next one, or ""."""
+    """Return the beginning of a sentence that continues in the next block, or ""."""
     if len(text) > STATUS_CHARS:
         return ""
     lower = typed(text)

@@ -1,4 +1,4 @@
-"""Words in nine languages that mark a note as no longer valid, and the sentences made of them.
+"""Words in nine languages that mark a note as no longer valid, and patterns of sentences with these words.
 
 A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order of its language.
 The patterns match the result of ``typed``.
@@ -7,7 +7,7 @@ The patterns match the result of ``typed``.
 import re
 
 _TYPED = str.maketrans("，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3000", ",.;:!?()[],'''   ")
-"""Punctuation and spaces that stand for ASCII ones."""
+"""Punctuation and spaces with their ASCII equivalents."""
 
 
 def typed(text: str) -> str:
@@ -23,33 +23,39 @@ LINKS = rf"(?P<links>{LINK}(?:(?:,| and| und| et| y| e| en| &)+ {LINK})*)"
 # -- the subject
 
 _NOTE = (
-    "(?:note|page|document|doc|file|article|decision|procedure|process|policy|guide|how-?to|runbook"
-    "|manual|text"
-    "|content|adr|proposal|entry|plan|version|recipe|list|checklist|spec|draft|information"
-    "|documentation|approach)"
+    "(?:note|page|document|doc|file|article|decision|procedure|process|policy|guide|how-?to|runbook|manual"
+    "|text|content|adr|proposal|entry|plan|version|recipe|list|checklist|spec|draft|information|documentation"
+    "|approach)"
 )
 _NOTIZ = (
-    "(?:notiz|seite|datei|anleitung|entscheidung|artikel|text|inhalt|dokument|fassung|version|plan"
-    "|liste|eintrag"
-    "|beschreibung|regelung|verfahren|rezept|vorgehen|entwurf|richtlinie)"
+    "(?:notiz|seite|datei|anleitung|entscheidung|artikel|text|inhalt|dokument|fassung|version|plan|liste"
+    "|eintrag|beschreibung|regelung|verfahren|rezept|vorgehen|entwurf|richtlinie)"
 )
-_OTHER_NOTES = (
-    "(?:cette|la présente) (?:note|page|fiche|procédure|décision|version|recette|liste|règle)"
-    "|(?:cet?|le présent) (?:document|fichier|article|texte|guide|contenu|plan)"
-    "|(?:esta|la presente) (?:nota|página|versión|guía|lista|receta|decisión|entrada|ficha)"
-    "|este (?:documento|archivo|artículo|texto|procedimiento|contenido|plan|proceso)"
-    "|esta (?:versão|receita|decisão|entrada)"
-    "|este (?:arquivo|ficheiro|artigo|texto|procedimento|conteúdo|plano)"
-    "|questa (?:nota|pagina|guida|procedura|decisione|versione|lista|ricetta)"
-    "|quest(?:o |')(?:documento|articolo|testo|contenuto|piano|file)"
-    "|deze (?:notitie|pagina|handleiding|procedure|beslissing|versie|lijst|tekst)"
-    "|dit (?:document|artikel|bestand|recept|plan|stuk)"
+_GERMAN_NOTE = f"dies(?:er|es|e)? {_NOTIZ}"
+_FRENCH_NOTE = (
+    "(?:(?:cette|la présente) (?:note|page|fiche|procédure|décision|version|recette|liste|règle)"
+    "|(?:cet?|le présent) (?:document|fichier|article|texte|guide|contenu|plan))"
 )
+_SPANISH_NOTE = (
+    "(?:(?:esta|la presente) (?:nota|página|versión|guía|lista|receta|decisión|entrada|ficha)"
+    "|este (?:documento|archivo|artículo|texto|procedimiento|contenido|plan|proceso))"
+)
+_PORTUGUESE_NOTE = (
+    "(?:esta (?:nota|página|lista|versão|receita|decisão|entrada)"
+    "|este (?:documento|plano|arquivo|ficheiro|artigo|texto|procedimento|conteúdo))"
+)
+_ITALIAN_NOTE = (
+    "(?:questa (?:nota|pagina|guida|procedura|decisione|versione|lista|ricetta)"
+    "|quest(?:o |')(?:documento|articolo|testo|contenuto|piano|file))"
+)
+_DUTCH_NOTE = (
+    "(?:deze (?:notitie|pagina|handleiding|procedure|beslissing|versie|lijst|tekst)"
+    "|dit (?:document|artikel|bestand|recept|plan|stuk))"
+)
+_OTHER_NOTES = f"{_FRENCH_NOTE}|{_SPANISH_NOTE}|{_PORTUGUESE_NOTE}|{_ITALIAN_NOTE}|{_DUTCH_NOTE}"
 _THIS_NOTE = (
-    rf"(?:(?:the contents? of |everything in |all of )?this {_NOTE}|(?:der inhalt )?dies(?:er|es"
-    rf"|e)? {_NOTIZ}"
-    rf"|(?:le contenu de |el contenido de |o conteúdo d|il contenuto di "
-    rf"|de inhoud van )?(?:{_OTHER_NOTES}))"
+    rf"(?:(?:the contents? of |everything in |all of )?this {_NOTE}|(?:der inhalt )?{_GERMAN_NOTE}"
+    rf"|(?:le contenu de |el contenido de |o conteúdo d|il contenuto di |de inhoud van )?(?:{_OTHER_NOTES}))"
 )
 _THIS = (
     rf"(?:{_THIS_NOTE}(?: here)?|these (?:notes|pages|steps|instructions)|diese (?:notizen|seiten)"
@@ -59,14 +65,11 @@ _THIS = (
 """*This note*; *this* by itself counts only above the first section of a note."""
 _ADVERB = (
     "(?:now|since|later|meanwhile|already|been|jetzt|nun|inzwischen|mittlerweile|schon|bereits|worden"
-    "|désormais"
-    "|maintenant|depuis|ahora|ya|agora|já|ora|ormai|nu|inmiddels|al)"
+    "|désormais|maintenant|depuis|ahora|ya|agora|já|ora|ormai|nu|inmiddels|al)"
 )
 _IS = (
-    "(?:(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|quedó"
-    "|ficou|ha sido"
-    "|se ha|foi|é|è(?: stat[oa])?|si è"
-    rf"|werd|wordt) )?(?:{_ADVERB} )*"
+    "(?:(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|quedó|ficou"
+    f"|ha sido|se ha|foi|é|è(?: stat[oa])?|si è|werd|wordt) )?(?:{_ADVERB} )*"
 )
 
 _NOUN = (
@@ -82,8 +85,8 @@ _OLD = (
 # -- what became of it
 
 _ON = (
-    "(?:on|in|since|as of|am|im|seit|le|en|depuis|el|em|desde|il|nel|dal|op|sinds)"
-    r" (?:[^][.;\n]|(?<=[0-9])\.){1,24}?"
+    r"(?:on|in|since|as of|am|im|seit|le|en|depuis|el|em|desde|il|nel|dal|op|sinds) (?:[^][.;\n]"
+    r"|(?<=[0-9])\.){1,24}?"
 )
 _DAY = "(?: (?:on|as of|am|le|el|em|il|op) [^][.;\n]{0,18}[0-9]{2,4})?"
 _SINCE = r"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][.;:,\n]{1,18})?"
@@ -91,64 +94,52 @@ _LEAD = "(?:(?:since|as of|seit|depuis|desde|dal|sinds) [^][.;\n]{1,18}?,? )?"
 _WHEN = rf"(?:,? {_ON}|,? \(?[0-9][0-9./-]{{3,10}}\)?,?)?"
 """*On 2025-04-01*."""
 _GIVEN_UP = (
-    "(?:superseded|superceded|replaced|obsoleted|deprecated|retired|withdrawn|dropped|abandoned"
-    "|discontinued|archived"
-    "|ersetzt|abgelöst|eingestellt|remplacée?|abandonnée?|sustituid[oa]|reemplazad[oa]|abandonad[oa]"
-    "|substituíd[oa]"
-    "|sostituit[oa]|abbandonat[oa]|vervangen)"
+    "(?:superseded|superceded|replaced|obsoleted|deprecated|retired|withdrawn|dropped|abandoned|discontinued"
+    "|archived|ersetzt|abgelöst|eingestellt|remplacée?|abandonnée?|sustituid[oa]|reemplazad[oa]|abandonad[oa]"
+    "|substituíd[oa]|sostituit[oa]|abbandonat[oa]|vervangen)"
 )
 REPLACED_BY = (
-    rf"(?:(?:superseded|superceded|replaced|obsoleted|succeeded){_WHEN} by|replaced{_WHEN} with"
-    rf"|{_GIVEN_UP}{_WHEN} (?:in favou?r of|zugunsten von|au profit de|en favor de|em favor de|a favore di"
-    "|ten gunste van)"
-    rf"|(?:ersetzt|überholt|abgelöst){_WHEN} (?:durch|von)|remplacée?{_WHEN} par|sustituid[oa]{_WHEN} por"
-    rf"|reemplazad[oa]{_WHEN} por|substituíd[oa]{_WHEN} por|sostituit[oa]{_WHEN} (?:da|con)"
-    rf"|vervangen{_WHEN} door)"
+    f"(?:(?:superseded|superceded|replaced|obsoleted|succeeded){_WHEN} by|replaced{_WHEN} with"
+    f"|{_GIVEN_UP}{_WHEN} (?:in favou?r of|zugunsten von|au profit de|en favor de|em favor de|a favore di"
+    f"|ten gunste van)|(?:ersetzt|überholt|abgelöst){_WHEN} (?:durch|von)|remplacée?{_WHEN} par"
+    f"|sustituid[oa]{_WHEN} por|reemplazad[oa]{_WHEN} por|substituíd[oa]{_WHEN} por"
+    f"|sostituit[oa]{_WHEN} (?:da|con)|vervangen{_WHEN} door)"
 )
 _MOVED_TO = (
-    rf"(?:(?:moved|merged|folded|relocated|migrated|transferred|split){_WHEN} (?:in)?to|moved(?: here)?:"
+    f"(?:(?:moved|merged|folded|relocated|migrated|transferred|split){_WHEN} (?:in)?to|moved(?: here)?:"
     "|(?:now )?lives (?:now )?(?:at|in)|continued in|(?:renamed|rewritten|reworked) (?:to|as|in)"
     "|can now be found (?:at|in)|found a new home (?:at|in)"
-    rf"|(?:verschoben|umgezogen|verlegt|ausgelagert|übertragen){_WHEN} (?:nach|in)|umgezogen:|umgezogen zu"
+    f"|(?:verschoben|umgezogen|verlegt|ausgelagert|übertragen){_WHEN} (?:nach|in)|umgezogen:|umgezogen zu"
     "|zusammengeführt mit|aufgegangen in|(?:steht|liegt|findet sich|lebt) (?:jetzt|nun) (?:in|unter|bei)"
-    rf"|(?:déplacée?|transférée?|migrée?){_WHEN} (?:vers|dans|en|à|sous)|fusionnée? (?:avec|dans)"
+    f"|(?:déplacée?|transférée?|migrée?){_WHEN} (?:vers|dans|en|à|sous)|fusionnée? (?:avec|dans)"
     "|se trouve (?:maintenant|désormais) (?:dans|sous|ici:)"
-    rf"|(?:trasladad[oa]|movid[oa]|mudad[oa]|migrad[oa]|transferid[oa]){_WHEN} (?:a|al|para)"
-    rf"|fusionad[oa] con"
+    f"|(?:trasladad[oa]|movid[oa]|mudad[oa]|migrad[oa]|transferid[oa]){_WHEN} (?:a|al|para)|fusionad[oa] con"
     "|(?:ahora|agora) está (?:en|em)|está (?:ahora|agora) (?:en|em)|mudou(?:-se)? para"
-    rf"|(?:spostat[oa]|trasferit[oa]|confluit[oa]){_WHEN} (?:in|a|su)|(?:ora )?si trova (?:ora )?in"
-    rf"|(?:verplaatst|verhuisd|overgezet){_WHEN} naar|samengevoegd met|staat (?:nu|voortaan) in)"
+    f"|(?:spostat[oa]|trasferit[oa]|confluit[oa]){_WHEN} (?:in|a|su)|(?:ora )?si trova (?:ora )?in"
+    f"|(?:verplaatst|verhuisd|overgezet){_WHEN} naar|samengevoegd met|staat (?:nu|voortaan) in)"
 )
 _REPLACES = (
     "(?:supersedes|replaces|ersetzt|remplace|sustituye(?: a)?|reemplaza(?: a)?|substitui|sostituisce"
     "|vervangt)"
 )
 _STALE = (
-    r"(?:valid|current|maintained|in use|up[ -]to[ -]date|applicable|accurate|true|right|correct"
-    r"|relevant|used"
+    "(?:valid|current|maintained|in use|up[ -]to[ -]date|applicable|accurate|true|right|correct|relevant|used"
     "|supported|in force|in effect)"
 )
 DEAD = (
     "(?:deprecated|obsolete|outdated|out[ -]of[ -]date|superseded|superceded"
-    rf"|no longer (?:{_STALE}|applies|holds)|not {_STALE} any ?(?:more|longer)"
-    "|veraltet|überholt|obsolet|ungültig|hinfällig|außer kraft"
-    "|nicht (?:mehr|länger) (?:gültig|aktuell|gepflegt|richtig|korrekt|zutreffend|relevant|in gebrauch"
-    "|maßgeblich)"
-    "|(?:gilt|stimmt) (?:so )?nicht mehr|trifft nicht mehr zu"
-    "|obsol[eè]te|périmée?|dépassée?|caduque|caduc"
-    "|(?:n'est )?plus (?:valable|valide|à jour|d'actualité|en vigueur|exacte?|vraie?|correcte?|maintenue?)"
-    "|ne (?:s'applique|vaut) plus"
-    "|obsolet[oa]|desactualizad[oa]|anticuad[oa]|desatualizad[oa]|ultrapassad[oa]"
+    f"|no longer (?:{_STALE}|applies|holds)|not {_STALE} any ?(?:more|longer)|veraltet|überholt|obsolet"
+    "|ungültig|hinfällig|außer kraft|nicht (?:mehr|länger) (?:gültig|aktuell|gepflegt|richtig|korrekt"
+    "|zutreffend|relevant|in gebrauch|maßgeblich)|(?:gilt|stimmt) (?:so )?nicht mehr|trifft nicht mehr zu"
+    "|obsol[eè]te|périmée?|dépassée?|caduque|caduc|(?:n'est )?plus (?:valable|valide|à jour|d'actualité"
+    "|en vigueur|exacte?|vraie?|correcte?|maintenue?)|ne (?:s'applique|vaut) plus|obsolet[oa]"
+    "|desactualizad[oa]|anticuad[oa]|desatualizad[oa]|ultrapassad[oa]"
     "|(?:ya |já )?(?:no|não) (?:es|está|é)(?: ya| mais)? (?:válid[oa]|vigente|actual|actualizad[oa]|atual"
     "|atualizad[oa]|correct[oa]|corret[oa]|ciert[oa]|verdadeir[oa])|ya no (?:vale|se aplica|se usa)"
-    "|(?:já )?não vale(?: mais)?"
-    "|superat[oa]|scadut[oa]|(?:non (?:è )?)più (?:valid[oa]|attuale|aggiornat[oa]|in vigore"
-    "|corrett[oa]|ver[oa])"
-    "|non vale più"
-    "|verouderd|achterhaald|vervallen|ongeldig"
+    "|(?:já )?não vale(?: mais)?|superat[oa]|scadut[oa]|(?:non (?:è )?)più (?:valid[oa]|attuale|aggiornat[oa]"
+    "|in vigore|corrett[oa]|ver[oa])|non vale più|verouderd|achterhaald|vervallen|ongeldig"
     "|niet (?:meer|langer) (?:geldig|actueel|juist|correct|van toepassing|in gebruik)"
-    "|geldt niet (?:meer|langer)"
-    "|klopt niet meer)"
+    "|geldt niet (?:meer|langer)|klopt niet meer)"
 )
 _UNSPACED_DEAD = (
     "(?:已?经?(?:过时|過時|过期|废弃|廢棄|弃用|棄用|作废|作廢|失效|停用|废止|淘汰)了?"
@@ -160,37 +151,30 @@ _GONE = (
 )
 """Words that may also be about the subject of a note, unless they are about *this note*."""
 _UNUSED = (
-    rf"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:{_THIS_NOTE}|this|it)"
-    r"(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
+    f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?"
+    r"|it)(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
     r"|(?:please )?no longer (?:use|follow)(?: this| it)?(?=\W)"
-    rf"|(?:bitte )?(?:(?:{_THIS_NOTE}|das|dies) )?(?:bitte )?nicht mehr (?:verwenden|benutzen|nutzen"
-    rf"|befolgen|anwenden)"
-    rf"|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {_THIS_NOTE}| ceci)?"
-    rf"|no (?:usar|uses|utilizar|utilices|seguir)(?: {_THIS_NOTE}| esto)? más(?: {_THIS_NOTE}| esto)?"
-    rf"|(?:não (?:usar|use|utilizar|utilize)(?: {_THIS_NOTE}| isto)? mais|não (?:usar"
-    rf"|use) mais {_THIS_NOTE})"
-    rf"|non (?:usare|utilizzare|seguire) più(?: {_THIS_NOTE}| questo)?"
-    rf"|(?:(?:{_THIS_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_THIS_NOTE}|dit) niet meer)"
+    f"|(?:bitte )?(?:(?:{_GERMAN_NOTE}|das|dies) )?(?:bitte )?nicht mehr (?:verwenden|benutzen|nutzen"
+    f"|befolgen|anwenden)|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {_FRENCH_NOTE}| ceci)?"
+    f"|no (?:usar|uses|utilizar|utilices|seguir)(?: {_SPANISH_NOTE}| esto)? más(?: {_SPANISH_NOTE}| esto)?"
+    f"|não (?:usar|use|utilizar|utilize)(?: {_PORTUGUESE_NOTE}| isto)? mais(?: {_PORTUGUESE_NOTE})?"
+    f"|non (?:usare|utilizzare|seguire) più(?: {_ITALIAN_NOTE}| questo)?"
+    f"|(?:(?:{_DUTCH_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_DUTCH_NOTE}|dit) niet meer)"
 )
 """*Do not use this any more*."""
 
 # -- where to go instead
 
 _SEE = (
-    "(?:see|use|refer to|read|consult|go to|follow|check|switch to|prefer|siehe|sieh|nutze|benutze"
-    "|verwende|nimm|lies"
-    "|folge|lire|lis|lisez|voir|voyez|utilise[rz]|consulte[rz]?|suivre|suive[rz]|préfére[rz]|véase|ver"
-    "|vea|veja|usar?|use"
-    "|utili[cz]ar?|utilice|utilize|lea|leia|siga|vedere|vedi|si veda|usare"
-    "|utilizza(?:re)?|consulta(?:re)?|leggi|segui(?:re)?"
-    "|zie|gebruik|lees|volg|raadpleeg|ga naar)"
+    "(?:see|use|refer to|read|consult|go to|follow|check|switch to|prefer|siehe|sieh|nutze|benutze|verwende"
+    "|nimm|lies|folge|lire|lis|lisez|voir|voyez|utilise[rz]|consulte[rz]?|suivre|suive[rz]|préfére[rz]|véase"
+    "|ver|vea|veja|usar?|use|utili[cz]ar?|utilice|utilize|lea|leia|siga|vedere|vedi|si veda|usare"
+    "|utilizza(?:re)?|consulta(?:re)?|leggi|segui(?:re)?|zie|gebruik|lees|volg|raadpleeg|ga naar)"
 )
 _INSTEAD = (
     "(?:instead|rather|now|from now on|stattdessen|jetzt|nun|nur noch|ab jetzt|künftig|besser|lieber"
-    "|à la place|plutôt"
-    "|désormais|maintenant|dorénavant|en su lugar|ahora|mejor|em vez diss?o|agora|invece|ora|adesso"
-    "|piuttosto"
-    "|in plaats daarvan|nu|voortaan|liever)"
+    "|à la place|plutôt|désormais|maintenant|dorénavant|en su lugar|ahora|mejor|em vez diss?o|agora|invece"
+    "|ora|adesso|piuttosto|in plaats daarvan|nu|voortaan|liever)"
 )
 _HOLDS = "(?:gilt|gelten|gelte|ist|geldt|vale|vaut|applies)"
 _BEFORE_VERB = "(?:bitte |stattdessen |jetzt |in plaats daarvan )*"
@@ -201,62 +185,52 @@ _INSTEAD_OF = (
     "|in plaats van)"
 )
 _VERSION = (
-    r"(?:(?:the |its )(?:successor|replacement) is|(?:der|ihr|sein) nachfolger ist"
-    rf"|(?:the |its |a )?(?:current|new|newer|latest|up-to-date|replacement)(?: (?:{_NOTE}|one))?"
-    r"(?: is| lives| can be found| is found)(?: now)?(?: at| in| here:)?"
-    rf"|(?:die |der |das )?(?:aktuelle|neue|gültige|neueste)[rs]? {_NOTIZ} (?:ist|steht|liegt"
-    rf"|findet sich)(?: jetzt| nun)?"
-    r"(?: in| unter| bei)?"
-    r"|(?:la |le )?(?:nouvelle |dernière )?(?:version|note|page|fiche)(?: actuelle| à jour| en vigueur)? "
-    "(?:est|se trouve)(?: dans)?"
-    r"|(?:la )?(?:nueva |última )?(?:versión|nota)(?: actual| vigente| actualizada| nueva)? (?:es"
-    r"|está en|se encuentra en)"
-    r"|(?:a )?(?:nova |última )?(?:versão|nota)(?: atual| vigente| atualizada)? (?:é|está em|fica em"
-    r"|encontra-se em)"
-    r"|(?:la )?(?:nuova )?(?:versione|nota)(?: attuale| aggiornata| corrente| nuova)? (?:è"
-    r"|si trova)(?: in)?"
-    r"|(?:de )?(?:huidige|nieuwe|actuele|laatste) (?:versie|notitie) (?:is|staat)(?: nu)?(?: in)?)"
+    "(?:(?:the |its )(?:successor|replacement) is|(?:der|ihr|sein) nachfolger ist"
+    f"|(?:the |its |a )?(?:current|new|newer|latest|up-to-date|replacement)(?: (?:{_NOTE}|one))?(?: is| lives"
+    "| can be found| is found)(?: now)?(?: at| in| here:)?"
+    f"|(?:die |der |das )?(?:aktuelle|neue|gültige|neueste)[rs]? {_NOTIZ} (?:ist|steht|liegt"
+    "|findet sich)(?: jetzt| nun)?(?: in| unter| bei)?|(?:la |le )?(?:nouvelle |dernière )?(?:version|note"
+    "|page|fiche)(?: actuelle| à jour| en vigueur)? (?:est|se trouve)(?: dans)?"
+    "|(?:la )?(?:nueva |última )?(?:versión|nota)(?: actual| vigente| actualizada| nueva)? (?:es|está en"
+    "|se encuentra en)|(?:a )?(?:nova |última )?(?:versão|nota)(?: atual| vigente| atualizada)? (?:é|está em"
+    "|fica em|encontra-se em)|(?:la )?(?:nuova )?(?:versione|nota)(?: attuale| aggiornata| corrente"
+    "| nuova)? (?:è|si trova)(?: in)?|(?:de )?(?:huidige|nieuwe|actuele|laatste) (?:versie|notitie) (?:is"
+    "|staat)(?: nu)?(?: in)?)"
 )
 """*The current version is*."""
 _NEW_VERSION = (
     "(?:(?:new|newer) version|neue (?:version|fassung)|nouvelle version|nueva versión|nova versão"
-    "|nuova versione"
-    "|nieuwe versie):"
+    "|nuova versione|nieuwe versie):"
 )
 _ELSE = (
-    rf"(?:(?:{_INSTEAD},? )?{_SEE}(?: {_INSTEAD})?|{_INSTEAD}(?:"
-    rf" {_HOLDS})?|es gilt(?: {_INSTEAD})?|{_IS}{REPLACED_BY}"
-    rf"|{_IS}{_MOVED_TO}|{_VERSION}|{_NEW_VERSION}|→):?"
+    f"(?:(?:{_INSTEAD},? )?{_SEE}(?: {_INSTEAD})?|{_INSTEAD}(?: {_HOLDS})?|es gilt(?: {_INSTEAD})?"
+    f"|{_IS}{REPLACED_BY}|{_IS}{_MOVED_TO}|{_VERSION}|{_NEW_VERSION}|→):?"
 )
 _GAP = (
-    r"[\s,.;:!(—–-]{1,6}+"
-    "(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)|sie (?:ist|wurde)"
-    "|it (?:has )?been) )?"
+    r"[\s,.;:!(—–-]{1,6}+(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)"
+    "|sie (?:ist|wurde)|it (?:has )?been) )?"
 )
 _STOP = (
-    rf"(?: {_INSTEAD}(?: of this {_NOTE})?"
-    rf"| for (?:the|a) (?:current|new|newer|latest) (?:one|state|instructions|{_NOTE}))?\s*(?:[.!;)]|\n|$)"
+    f"(?: {_INSTEAD}(?: of this {_NOTE})?| for (?:the|a) (?:current|new|newer|latest) (?:one|state"
+    rf"|instructions|{_NOTE}))?\s*(?:[.!;)]|\n|$)"
 )
 _END = r"(?=\s*(?:[].!;—–()]|\n|$|- ))"
 _OBJECT = (
-    r"(?![\w'-])(?!\s+(?!(?:in|on|since|as|because|which|and|for|from|with|after|completely|entirely"
-    r"|fully|now|instead"
-    "|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
-    "|porque|que|da|dal|dopo"
-    r"|il|perché|sinds|op|per|omdat)\b)\w)"
+    r"(?![\w'-])(?!\s+(?!(?:in|on|since|as|because|which|and|for|from|with|after|completely|entirely|fully"
+    "|now|instead|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
+    r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)\w)"
 )
 """End of an object, unlike *replaces [[Anna]]'s talk* and *replaces [[Anna]] at the door*."""
 _SIGN = (
     r"\(?(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important"
-    r"|danger|hinweis"
-    r"|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"
+    r"|danger|hinweis|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"
 )
 _DONE = "(?:ersetzt|abgelöst|überholt|verschoben|verlegt|umgezogen|ausgelagert|überführt|übertragen)"
 _CHINESE_NOTE = "(?:本|此|这|該|该)篇?(?:笔记|页面|页|文档|文件|文章|文|指南|流程|条目)"
 _CHINESE = rf"(?:(?:{_CHINESE_NOTE}|(?P<top>此处|这里)) ?)?(?:内容)?(?:已|已经|现|现已)? ?"
 _CHINESE_SEE = (
-    "(?:最新版本?|新版本?|请|請)?改?"
-    "(?:参见|参阅|參閱|参考|參考|参照|见|見|查看|查阅|使用|用|阅读|转到|前往|看)"
+    "(?:最新版本?|新版本?|请|請)?改?(?:参见|参阅|參閱|参考|參考|参照|见|見|查看|查阅|使用|用|阅读|转到|前往"
+    "|看)"
 )
 _THIS_JAPANESE = "(?:この|本)(?:ノート|ページ|文書|メモ|記事|手順書|手順|資料|内容) ?"
 _JAPANESE = f"(?:{_THIS_JAPANESE})?は?,? ?"
@@ -268,8 +242,8 @@ SENTENCES = tuple(
         (rf"(?P<top>{_NOUN}) {_IS}(?:{REPLACED_BY}|{_MOVED_TO}):? {LINKS}{_STOP}", True, True),
         (rf"{_THIS} {_IS}{_MOVED_TO}:? {LINKS}{_OBJECT}", True, True),
         (
-            rf"{_THIS} {_IS}(?:{_ON} )?(?:durch|von|nach|in|door|naar) {LINKS}"
-            rf" (?:{_ADVERB} )*(?:{_DONE}|vervangen|verplaatst|verhuisd)",
+            f"{_THIS} {_IS}(?:{_ON} )?(?:durch|von|nach|in|door|naar) {LINKS} (?:{_ADVERB} )*(?:{_DONE}"
+            "|vervangen|verplaatst|verhuisd)",
             True,
             False,
         ),
@@ -278,49 +252,42 @@ SENTENCES = tuple(
         (rf"(?P<top>{_UNUSED}|{DEAD}){_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
         (rf"(?:please |bitte )?{_SEE} {LINKS} {_INSTEAD_OF} {_THIS_NOTE}", True, False),
         (
-            rf"(?P<top>(?:please )?{_SEE}) {LINKS}(?: {_INSTEAD})?[,;.:—–-]+ (?:as |since |because )?"
-            rf"(?:{_THIS_NOTE}|this(?: one)?|it) {_IS}{DEAD}{_END}",
+            f"(?P<top>(?:please )?{_SEE}) {LINKS}(?: {_INSTEAD})?[,;.:—–-]+ (?:as |since "
+            f"|because )?(?:{_THIS_NOTE}|this(?: one)?|it) {_IS}{DEAD}{_END}",
             True,
             False,
         ),
         (
-            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}){_GAP}{_ELSE} {LINKS}{_STOP}",
-            True,
-            False,
-        ),
-        (rf"(?P<top>{_UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}", True, False),
-        (
-            rf"(?P<first>{_GONE}|{_UNSPACED_DEAD}|moved"
-            rf"|replaced)[.:!]?\n(?P<links>{LINK})[.!]?$",
+            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}|{_UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}",
             True,
             False,
         ),
         (
-            rf"(?P<first>{DEAD}|{_UNSPACED_DEAD}|{_NEW_VERSION.removesuffix(':')}):"
-            rf" (?P<links>{LINK})[.!]?$",
+            rf"(?P<first>{_GONE}|{_UNSPACED_DEAD}|moved|replaced)[.:!]?\n(?P<links>{LINK})[.!]?$",
             True,
             False,
         ),
         (
-            "(?:i|we)(?:'ve| have)?(?: now| since| just)? (?:moved|merged|relocated|migrated"
-            "|transferred|replaced"
-            rf"|superseded) {_THIS} (?:(?:in)?to|with|by) {LINKS}{_OBJECT}",
+            f"(?P<first>{DEAD}|{_UNSPACED_DEAD}|{_NEW_VERSION.removesuffix(':')}): (?P<links>{LINK})[.!]?$",
+            True,
+            False,
+        ),
+        (
+            "(?:i|we)(?:'ve| have)?(?: now| since| just)? (?:moved|merged|relocated|migrated|transferred"
+            f"|replaced|superseded) {_THIS} (?:(?:in)?to|with|by) {LINKS}{_OBJECT}",
             True,
             True,
         ),
         (
-            rf"(?:ich habe|wir haben|ik heb|we hebben) {_THIS} (?:{_ADVERB} )*(?:durch|nach|in|door"
-            rf"|naar) {LINKS}"
-            rf" (?:{_DONE}|vervangen|verplaatst)",
+            f"(?:ich habe|wir haben|ik heb|we hebben) {_THIS} (?:{_ADVERB} )*(?:durch|nach|in|door"
+            f"|naar) {LINKS} (?:{_DONE}|vervangen|verplaatst)",
             True,
             True,
         ),
         (
             "(?:j'ai|nous avons|on a|he|hemos|ho|abbiamo) (?:déplacé|transféré|remplacé|fusionné|movido"
-            "|trasladado"
-            rf"|sustituido|reemplazado|spostato|trasferito|sostituito) {_THIS} (?:vers|dans|par|avec|a"
-            rf"|al|por|in|con)"
-            rf" {LINKS}{_OBJECT}",
+            f"|trasladado|sustituido|reemplazado|spostato|trasferito|sostituito) {_THIS} (?:vers|dans|par"
+            f"|avec|a|al|por|in|con) {LINKS}{_OBJECT}",
             True,
             True,
         ),
@@ -334,8 +301,8 @@ SENTENCES = tuple(
         (rf"{_LEAD}{REPLACED_BY}:?\s+{LINKS}{_DAY}{_END}", True, False),
         (rf"(?P<bare>{_IS}{_MOVED_TO}):? {LINKS}\s*[.!)]*\s*$", True, True),
         (
-            rf"{_CHINESE}(?:移至|移到|移动到|移動到|迁移到|迁移至|迁至|搬到|转移到|合并到|合并至|并入)"
-            rf" ?:? ?{LINKS}",
+            f"{_CHINESE}(?:移至|移到|移动到|移動到|迁移到|迁移至|迁至|搬到|转移到|合并到|合并至"
+            f"|并入) ?:? ?{LINKS}",
             True,
             True,
         ),
@@ -348,15 +315,14 @@ SENTENCES = tuple(
             False,
         ),
         (
-            rf"{_THIS_JAPANESE}は(?:すでに|既に|もう|現在)?(?:古|廃止|非推奨|無効|使われて|使用され|最新では)[^\[\n]{{0,14}}{LINKS}"
-            rf" ?{_JAPANESE_SEE}",
+            f"{_THIS_JAPANESE}は(?:すでに|既に|もう|現在)?(?:古|廃止|非推奨|無効|使われて|使用され"
+            rf"|最新では)[^\[\n]{{0,14}}{LINKS} ?{_JAPANESE_SEE}",
             True,
             False,
         ),
         (
-            rf"(?P<top>(?:すでに|既に)?(?:古い|廃止|非推奨|無効|旧版|使用しないで|使わないで)"
-            rf"[^\[\n]{{0,10}}[:.,(]) ?"
-            rf"(?:代わりに ?)?{LINKS} ?{_JAPANESE_SEE}",
+            "(?P<top>(?:すでに|既に)?(?:古い|廃止|非推奨|無効|旧版|使用しないで"
+            rf"|使わないで)[^\[\n]{{0,10}}[:.,(]) ?(?:代わりに ?)?{LINKS} ?{_JAPANESE_SEE}",
             True,
             False,
         ),
@@ -370,15 +336,14 @@ SENTENCES = tuple(
         (rf"(?:supersedes|obsoletes):? {LINKS}{_END}", False, False),
     )
 )
-"""Sentences at the head of a note, whether they name its successor, and whether they name a place to which
-something moved. A sentence that may be about the note's subject counts only where it is likely about the
-note: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other text, ``top`` above the first section,
-``first`` as the first block or in a quote."""
+"""Sentences at the head of a note, each with two flags: it names the note's successor, and it names a place
+to which something moved. A sentence that may be about the note's subject counts only where it is likely about
+the note. The name of a group says where: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other
+text; ``top`` above the first section; ``first`` as the first block or in a quote."""
 _SUBJECT = (
     "(?:this (?:note|page|document|doc|file|article|guide|procedure|decision|process|policy|runbook|manual)"
-    "|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser (?:artikel|eintrag)|dieses (?:dokument"
-    "|verfahren)"
-    f"|{_OTHER_NOTES})"
+    "|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser (?:artikel|eintrag)"
+    f"|dieses (?:dokument|verfahren)|{_OTHER_NOTES})"
 )
 _UNSPACED_SUBJECT = f"(?:(?:本|此|该)(?:笔记|页面|页|文档|文件|文)|{_THIS_JAPANESE}は)"
 THIS_IS_DEAD = re.compile(

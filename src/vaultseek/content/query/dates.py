@@ -1,4 +1,5 @@
-"""Dates in texts and queries: in any spelling as ISO days and months, and periods relative to now."""
+"""Dates in texts and queries: conversion of any spelling to ISO days and months, and periods relative to
+now."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,8 +16,8 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 class Period:
     """A half-open interval of time: ``end`` is excluded, and None if there is no end.
 
-    Both are aware datetimes. ``after:`` means from ``start`` on, and ``before:`` earlier than ``start``, so
-    they neither overlap nor leave a gap.
+    Both are aware datetimes. ``after:`` means ``start`` or later, ``before:`` means earlier than ``start``;
+    so they neither overlap nor leave a gap.
     """
 
     start: datetime
@@ -29,8 +30,8 @@ def parse_period(text: str, now: datetime) -> Period | None:
     ISO: ``2026``, ``2026-01``, ``2026-W05``, ``2026-01-15``, ``2026-01-15T10:30``. By name: ``march 2026``,
     ``15 march 2026``, ``march 15th, 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``, ``5
     days ago``, ``today``, ``yesterday``, ``this week``, ``last month``, ``last year``, ``monday``, ``last
-    friday``. Weeks start on Monday. A naive ``now`` means local time; the zone of an aware one also applies
-    to dates without a zone.
+    friday``. Weeks start on Monday. A naive ``now`` means local time; the zone of an aware ``now`` also
+    applies to dates without a zone.
     """
     words = " ".join(text.casefold().split())
     for parse_form in (_iso, _relative, _calendar, _weekday, _named):
@@ -254,7 +255,7 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str) -> tuple[str, ...]:
-    """Return the days or month, as ISO, that the whole of ``text`` may be; empty for other texts."""
+    """Return the days or the month, as ISO, that the whole ``text`` may mean; empty for other texts."""
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)
     for found in find_dates(words):

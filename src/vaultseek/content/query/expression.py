@@ -1,4 +1,4 @@
-"""Regular expressions of queries, matched with a timeout, because some would run forever."""
+"""Regular expressions of queries, matched with a time limit, because some would run forever."""
 
 import contextlib
 import math
@@ -17,12 +17,12 @@ from vaultseek.errors import BadQuery
 
 T = TypeVar("T")
 FLAGS = "im"
-"""Flags of all expressions: case is ignored, and ``^`` and ``$`` match at lines."""
+"""Flags of all expressions: case is ignored, and ``^`` and ``$`` match at the start and end of a line."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the regular expressions of one request. It ends at the monotonic time ``end`` at the latest.
+    """Time for the regular expressions of one request, until the monotonic time ``end`` at the latest.
 
     ``matching`` and ``total`` are seconds of processor time, so whether a query is refused does not depend on
     how busy the machine is. ``total`` includes reading notes.

@@ -1,4 +1,4 @@
-"""The facts of a note that filters refer to, and the passages that a scope tests."""
+"""The facts of a note that filters refer to, and the passages that are tested within a scope."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,8 @@ from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
 
 Scope = Literal["content", "source", "section", "line", "block"]
-"""``source`` is the whole text as written, ``content`` the displayed text."""
+"""The part of a note that a test is about. ``source`` is the whole text as written, ``content`` the displayed
+text."""
 
 
 class NoteFacts(Protocol):
@@ -33,7 +34,7 @@ class NoteFacts(Protocol):
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        """Frontmatter: text, number, bool, None or a list of these."""
+        """Properties in the frontmatter: text, number, bool, None or a list of these."""
 
     @property
     def created(self) -> When | None:

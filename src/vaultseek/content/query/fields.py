@@ -31,10 +31,10 @@ from vaultseek.errors import BadQuery
 def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Filter | None:
     """Return the conjunction of all ``fields`` as a filter, None if there are none.
 
-    A value is a string or a list of strings, all of which must hold; None stands for an absent field.
+    A value is a string or a list of strings, which must all hold; None means that the field is absent.
     ``property`` is ``name=value``, ``name<value``, ``name>=value`` and so on, or ``name=null``. Dates are
-    parsed by :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery, which
-    names the field, for an unknown field, an invalid value, and more values than ``limits.QUERY_TERMS``.
+    parsed by :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery with
+    the field's name for an unknown field, an invalid value, or more values than ``limits.QUERY_TERMS``.
     """
     moment = now or present()
     values = [(field, value) for field, value in fields.items() for value in _texts(field, value)]

@@ -1,7 +1,8 @@
 """Filters as values: exact conditions on a note, independent of its rank.
 
-The classes form a closed set, :data:`Filter`. The docstring of each defines which notes match, so that an
-index may evaluate it from its own tables; :func:`matches` is the reference. All text is compared folded, see
+The classes form a closed set, :data:`Filter`. The docstring of each class defines which notes match, so that
+an index may evaluate the filter from its own tables; :func:`matches` is the reference. All text is compared
+folded, see
 :func:`vaultseek.base.text.fold`.
 """
 
@@ -33,11 +34,11 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The name of a condition's fact in ``NoteFacts``, and texts that every matching value contains, for an index
-to search first."""
+"""The name in ``NoteFacts`` of the fact that a condition is about, and texts that every matching value
+contains. An index can search for these texts first."""
 
 _folded = lru_cache(maxsize=256)(fold)
-"""Folds the text of a condition, cached for thousands of notes."""
+"""Folds the text of a condition; cached, because it is compared with thousands of notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Contains:
 
     Names are path, title and aliases; a property counts as a line with its name and value.
 
-    Inside :class:`Within` and :class:`HasTask` it applies to a single passage.
+    Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
 
     text: str
@@ -118,7 +119,7 @@ class Matches:
     """Notes with a match of the regular expression in their content, as displayed or as written, or in their
     properties as lines ``name: value``.
 
-    Inside :class:`Within` and :class:`HasTask` it applies to a single passage.
+    Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
 
     pattern: str
@@ -139,7 +140,8 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Notes with a passage of the scope that matches ``test``: And, Or, Not, Contains and Matches."""
+    """Notes with a passage of the scope that matches ``test``, which is made of And, Or, Not, Contains and
+    Matches."""
 
     scope: Scope
     test: Filter
@@ -177,7 +179,8 @@ class HasTask:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Notes with the tag ``name`` or one nested under it. A name of digits only matches nothing."""
+    """Notes with the tag ``name`` or a tag nested under it. A name that consists of digits matches
+    nothing."""
 
     name: str
 
@@ -196,8 +199,9 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with a matching name. ``text`` is a part of the path, of the file name with its extension, of an
-    alias or of a heading; a folder at any depth; the beginning of the extension; or a kind of file.
+    """Notes with a matching name. Depending on the kind of name, ``text`` is a part of the path, of the file
+    name with its extension, of an alias or of a heading; a folder at any depth; the beginning of the
+    extension; or a kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
     """
@@ -272,7 +276,7 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""For each kind of name: its fact, the test with a folded text, and the condition in words."""
+"""For each kind of name: the fact, the test against a folded text, and the condition in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +321,8 @@ class IsOutdated:
 
 @dataclass(frozen=True, slots=True)
 class HasProperty:
-    """Notes with the property, whatever its value; with ``is_null``, without a value, including "" and []."""
+    """Notes with the property, whatever its value; with ``is_null``, notes whose property has no value, which
+    includes "" and []."""
 
     name: str
     is_null: bool = False
@@ -336,9 +341,9 @@ class HasProperty:
 class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
-    A number, but not a text, equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. Days also equal all
-    their spellings: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is a time on that day in the
-    reader's zone. A link also equals the end of its target.
+    A number equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. A text equals only its own spelling.
+    A day also equals all its spellings: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is any time
+    on that day in the reader's zone. A link also equals the end of its target.
     """
 
     name: str
@@ -388,9 +393,9 @@ class PropertyMatches:
 class PropertyCompare:
     """Notes whose property, or an element of it, compares to ``value`` as given.
 
-    Numbers compare as numbers. ISO dates, including partial ones (``2026`` or ``2026-03``), compare by their
-    beginning; a date within another one is greater, and ``<=`` includes all of a month or a day. A date may
-    lack zeros or be a link to the note of a day. A number never matches other text.
+    Numbers compare as numbers. ISO dates, including partial dates (``2026`` or ``2026-03``), compare by their
+    beginning. A day within a month is greater than the month, and ``<=`` with a month or a day includes all
+    of it. A date may lack leading zeros or be a link to a daily note. A number never matches other text.
     """
 
     name: str
@@ -426,7 +431,8 @@ class PropertyCompare:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """Notes created or modified from ``start`` on and before ``end`` (aware); never notes without a date."""
+    """Notes created or modified from ``start`` up to but excluding ``end``, both aware; never notes without a
+    date."""
 
     field: DateField
     start: datetime | None
@@ -446,7 +452,7 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on one fact, named by ``stored``."""
+"""Conditions on a single fact, which ``stored`` names."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
@@ -476,9 +482,9 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions that a matching note must match, without those that exclude notes.
+    """Return the regular expressions that a matching note must match; excluding expressions are left out.
 
-    Words after ``line:`` are also expressions, because they may be only in the source.
+    Words after ``line:`` are also returned as expressions, because they may occur only in the source.
     """
     in_lines = (
         leaf.pattern
@@ -495,7 +501,7 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
 
 
 def expressions_of(condition: Filter | None) -> Iterator[str]:
-    """Yield every regular expression of a condition, also of names, properties and exclusions."""
+    """Yield every regular expression of a condition, including those of names, properties and exclusions."""
     for leaf in leaves(condition):
         match leaf:
             case Within(test=test) | HasTask(test=test):
@@ -505,7 +511,7 @@ def expressions_of(condition: Filter | None) -> Iterator[str]:
 
 
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the words and phrases that a matching note contains, as written, without excluding ones."""
+    """Return the words and phrases that a matching note contains, as written; excluded ones are left out."""
     return tuple(
         f"{leaf.text}*" if leaf.prefix else leaf.text
         for leaf in _of_texts(condition)
@@ -536,7 +542,8 @@ def negated(part: Filter) -> Filter:
 
 
 def conjuncts(condition: Filter | None) -> tuple[Filter, ...]:
-    """Return the conditions that must all hold, so that an explanation can count the notes left by each."""
+    """Return the conditions that must all hold, so that an explanation can count the notes left after
+    each."""
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
@@ -559,14 +566,14 @@ def is_bound(value: str) -> bool:
 
 
 def _date_text(value: str) -> str:
-    """Return a date in ISO form, from any spelling such as ``15.03.2026``; other texts folded."""
+    """Return a date of any spelling, such as ``15.03.2026``, in ISO form; other texts are folded."""
     text = iso_date(value)
     days = dates_of(text)
     return fold(days[0] if len(days) == 1 else text)
 
 
 def _is_date(element: str, date: str) -> bool:
-    """True if an element is a folded ISO date; for a day, also a time on it."""
+    """True if an element is the folded ISO date or, for a day, a time on that day."""
     text = _date_text(element)
     if text == date or not (_TIME.match(text) and _DAY.fullmatch(date)):
         return text == date
@@ -583,7 +590,7 @@ def _date(text: str) -> re.Match[str] | None:
 def _period(text: str, zone: tzinfo) -> Period | None:
     """Return the period of a folded ISO date, or its day if the rest is not a time; None for other texts.
 
-    This zone applies to dates without one.
+    ``zone`` applies to dates without a zone.
     """
     match = _date(text)
     if match is None:
@@ -639,7 +646,8 @@ def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
 
 
 def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter]:
-    """Yield the single conditions of a condition on notes, with ``negated`` ones as if not negated."""
+    """Yield the single conditions of a condition on notes. With ``negated``, also yield negated ones, without
+    their negation."""
     match condition:
         case And(parts) | Or(parts):
             for part in parts:
@@ -653,7 +661,7 @@ def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter
 
 
 def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
-    """Return the property conditions that a matching note satisfies, without excluding ones."""
+    """Return the property conditions that a matching note satisfies; excluding conditions are left out."""
     return tuple(leaf for leaf in leaves(condition, negated=False) if isinstance(leaf, PropertyFilter))
 
 

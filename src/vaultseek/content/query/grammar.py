@@ -1,13 +1,13 @@
 """The query language: the text of a query, split into rank text and an exact filter.
 
-Bare words are rank text and filter nothing. A quoted phrase is rank text and a filter. Everything else is a
-filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
+Bare words are rank text and filter nothing. A quoted phrase is both rank text and a filter. Everything else
+is a filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
 tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since their side
-would otherwise match every note; an ``OR`` of words only is a longer bag of words.
+would otherwise match every note. An ``OR`` of bare words has no effect: all of them are rank text.
 
-The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Besides bare
-words and phrases, the words that operators search in texts (``content:`` to ``task:``) are also rank text, so
-that the best matching notes come first; excluded words are not. Other operators do not rank.
+The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Words that
+operators search for in texts (``content:`` to ``task:``) are also rank text, so that the best matching notes
+come first; excluded words are not. Other operators do not affect the ranking.
 
 Only a query that is too long or too deep is an error: an unknown operator is a word; unclosed quotes,
 brackets and parentheses extend to the end, and ``Query.notes`` reports the repairs.
@@ -42,9 +42,10 @@ _ARTICLES = frozenset({"a", "an", "the", "any", "ein", "eine", "einen"})
 class Query:
     """A parsed query.
 
-    ``rank_text`` holds the words to rank by, in order; ``phrases`` those in quotes, which the filter also
-    requires. ``notes`` are sentences about repairs and about operators read as words. ``doubtful`` terms are
-    conditions only if the vault has such a property or extension. ``reads_time`` is False after ``when:any``.
+    ``rank_text`` holds the words to rank by, in order; ``phrases`` holds the words in quotes, which the
+    filter also requires. ``notes`` are sentences about repairs and about operators read as words.
+    ``doubtful`` terms are conditions only if the vault has such a property or extension. ``reads_time`` is
+    False after ``when:any``.
     """
 
     text: str
@@ -116,7 +117,7 @@ def _rank_words(required: Sequence[Node]) -> Iterator[str]:
 
 
 def _negations(words: Sequence[str]) -> Iterator[str]:
-    """Yield a remark on each word that seems to exclude the next one; it is treated as an ordinary word."""
+    """Yield a remark on each word that seems to exclude the next one, but is treated as an ordinary word."""
     folded = ["" if word == "NOT" else word.casefold().strip(".,;:!?") for word in words]
     is_question = bool(folded) and (folded[0] in _QUESTION_WORDS or words[-1].endswith("?"))
     excluding = _NEGATIONS if is_question else _NEGATIONS | _NEGATIONS_OUTSIDE_QUESTIONS

@@ -33,20 +33,23 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 
 
 def _folder(text: str) -> str | None:
-    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be
-    either."""
+    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be a
+    folder or a filter."""
     written = text.strip()
     if not written.endswith("/") or set(written) & set(':"[]()'):
         return None
     path = written.strip("/")
     is_inside = all(part not in ("", ".", "..") for part in path.split("/"))
     if not is_inside or not path.isprintable() or _OTHER_THAN_FOLDER.search(written):
-        raise BadQuery(f"{quote(text)} is no folder; write it as Journal/, or an expression as line:/…/")
+        raise BadQuery(
+            f"{quote(text)} is not a folder; write a folder as Journal/, or an expression as line:/…/"
+        )
     return f"{fold(path)}/"
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""A regular expression, exclusion, pattern or list of folders; as a folder name it would hide nothing."""
+"""A regular expression, exclusion, pattern or list of folders. As a folder name, such a text would hide
+nothing."""
 
 
 def _filter(text: str) -> Filter:

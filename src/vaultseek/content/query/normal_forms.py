@@ -1,8 +1,8 @@
 """Normal forms: the single spelling under which the keyword index stores days and identifiers.
 
-A day becomes its ISO date, whatever the spelling in a text or a query. An identifier becomes its letters and
-digits: ``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores these next to the words as
-written, and a query looks them up, so no text is read to compare spellings.
+A day becomes its ISO date, whatever its spelling in a text or a query. An identifier becomes its letters and
+digits: ``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores normal forms next to the
+words as written, and a query looks them up, so no text is read to compare spellings.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ TELLING_DIGITS = 5
 """Number of digits at which any separators are ignored; shorter numbers may only have thousands
 separators."""
 THOUSANDS_DIGITS = 4
-"""Minimum digits of a number with thousands separators."""
+"""Minimum number of digits in a number with thousands separators."""
 SPACED_LETTERS = 10
 """Maximum length of a word that forms one identifier with the number after it: ``WM 14``."""
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 MOST_DIGITS = 20
-"""Maximum digits and separators of a number; longer runs are rows of numbers."""
+"""Maximum number of digits and separators in a number; a longer run is a row of several numbers."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
@@ -101,7 +101,7 @@ def _dotted_parts(name: str) -> Iterator[str]:
 def identifier_form(written: str) -> str:
     """Return the normal form of a compound or a number with separators; "" if it has none.
 
-    ``os.path`` and ``and/or`` have none, because their parts are words that no other spelling joins.
+    ``os.path`` and ``and/or`` have none, because no other spelling of them joins their words.
     """
     plain = "".join(character for character in written if character.isalnum())
     if not plain or len(plain) > TERM_CHARS:

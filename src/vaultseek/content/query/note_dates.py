@@ -22,7 +22,7 @@ def _unknown() -> None:
 def created_when(note: Note, modified: float, is_day_first: IsDayFirst = _unknown) -> When:
     """Return the date in a note or its file name, else the Unix time ``modified``.
 
-    ``is_day_first`` is called if either of two numbers may be the day; None means unknown.
+    ``is_day_first`` is called if either of two numbers may be the day; its result None means unknown.
     """
     created = property_when(note.frontmatter, CREATED_PROPERTIES, is_day_first)
     return created or file_name_when(note.path, is_day_first) or When(modified)

@@ -46,7 +46,7 @@ class Reading(NamedTuple):
 
 
 Operator = Callable[[Node, Reading], Condition | None]
-"""Makes a condition from a value; None if the value is invalid."""
+"""Makes a condition from a value; returns None if the value is invalid."""
 
 
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
@@ -84,7 +84,8 @@ def _opened(text: str) -> int:
 
 
 def _without_groups(option: str) -> str:
-    """Return a value between ORs without the parentheses of groups, which may only contain OR."""
+    """Return a value between ORs without the parentheses of groups; a group may contain only values and
+    OR."""
     option = option.strip()
     while option.startswith("(") and (option.endswith(")") or _opened(option) > 0):
         option = option[1:].lstrip()
@@ -257,13 +258,13 @@ ABOUT: Mapping[str, str] = {
     "kind": "a kind of file",
     "ext": "a file extension",
     "alias": "an alias",
-    "modified": "a day, a month, or today, yesterday",
+    "modified": "a day, a month, today or yesterday",
     "created": "a day, a month, today or yesterday, for the creation date",
     "after": "changed since a day",
     "before": "changed before a day",
     "when": "any, to ignore times in the question",
 }
-"""The meaning of each operator's value, for completion; frequent ones first."""
+"""The meaning of each operator's value, for completion; frequent operators first."""
 
 EXPRESSION_OPERATORS = frozenset(
     {"content", "section", "line", "block", "task", "task-todo", "task-done"}
@@ -276,4 +277,4 @@ EXTENSIONS = (
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
     *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
 )
-"""Extensions that a bare ``.name`` filters by; any other, such as ``.net``, is a word."""
+"""Extensions that a bare ``.name`` filters by; any other such name, like ``.net``, is a word."""

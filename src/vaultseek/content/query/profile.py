@@ -1,10 +1,10 @@
 """The profile of a query: its identifiers and words, and the resulting weights of the searches.
 
 **Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) and dates among the
-meaningful words; exact names suit the keyword search. In the profile ``auto``, only specificity decides;
-other queries begin with equal weights, which the word matches adjust later. In ``length``, the weight of
-meaning grows with the number of words, and specificity can only move it towards keywords. In both, the
-``alpha`` of linear fusion depends only on specificity.
+meaningful words. The keyword search is better at exact names. In the profile ``auto``, only specificity
+decides. Queries without it begin with equal weights, which are adjusted later by the word matches. In the
+profile ``length``, the weight of meaning grows with the number of words, and specificity can only reduce it.
+In both profiles, the ``alpha`` of linear fusion depends only on specificity.
 """
 
 import re
@@ -55,10 +55,10 @@ ADAPTIVE_PROFILES = ("auto", "length")
 class Profile:
     """Features of a query and the weights that follow from them.
 
-    ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in [0,
-    1]. ``anchors`` are folded texts that boost notes containing them: identifiers, the ISO form of dates in
-    words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true for a query of identifiers
-    only, where embeddings do not help.
+    ``words`` counts all words; in scripts without spaces, two characters are a word; ``specificity`` is in
+    [0, 1]. ``anchors`` are folded texts that boost notes containing them: identifiers, the ISO form of dates
+    in words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true for a query of
+    identifiers only, where embeddings do not help.
     """
 
     name: str
@@ -161,7 +161,7 @@ _IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _
 
 
 def _is_identifier(text: str) -> bool:
-    """True unless it is a stop word before a number, as in ``IN 1999``."""
+    """True unless the match is a stop word before a number, as in ``IN 1999``."""
     first = _PARTS.split(text)[0]
     return first == text or fold(first) not in STOP_WORDS
 

@@ -27,8 +27,8 @@ from vaultseek.errors import BadQuery
 class Tree(NamedTuple):
     """The syntax tree of a query, and a note about each repair.
 
-    ``doubtful`` are terms that pasted text may also contain, with the condition each was read as: ``[name]``
-    and ``.csv``.
+    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text; each has the
+    condition as which it was read.
     """
 
     root: Node
@@ -70,8 +70,8 @@ _BRACKETED = re.compile(
 class _Parser:
     """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
 
-    ``in_text`` is true where words refer to a text, so that a regular expression may replace them. ``text``
-    has straight quotes; ``written`` has the original ones, used for expressions.
+    ``in_text`` is true where words refer to a text, so that a regular expression may take their place.
+    ``text`` has straight quotes; ``written`` has the original ones, used for expressions.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:
@@ -293,8 +293,8 @@ class _Parser:
         word = self._word()
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
-            self.notes.append("OR was treated as a word; it stands between two terms")
-        # In a query all in capitals, NOT is not another search engine's operator.
+            self.notes.append("OR was treated as a word; put it between two terms")
+        # In a query that is all in capitals, NOT is an ordinary word, not another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):

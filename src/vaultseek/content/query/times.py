@@ -1,9 +1,9 @@
 """Times in a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
 
 A time may be a range: *between March and May*, *in 2020 or 2021*. Times are read in English, German, French,
-Spanish, Italian, Portuguese and Dutch, the relative ones also in Chinese and Japanese. A day, month or season
-without a year is the nearest one before today. A name by itself is not a time: *May* and *Monday* are words,
-*in May* and *on Monday* are times.
+Spanish, Italian, Portuguese and Dutch, and relative times also in Chinese and Japanese. A day, month or
+season without a year is the nearest one before today. A bare name is not a time: *May* and *Monday* are
+words, *in May* and *on Monday* are times.
 """
 
 import re
@@ -35,7 +35,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A time in a text: its days, and its characters from ``start`` to ``end``, which are ``text``."""
+    """A time in a text: its days, and its place from ``start`` to ``end``, where the text is ``text``."""
 
     days: Days
     start: int
@@ -44,7 +44,7 @@ class SpokenTime:
 
     @property
     def period(self) -> str:
-        """The days, for people."""
+        """The days in words, for people."""
         first, last = self.days
         if first == EARLIEST:
             return f"any day until {last}"
@@ -91,7 +91,7 @@ def _unspaced_number(text: str) -> int:
 
 
 def _other_times(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield times in numbers and combined ones: *on 12.9.*, *in week 40*, *Tuesday last week*."""
+    """Yield times in numbers, and combinations: *on 12.9.*, *in week 40*, *Tuesday last week*."""
     for match in _OTHER.finditer(text):
         with suppress(ValueError, OverflowError):
             days = _other_days(match, today)
@@ -151,7 +151,8 @@ def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
 
 
 def _start_of_range(text: str, until: Days) -> Days | None:
-    """Return the start of a range. The start may be a number: a day of the month in which the range ends."""
+    """Return the start of a range. The start may be a bare number, which is a day of the month in which the
+    range ends."""
     if (number := _ONLY_DAY.fullmatch(text)) is not None and until.first == until.last:
         return _one_day(until.last.year, until.last.month, int(number["day"]))
     found = _at_start(text, until.last)
@@ -159,7 +160,7 @@ def _start_of_range(text: str, until: Days) -> Days | None:
 
 
 def _at_start(text: str, today: date) -> SpokenTime | None:
-    """Return the time with which a text begins: *in* makes a month or a year a time."""
+    """Return the time at the beginning of a text: after *in*, a month or a year is a time."""
     prefix = "in "
     found = next(_single_times(prefix + text, today), None)
     if found is None or found.start > len(prefix):
@@ -269,7 +270,7 @@ _ORDINALS: Mapping[int, str] = {
     4: "fourth|4th|vierte[rnms]?|quatrième|cuart[oa]|quart[oa]|vierde",
     -1: "last|final|letzte[rnms]?|derni(?:er|ère)s?|últim[oa]s?|ultim[oa]|laatste",
 }
-"""Words for a part's place in its time, from 1; -1 is the last part."""
+"""Words for the position of a part in a time, from 1; -1 is the last part."""
 _PIECES: Mapping[str, str] = {
     "half": "half|hälfte|halbjahr|semestre|moitié|mitad|metade|metà|helft",
     "quarter": "quarter|quartal|trimestre|kwartaal",
@@ -373,7 +374,7 @@ _WITHIN = (
     rf"\s(?:(?:of|von|vom|des|de|du|do|di|van)\s|(?:(?:before|in|im|en|em)\s)?(?:[0-9]{{4}}|(?:{_MONTH})\b)"
     r"|before\s[0-9])"
 )
-"""Words after *the last week* that make it a part of another time: *the last week of August*."""
+"""Words that, after *the last week*, make that week a part of another time: *the last week of August*."""
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
@@ -433,7 +434,8 @@ _RANGE = re.compile(
     rf"(?<![\w-])(?=(?:(?:{_BETWEEN})\s+{_PLACE_OF_START.format('first')}(?:\s+(?:{_AND})\s+|{_DASH})"
     rf"|(?:{_FROM})\s+{_PLACE_OF_START.format('first2')}(?:\s+(?:{_TO})\s+|{_DASH}))(?P<second>))"
 )
-"""Looks ahead, so that *notes from March to May* has a range at *from* although one might begin at *in*."""
+"""A possible range such as *from March to May*; a lookahead, so that a range within another possible range is
+also found."""
 
 
 # -- days
@@ -503,7 +505,8 @@ def _nearest(
 
 
 def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
-    """Return the latest days that began before today; if they are called *last*, they must also be over."""
+    """Return the latest days that began before today. If they are called *last*, they must also have
+    ended."""
     for year in range(today.year, today.year - 9, -1):  # leap days may be eight years apart
         found = nearest(year)
         if found is not None and (found.last if is_last else found.first) <= today:
@@ -549,7 +552,7 @@ def _early_or_late(days: Days, part: str) -> Days:
 def _pieces(days: Days, piece: str, *, from_end: bool) -> list[Days]:
     """Return the halves, quarters, months, weekends, weeks or days of a time, in order.
 
-    Weeks are counted from an end of the time, so *the last week of May* has seven days.
+    Weeks are counted from the beginning or the end of the time, so *the last week of May* has seven days.
     """
     if piece == "weekend":
         saturday = days.first + timedelta(days=(5 - days.first.weekday()) % 7)
@@ -611,7 +614,7 @@ def _quarter(day: date) -> Days:
 
 
 def _three_months(year: int, month: int) -> Days:
-    """Return a quarter or a season, both by whole months; winter belongs to the year of its December."""
+    """Return a quarter or a season in whole months; winter belongs to the year of its December."""
     first = date(year, month, 1)
     return Days(first, first + relativedelta(months=3, days=-1))
 

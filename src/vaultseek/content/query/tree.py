@@ -65,7 +65,7 @@ NOTHING = All()
 
 
 def required_filter(node: Node) -> Filter | None:
-    """Convert the tree to a filter; bare words filter only in an OR that has filters."""
+    """Convert the tree to a filter. Bare words filter only in an OR that has filters."""
     match node:
         case Word():
             return None
@@ -101,7 +101,7 @@ def text_filter(leaf: Word | Phrase | Expression) -> Filter:
 
 
 def required_leaves(node: Node) -> Iterator[Word | Phrase | Expression | Condition]:
-    """Yield the leaves of the tree, in order, without the negated ones."""
+    """Yield the leaves of the tree, in order, except negated ones."""
     match node:
         case Word() | Phrase() | Expression() | Condition():
             yield node

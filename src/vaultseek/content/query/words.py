@@ -1,4 +1,4 @@
-"""The unordered words of a query, which identify equal queries, and the notes pinned to them."""
+"""The unordered words of a query, by which equal queries are recognized, and the notes pinned to a query."""
 
 import re
 
@@ -7,7 +7,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
 
 PIN = "pin"
-"""Property with the queries for which a note comes first."""
+"""Property that lists the queries for which a note comes first."""
 
 
 def words_of(text: str) -> str:

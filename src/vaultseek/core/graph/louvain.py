@@ -1,7 +1,7 @@
 """Clusters of a graph by the Louvain method (Blondel, Guillaume, Lambiotte, Lefebvre 2008), using arrays.
 
-Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of the waiting nodes is moved at once:
-if all of them moved, two neighbours could swap places forever.
+Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of the waiting nodes is moved at once.
+If all were moved at once, two neighbours could swap places forever.
 """
 
 import numpy as np
@@ -13,8 +13,8 @@ Weights = NDArray[np.float64]
 MOVED_SHARE = 0.5
 """Share of the waiting nodes moved at once."""
 RESTING_SHARE = 0.01
-"""Share of waiting nodes at which a round of moves ends; the next round moves whole clusters, including
-the nodes still waiting."""
+"""Share of nodes still waiting at which a round of moves ends; the next round moves whole clusters, including
+these nodes."""
 MOST_TURNS = 400
 LEAST_GAIN = 1e-9
 

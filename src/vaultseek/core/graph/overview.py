@@ -13,7 +13,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 CLUSTER_EXAMPLES = 5
 """Number of notes listed per cluster, highest ranks first."""
 RECENT_SECONDS = 30 * 24 * 3600.0
-"""Age in seconds of a note, or of its last change, up to which it counts as recent."""
+"""Maximum age in seconds of a recent note or a recent change."""
 
 
 def overview(

@@ -26,9 +26,9 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect them, a single route crosses between their
-    connected parts at the closest notes by meaning. There is none if no notes are close, or if search by
-    meaning is unavailable; then ``partial`` has the reason.
+    Links count in both directions. If links do not connect the two notes, a single route crosses between
+    their connected parts at the notes closest in meaning. There is no such route if no notes are close, or if
+    search by meaning is unavailable; ``partial`` then has the reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None
@@ -51,7 +51,7 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the closest pair of one end and a note linked with the other end; None if none is close.
+    """Return the closest pair of one end and a note connected with the other end; None if no pair is close.
 
     The reason is set if search by meaning is unavailable.
     """

@@ -42,9 +42,9 @@ Bridges = Sequence[tuple[int, float]]
 class Structure:
     """The structure of a graph, by ids of notes.
 
-    ``clusters`` are sorted by size, the notes of each by rank; ``words`` name each cluster: its distinctive
-    words, or else the title of its first note. ``ranks`` of all notes sum to 1. ``components`` are the sizes
-    of the connected parts with at least two notes.
+    ``clusters`` are sorted by size, and the notes of a cluster by rank. ``words`` name each cluster by its
+    distinctive words, or else by the title of its first note. ``ranks`` of all notes sum to 1. ``components``
+    are the sizes of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]
@@ -91,7 +91,7 @@ def page_ranks(notes: int, edges: Edges) -> list[float]:
 
 
 def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
-    """Return the notes on shortest paths, with their share of the paths, from a sample of starts.
+    """Return the notes on shortest paths from a sample of starts, each with its share of the paths.
 
     Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
     """
@@ -130,7 +130,7 @@ def _words_of(notes: Sequence[Iterable[str]], everywhere: Mapping[str, int], tot
 
 
 def main() -> None:
-    """Read the names of the notes (for bridges, their number) and the links, and write the answer."""
+    """Read the names of the notes, or their number for bridges, and the links; write the answer."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS)
     frame = read(incoming)

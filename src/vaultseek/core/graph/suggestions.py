@@ -1,4 +1,4 @@
-"""Suggestions of missing links: notes that a note does not link, with the evidence that it should."""
+"""Suggestions of missing links: notes that a note does not link to, with the evidence that it should."""
 
 import asyncio
 import heapq
@@ -25,12 +25,12 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum number of links of a note that still counts as evidence for a link between its neighbours."""
+"""Maximum number of links of a note that counts as evidence for a link between its neighbours."""
 MOST_CANDIDATES = 1000
 """Maximum number of notes whose names are compared with the text: a hub has tens of thousands of
 candidates."""
 SUGGEST_SECONDS = 1.0
-"""Seconds for examining the notes changed last; the answer contains what was found by then."""
+"""Seconds for examining the notes changed last; the answer contains the suggestions found by then."""
 RECENT_NOTES = 50
 """Number of notes changed last for which links are suggested if no note is given."""
 _READ_NOTES = 10
@@ -40,8 +40,8 @@ _READ_NOTES = 10
 FOLLOWED_NOTES = 15
 """Number of closest notes by meaning whose links are evidence."""
 NAME_RARITY = 5.0
-"""Minimum divisor for the rarity of a name's words found in a note, so that names of common words count
-less: chance would explain them."""
+"""Minimum divisor for the rarity of a name's words found in a note. It makes names of common words count
+less, because they may be found by chance."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -49,10 +49,10 @@ class Evidence(NamedTuple):
     """The evidence for a link between two notes.
 
     ``common`` describes the notes linked with both, ``cosine`` compares their vectors. ``mentioned`` is the
-    line of the note that names the other, ``mentions`` the line of the other that names the note;
-    ``links_back`` is True if the other links to it. ``followed`` is the number of notes similar in meaning
-    that link to the other, and ``following`` grows with their cosines. ``name_words`` is the share of the
-    words of the other's name that the note contains.
+    line of the note that names the other note, ``mentions`` the line of the other note that names the first.
+    ``links_back`` is True if the other note links to the first. ``followed`` is the number of similar notes
+    that link to the other note, and ``following`` grows with their cosines. ``name_words`` is the share of
+    the words in the other note's name that the note contains.
     """
 
     common: Common = Common()
@@ -92,8 +92,8 @@ RANK_CONSTANT = 5.0
 def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return k / (k + rank) of each candidate, with a row per feature; 0 for a candidate without the feature.
 
-    Features of different scales are fused by rank (Cormack, Clarke and Buettcher 2009); ties share the mean
-    of their ranks, which count from 0.
+    Features have different scales, so they are fused by rank (Cormack, Clarke and Buettcher 2009). Ranks
+    count from 0; ties share the mean of their ranks.
     """
     fused = np.zeros_like(features)
     for column, values in enumerate(features.T):
@@ -121,7 +121,7 @@ async def suggestions(
 ) -> list[JSON]:
     """Return up to ``limit`` notes that the note could link, the most likely first, with reasons.
 
-    ``mentions`` are the lines of other notes that name it, if known.
+    ``mentions`` are the lines of other notes that name this note, if known.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -144,8 +144,8 @@ async def recent_suggestions(
 ) -> tuple[list[JSON], int | None]:
     """Return the most likely missing links of the notes changed last, each with its ``source``.
 
-    ``start`` of these notes are skipped. After ``SUGGEST_SECONDS``, the answer has the suggestions found so
-    far and the ``start`` of the remaining notes; otherwise None.
+    The first ``start`` notes are skipped. Also return the ``start`` with which to continue if
+    ``SUGGEST_SECONDS`` ran out, otherwise None.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
@@ -167,7 +167,7 @@ async def recent_suggestions(
 
 
 def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
-    """Return the most likely of these missing links, the better direction of each."""
+    """Return the most likely of these missing links, each in its better direction."""
     best: dict[frozenset[str], JSON] = {}
     for item in found:
         pair = frozenset((item["source"]["path"], item["path"]))
@@ -267,10 +267,9 @@ def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Map
 
 
 def _is_likely(reasons: Sequence[JSON]) -> bool:
-    """True if the note names the other, or two reasons support the link besides the most common kinds.
-
-    Those kinds do not count: some note is always the closest in meaning and has links, and a link back is no
-    reason for a link.
+    """True if the note names the other, or if two kinds of reasons support the link, not counting the most
+    common kinds: some note is always the closest in meaning, some note always has links, and a link back is
+    not a reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
     return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1

@@ -90,5 +90,4 @@ def _texts(headings: str) -> str:
 
 
 _NAMES = "SELECT id, title, headings FROM notes ORDER BY path"
-"""Nodes in an order that is the same for every index of the same notes, so that the structure is also the
-same."""
+"""Nodes in an order that depends only on the notes, not on the index, so that the structure does too."""

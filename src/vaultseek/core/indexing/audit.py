@@ -1,6 +1,6 @@
 """Comparison of the index of some notes with a freshly built one.
 
-It reveals problems that a search does not show: outdated vectors, and files that were not read.
+It reveals problems that are invisible in a search: outdated vectors, and files that were not read.
 """
 
 import random
@@ -13,7 +13,8 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""Problems of notes whose text was not read because a process ended, whether or not the note caused that."""
+"""Problems of notes whose text was not read because a process ended, whether or not the note was the
+cause."""
 NOTES_AT_ONCE = 100
 """Number of notes compared between two checks of the time."""
 
@@ -49,7 +50,7 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the notes with a text that counts as stored but whose vector was never computed."""
+    """Return the notes with a text whose vector counts as stored but was never computed."""
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

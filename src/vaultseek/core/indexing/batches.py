@@ -1,4 +1,4 @@
-"""Reading of many notes in batches by reader processes, publishing the segments they write."""
+"""Reading of many notes in batches by reader processes, and publishing of the segments that they write."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ MOST_NOTES = 1024
 BATCH_SECONDS = 1.0
 """Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Maximum number of attempts at a batch that crashes its process. After these, this process reads the
-batch."""
+"""Maximum number of reader processes that may crash on a batch before this process reads it."""
 LAST_NOTES = 16
 """Minimum number of notes in the last batches."""
 _LOOK_SECONDS = 0.1
@@ -74,7 +73,8 @@ class BatchReader:
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
         """Yield the notes in batches, each to be committed before the next is requested.
 
-        Batches arrive in the order they finish, so that no process waits for one with longer notes.
+        Batches arrive in the order in which they finish, so that no process waits for another one with longer
+        notes.
         """
         rest = deque(self._numbered(paths))
         jobs: list[_Waiting] = []
@@ -128,7 +128,8 @@ class BatchReader:
         return ReadJob(notes, self._crash_marker.blocked(), self._engine.directory, self._engine.index.rules)
 
     def _try_again(self, waiting: _Waiting, error: OSError | ReaderError) -> bool:
-        """Read a job again without the note that ended its process; return False if no process can do it."""
+        """Read a job again without the note that ended its process; return False if this process must read
+        it."""
         if isinstance(error, OSError):
             log.warning("no process that reads notes could be started: %s", error.strerror)
             return False

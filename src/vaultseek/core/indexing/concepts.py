@@ -1,8 +1,8 @@
 """The concept vocabulary of a vault: choosing its terms and keeping their vectors up to date.
 
-It is used for query expansion and built only on demand, by the settings or a request. From then on it follows
-the notes in the background with a delay: it changes little from one save to the next, and choosing it
-requires reading all words of the vault.
+It is used for query expansion, and built only if the settings or a request need it. From then on it follows
+the notes in the background with a delay, because it changes little from one save to the next, and choosing
+the terms requires reading all words of the vault.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class Concepts:
     async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return up to ``count`` concepts nearest to the unit vector of the text, ``floor`` or nearer.
 
-        Each adds a word stem that is missing from the text and from nearer concepts. Raises Unavailable until
-        there is a vocabulary.
+        Each concept adds a word stem that is missing from the text and from nearer concepts. Raises
+        Unavailable until there is a vocabulary.
         """
         self.enable()
         await self._read()
@@ -120,7 +120,7 @@ class Concepts:
     async def refresh(self) -> None:
         """Sync the vocabulary with the ledger; only new terms are embedded.
 
-        Raises WorkerUnavailable or IndexDamaged, and changes nothing then.
+        Raises WorkerUnavailable or IndexDamaged, leaving the vocabulary unchanged.
         """
         async with self._refreshing:
             await self._read()
@@ -226,17 +226,16 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 
 
 def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
-    """Return the vault's concepts and how many notes each is in, up to ``CONCEPT_TERMS``.
+    """Return up to ``CONCEPT_TERMS`` concepts of the vault, each with the number of notes that contain it.
 
     * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
-      of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
+      of the most linked notes first. They take at most half of the places, so that a vault of ten thousand
       titles has room for its subjects.
-    * Words follow, the most common first, if they tell notes apart: a word that occurs in one note finds
-      nothing that the note's own passages do not, and a word that occurs in every tenth note finds
-      everything.
+    * Words follow, the most common first, if they distinguish notes. A word in a single note adds nothing to
+      that note's own passages, and a word in every tenth note finds everything.
 
-    Names of more than a few words are sentences, whose notes have vectors of their own. Identifiers and dates
-    are left to the keyword search.
+    Names of more than a few words are left out: they are sentences, and their notes have vectors anyway.
+    Identifiers and dates are left to the keyword search.
     """
     usable = (entry for entry in _names(ledger) if _is_name(entry[0], keyword))
     names = dict(islice(usable, CONCEPT_TERMS))
@@ -312,7 +311,7 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 
 
 def _is_word(word: str) -> bool:
-    """True for a word of letters; two suffice in unspaced scripts, where pairs serve as words."""
+    """True for a word of letters. In unspaced scripts, where pairs serve as words, two letters suffice."""
     letters = sum(map(str.isalpha, word))
     least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS
     return letters == len(word) and least <= letters <= CONCEPT_CHARS and fold(word) not in STOP_WORDS

@@ -1,9 +1,10 @@
 """An on-disk record of the note being parsed, so that the next process knows which note crashed the previous
 one.
 
-A crash in native code leaves no exception behind. The key of each note is written before it is parsed, only
-to the page cache, because it must survive the process, not the machine. A note whose content crashed the
-process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another program counts less.
+A crash in native code leaves no exception behind. The key of each note is written before the note is parsed.
+It is written only to the page cache, because it must survive the process, not the machine. A note whose
+content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another
+program counts less.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ class CrashMarker:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """Weight of the crashes, counted in kills by another program."""
+        """Crashes by content, counted in kills by another program; a crash counts as several kills."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
@@ -60,7 +61,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Count the end of another process that parsed this content, as this many kills."""
+        """Count the end of another process that parsed this content as this many kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

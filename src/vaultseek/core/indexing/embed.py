@@ -1,7 +1,8 @@
-"""Sync of a vector store with the ledger: missing texts are embedded, notes before passages, newest first.
+"""Sync of a vector store with the ledger: texts without a vector are embedded, notes before passages, newest
+first.
 
-Every step can be repeated: vectors go to the ledger first and then to the store, and only then is the entry
-of the missing text removed. A lost store is rebuilt from the ledger without the model.
+Every step can be repeated: a vector is written to the ledger, then to the store, and only then is the text
+removed from the list of missing ones. A lost store is rebuilt from the ledger without the model.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ STORE_SECONDS = 1.0
 """Seconds after which computed vectors are stored, so that they can be searched."""
 
 LIST_SECONDS = 0.5
-"""Maximum seconds that one call spends searching for texts without a vector."""
+"""Maximum time in seconds that one call spends searching for texts without a vector."""
 _LENGTH_ERROR = 1e-3
 log = logging.getLogger(__name__)
 _NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; it is searched by word only")
@@ -56,8 +57,8 @@ class Embedding:
     """One vector space of a vault: its store, and its sync with the ledger in steps of one batch.
 
     ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the
-    previous spec's model. ``space`` lists the texts that the store lacks; the default is the list of the
-    first space.
+    previous spec's model. ``space`` lists the texts whose vectors the store lacks; the default is the first
+    space's list.
     """
 
     def __init__(
@@ -189,14 +190,15 @@ class Embedding:
         return len(new)
 
     async def stored(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the store contains. Raises WorkerUnavailable."""
+        """Return the numbers of passage vectors and of note vectors in the store. Raises
+        WorkerUnavailable."""
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
-        """Return the nearest passages and notes, from the previous store until this one is full.
+        """Return the nearest passages and notes; until this store is full, they come from the previous one.
 
-        They may include removed ones if ``may_have_removed``. Raises WorkerUnavailable, or IndexDamaged,
-        which includes missing vectors.
+        If ``may_have_removed``, the answer may contain removed ones. Raises WorkerUnavailable, or
+        IndexDamaged if the store is damaged or missing.
         """
         previous = self._migration.previous
         if previous is not None:
@@ -284,7 +286,8 @@ class Embedding:
         self.ready = True
 
     async def _rename_store(self) -> None:
-        """Give the store a new name, so that older copies of its files or of the ledger do not fit later."""
+        """Give the store a new name, so that older copies of its files or of the ledger are later recognized
+        as not matching."""
         version = self._new_version()
         for collection in (CHUNKS, NOTES):
             await self._worker.apply(self.store, collection, version=version)
@@ -311,7 +314,7 @@ class Embedding:
         return True
 
     async def _store_next(self) -> None:
-        """Store the vectors of the loaded texts: known ones, or some that are embedded now."""
+        """Store vectors of the loaded texts: those already known, or else some that are embedded now."""
         embedded = self._queue.take_known() or await self._embed_some()
         try:
             await self._put(embedded)
@@ -348,10 +351,11 @@ class Embedding:
         return counts.chunks - chunks, counts.notes - notes
 
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
-        """Remove the entries of items, unless their notes have changed since and have other texts.
+        """Remove the items from the list of missing vectors, unless their notes have changed since and have
+        other texts.
 
-        Removes nothing if another store, with another ``version``, was created since. A failed text counts as
-        stored; otherwise it would be retried forever. Runs in the writer thread.
+        Removes nothing if a store of another ``version`` was created since. A failed text counts as stored;
+        otherwise it would be retried forever. Runs in the writer thread.
         """
         if self._space.store() != version:
             return
@@ -417,9 +421,9 @@ async def follow(
     on_problem: Callable[[Reason | None], None],
     is_free: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Keep the store in sync with the ledger while ``is_free``, because other work comes first.
+    """Keep the store in sync with the ledger while ``is_free``; other work comes first.
 
-    Calls ``on_problem`` with the reason that prevents it, or None.
+    Calls ``on_problem`` with the reason why embedding fails, or None.
     """
     last_logged: Reason | None = None
     failures = 0

@@ -8,13 +8,15 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Number of texts whose order is read at once, because reading it for one text takes as long as for all."""
+"""Number of texts whose order is read at once; reading the order of one text takes as long as reading that of
+all."""
 
 
 class EmbeddingQueue:
-    """The current page of texts, and the next one, which `look_ahead` composes while the first is embedded.
+    """The current page of texts and the next one, which `look_ahead` composes while the current page is
+    embedded.
 
-    A change of the ledger reorders it. For one event loop; texts are composed in threads.
+    A change of the ledger reorders the queue. For one event loop; texts are composed in threads.
     """
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:

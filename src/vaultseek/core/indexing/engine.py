@@ -33,8 +33,8 @@ ResolvedLink = tuple[int, int, str | None]
 class Engine:
     """Finds the notes of one open vault, by words and by vectors, at a revision of its ledger.
 
-    Without a configured ``language``, each note is analysed in its own language, or in the most common one in
-    the ledger if its own is unclear. When the most common language changes, the notes without a clear
+    Without a configured ``language``, each note is analysed in its own language or, if that is unclear, in
+    the most common language of the ledger. When the most common language changes, the notes without a clear
     language are analysed again.
     """
 
@@ -47,14 +47,14 @@ class Engine:
 
     def __init__(self, language: str | None) -> None:
         self.rebuilding = False
-        """True while the engine has fewer notes than the ledger, because it is being refilled."""
+        """True while the engine is being refilled and has fewer notes than the ledger."""
         self.stopped = threading.Event()
         """Set when the vault is being closed; the engine is then synced after the next start."""
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine to the ledger's revision; if that takes long, it may happen later."""
+        """Bring the engine to the ledger's revision, or schedule this if it would take long."""
         raise NotImplementedError
 
     def rebuild(self, ledger: Ledger) -> None:
@@ -109,7 +109,7 @@ class Engine:
     ) -> None:
         """Prepare for new targets of links, within the transaction of this ``revision``.
 
-        ``read`` are the notes that were just read, and are written to the engine in any case.
+        ``read`` are the notes that were just read and will be written to the engine anyway.
         """
 
     # -- segments of an index on this disk -------------------------------------------------------------
@@ -120,7 +120,7 @@ class Engine:
         return False
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
         return 0
 
     def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
@@ -130,7 +130,7 @@ class Engine:
     # -- following -------------------------------------------------------------------------------------
 
     def pending_count(self, ledger: Ledger) -> int:
-        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
+        """Return the number of notes changed since the engine's revision, at most ``CATCH_UP_NOTES``."""
         return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
 
     def synced_revision(self, ledger: Ledger) -> int:
@@ -138,10 +138,10 @@ class Engine:
         return max(0, self._revision(ledger))
 
     def _follow(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes since the engine's revision in pages, or all notes if necessary.
+        """Apply the ledger's changes since the engine's revision in pages, or write all notes if necessary.
 
-        One commit may change more notes than a page holds. While they are written, the engine stays at the
-        revision before.
+        If one commit changes more notes than a page holds, the engine stays at the previous revision until
+        all of them are written.
         """
         self._choose_language(ledger)
         revision = self._revision(ledger)
@@ -174,9 +174,10 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision of the engine; -1 if it was filled from something else.
+        """Return the ledger revision of the engine; -1 if the engine was filled from another ledger or by
+        other rules.
 
-        A new engine has revision 0 of any ledger.
+        A new engine is at revision 0 of any ledger.
         """
         position = self._position()
         if position is None:
@@ -189,11 +190,11 @@ class Engine:
         return f"{self._origin(ledger)}:{revision}"
 
     def _origin(self, ledger: Ledger) -> str:
-        """Return a text that changes when all notes must be rewritten."""
+        """Return a text that changes whenever all notes must be rewritten."""
         return ledger.generation
 
     def _position(self) -> str | None:
-        """Return the position stored with the last notes, None before the first."""
+        """Return the position stored with the last notes; None before the first notes."""
         raise NotImplementedError
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:

@@ -58,7 +58,7 @@ class Indexer:
         self._exclude = tuple(exclude)
         self._ignore = self._rules()
         self.names = Names()
-        """The files that links can point to; other threads may look names up, but not change them."""
+        """The files that links can point to. Other threads may read these names, but not change them."""
         self._are_names_ahead = False
         """True if the names belong to a commit that is in progress or that failed."""
         self._stopped = engine.stopped
@@ -112,7 +112,8 @@ class Indexer:
         self._reader.files.process.stop()
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files for ``apply``, in any thread; return the paths to retry later."""
+        """Extract the texts of files for ``apply``, and return the paths to retry later. May run in any
+        thread."""
         return self._reader.prepare(paths)
 
     def prune_texts(self) -> None:
@@ -143,7 +144,7 @@ class Indexer:
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
-        """Return how many notes the ledger has besides those at ``paths``."""
+        """Return the number of notes in the ledger other than those at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:
@@ -192,7 +193,7 @@ class Indexer:
     ) -> list[str]:
         """Store the notes that were read and the rest of the batch; return the changed paths.
 
-        If one note makes this fail, the others are stored, and that note gets a problem.
+        If this fails because of one note, the others are stored, and that note gets a problem.
         """
         try:
             return self._commit_at_once(batch, rows, unchanged, ids)
@@ -312,9 +313,10 @@ class Indexer:
 
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
-    """Yield removals, attachments and a first note, then notes in batches; a single save is one batch.
+    """Yield a batch of removals, attachments and a first note, then batches of notes; a single save is one
+    batch.
 
-    If the notes are ``pooled``, all but the first are left out.
+    If reader processes read the notes (``pooled``), all but the first are left out.
     """
     yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
     for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):

@@ -53,7 +53,7 @@ class KeywordSync(Engine):
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
         """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed.
 
-        It fits if the index lacks no other note.
+        A segment fits if the index already has all other notes.
         """
         removed = self._removed_before(ledger, notes)
         if removed is None:
@@ -69,7 +69,7 @@ class KeywordSync(Engine):
         return True
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
         return self.index.notes_to_merge(purge=purge)
 
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
@@ -134,7 +134,7 @@ class KeywordSync(Engine):
     def _apply_documents(
         self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
     ) -> None:
-        """Apply documents; if one of them makes this fail, index that one by its names only."""
+        """Apply documents; if this fails because of one of them, index that document by its names only."""
         try:
             self.index.apply(documents, removed, position)
         except Exception as error:
@@ -150,7 +150,8 @@ class KeywordSync(Engine):
             ledger.problems.add(documents[0].path, not_indexed(error))
 
     def _removed_before(self, ledger: Ledger, notes: Sequence[int]) -> list[int] | None:
-        """Return the notes removed since the index's revision; None if more than ``notes`` is missing."""
+        """Return the notes removed since the index's revision; None if the index lacks other notes than
+        ``notes``."""
         self._choose_language(ledger)
         revision = self._revision(ledger)
         if revision < 0:

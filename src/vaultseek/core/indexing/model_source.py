@@ -62,7 +62,8 @@ class ModelSource:
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
 
     def _usable(self, share: float) -> VaultModels:
-        """Return the models of a vault with this share; the default ones if a tokenizer is unreadable."""
+        """Return the models of a vault with this share of foreign notes; the default models if a tokenizer is
+        unreadable."""
         models = self.choice.of_vault(share)
         try:
             counter_of(models.main)
@@ -73,7 +74,7 @@ class ModelSource:
 
 
 SAMPLED_NOTES = 200
-"""Number of notes whose beginnings are judged."""
+"""Number of notes whose language is judged by their beginnings."""
 SHARE_FILE = "foreign-share.json"
 
 T = TypeVar("T")

@@ -64,7 +64,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
 
 
 def _remove_links(directory: Path) -> None:
-    """Remove all symbolic links, because writing through one would change its target."""
+    """Remove all symbolic links, because writing through a link would change its target."""
     for folder, folders, files in os.walk(directory):
         for name in (*folders, *files):
             path = Path(folder) / name
@@ -156,7 +156,7 @@ class OpenVault:
 
         ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers of a
         second model, and of a former model while its store still answers. Raises AlreadyRunning if another
-        process uses it, and OSError.
+        process uses the index, and OSError.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
@@ -232,7 +232,7 @@ class OpenVault:
         return self.indexer.graph
 
     def keyword_reason(self) -> Reason | None:
-        """Return why the keyword search does not cover every note, or None."""
+        """Return the reason why the keyword search does not cover every note, or None."""
         if self.engine.problem is not None:
             return Reason("behind", f"some changes are not in the engine yet: {self.engine.problem}")
         if not self.engine.rebuilding:
@@ -242,7 +242,7 @@ class OpenVault:
     def merge_keyword_segments(self, *, purge: bool = False) -> bool:
         """Merge keyword segments once, large ones in another process; return False if no merge is due.
 
-        With ``purge``, a merge is due if anything is left of a deleted note.
+        With ``purge``, a merge is due as soon as any data of a deleted note remain.
         """
         return merge_step(self.engine, purge=purge)
 
@@ -282,7 +282,7 @@ class OpenVault:
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
     ) -> Sequence[float | None]:
-        """Return how well each text answers the query, in [0, 1]; None if a result came too late.
+        """Return how well each text answers the query, in [0, 1]; None for a text whose result came too late.
 
         Raises WorkerUnavailable.
         """
@@ -309,7 +309,7 @@ class Advance:
         self._least = 0
 
     def wait(self) -> None:
-        """Restart the clock during work with limits of its own."""
+        """Restart the clock, because the current work has its own time limit."""
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:

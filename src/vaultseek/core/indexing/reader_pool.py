@@ -1,7 +1,7 @@
 """Reader processes of one vault, used while many notes are being read.
 
-They read, parse, chunk and invert at low priority, so that the daemon's interpreter is free for searches. A
-note that crashes its process, or takes too long, affects only that process.
+They read, parse, chunk and invert notes at low priority, so that the daemon's interpreter is free for
+searches. A note that crashes the reader, or takes too long, affects only that process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
 """Number of notes in segments above which another process merges them."""
 _END_SECONDS = 1.0
-"""Seconds within which a process that closed its pipe must have an exit status."""
+"""Seconds within which a process that closed its pipe must exit."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 

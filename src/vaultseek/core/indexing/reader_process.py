@@ -1,8 +1,8 @@
 """Entry point of a reader: a child process that reads notes and writes segments of the keyword index.
 
 Run as ``python -P -m vaultseek.core.indexing.reader_process``, by a ``ReaderPool`` only. It serves one job
-after another and ends when its pipe is closed. The number of the note that it reads is kept in a file, so
-that the daemon knows which note crashed it.
+after another and ends when its pipe is closed. The number of the note being read is kept in a file, so that
+the daemon knows which note crashed the reader.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ class _Server:
         """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
 
         Each note is sent in its own frame; the return value is the last frame. Reading ends early after
-        ``READER_JOB_BYTES``; ``done`` is the number of notes read.
+        ``READER_JOB_BYTES``; ``done`` in the last frame is the number of notes read.
         """
         began = time.process_time()
         guard = _Blocked(frozenset(blocked))

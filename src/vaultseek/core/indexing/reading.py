@@ -56,8 +56,7 @@ class NoteReader:
     files: FileReader = field(default_factory=FileReader)
 
     def describe(self) -> JSON | None:
-        """Return the data from which a reader process builds an identical reader; None if that is
-        impossible."""
+        """Return the data from which a reader process can build an identical reader; None if it cannot."""
         counter = describe_counter(self.count)
         if counter is None:
             return None
@@ -96,7 +95,7 @@ class NoteReader:
     def prepare(self, paths: Iterable[str]) -> set[str]:
         """Extract the texts of files other than Markdown, so that ``read`` is quick.
 
-        Returns those to retry later (`FileReader.prepare`).
+        Returns the files to retry later (`FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()
@@ -136,7 +135,8 @@ class NoteReader:
         """Parse and chunk a note, unless this content crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long; ending this one meanwhile is not a crash.
+        # Another process reads files, which may take long; if this process is ended in the meantime, that is
+        # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")

@@ -20,8 +20,8 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""Share of a vault's notes. If more disappear at once, and at least ``VANISHED_NOTES``, the vault counts as
-unmounted."""
+"""Share of a vault's notes. If a larger share, and at least ``VANISHED_NOTES``, disappear at once, the vault
+counts as unmounted."""
 VANISHED_NOTES = 20
 
 
@@ -42,9 +42,9 @@ def compare_vault(
 def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
     """True if so many notes disappeared at once that the vault is probably unmounted, not emptied.
 
-    Notes still in the folder ``root`` were excluded on purpose. New notes show that it is mounted: another
-    branch has other notes, while an empty mount point has none. A Git repository never counts as unmounted,
-    because a branch may have few notes.
+    If notes are still in the folder ``root``, they were excluded on purpose. New notes also show that the
+    vault is mounted: another branch has other notes, while an empty mount point has none. A Git repository
+    never counts as unmounted, because a branch may have few notes.
     """
     if os.path.lexists(root / ".git"):
         return False

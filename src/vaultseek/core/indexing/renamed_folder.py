@@ -1,7 +1,7 @@
 """Recognition of a renamed vault folder, so that its index moves along.
 
-The index records the folder's device and inode. A folder without an index is the renamed vault if it has the
-device and inode of a vault whose folder is gone. Nothing is written into the vault.
+The index records the folder's device and inode. A folder without an index is a renamed vault if it has the
+device and inode recorded for a vault whose folder is gone. Nothing is written into the vault.
 """
 
 import json
@@ -14,18 +14,20 @@ from vaultseek.base import paths
 from vaultseek.base.model import JSON
 
 FILE = "vault.json"
-"""File in an index that records which vault it belongs to."""
+"""Name of the file in an index that records the vault to which the index belongs."""
 
 
 def note_folder(directory: Path, root: Path) -> None:
-    """Record in the index at ``directory`` that it belongs to the vault at ``root``. Raises OSError."""
+    """Record, in the index at ``directory``, that the index belongs to the vault at ``root``. Raises
+    OSError."""
     # While the folder is missing, like an unmounted disk, the former record stays valid.
     identity = _identity(root) or _noted(directory).get("folder")
     paths.write_atomically(directory / FILE, json.dumps({"path": str(root), "folder": identity}))
 
 
 def former_root(root: Path) -> Path | None:
-    """Return the former folder of the vault at ``root`` when it was indexed; None if it was not renamed."""
+    """Return the folder of the vault at ``root`` when it was last indexed; None if the vault was not
+    renamed."""
     identity = _identity(root)
     if identity is None or paths.is_folder(paths.vault_data_directory(root)):
         return None

@@ -1,8 +1,8 @@
 """The visible part of an open vault: the notes in some folders, without hidden ones.
 
-Every search gets the ids of these notes as a filter; ledger, graph and keyword index contain no others; data
-about the whole vault, the concept vocabulary and the revision, is left out. Only an engine weights words by
-their frequency in the whole vault.
+Every search gets the ids of these notes as a filter. Ledger, graph and keyword index show no other notes.
+Data about the whole vault, such as the concept vocabulary and the revision, are left out. Only an engine
+weights words by their frequency in the whole vault.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _GENERAL: Mapping[ReasonCode, str] = {
 
 
 def general(reason: Reason | None) -> Reason | None:
-    """Return the reason without details, because some reasons contain counts of the whole vault."""
+    """Return the reason without details, because the details may include counts from the whole vault."""
     return None if reason is None else Reason(reason.code, _GENERAL.get(reason.code, reason.text))
 
 
 def general_json(answer: JSON) -> JSON:
-    """Return code and reason of an answer, without details."""
+    """Return an answer's code and reason, without details."""
     code, text = answer["code"], answer["reason"]
     return reason_json(None if code is None else general(Reason(code, text)))
 
@@ -123,7 +123,7 @@ SearchedVault = OpenVault | ScopedVault
 
 
 class ScopedSpaces:
-    """The part of the vector spaces about the notes with these ``ids``; see `EmbeddingSpaces`."""
+    """The part of the vector spaces with the notes that have these ``ids``; see `EmbeddingSpaces`."""
 
     def __init__(self, spaces: EmbeddingSpaces, ids: NoteIds) -> None:
         self._spaces = spaces
@@ -160,7 +160,7 @@ class ScopedNames(NamedTuple):
 
 
 class ScopedKeywordIndex:
-    """The part of a keyword index about the notes with these ``ids``."""
+    """The part of a keyword index with the notes that have these ``ids``."""
 
     def __init__(self, index: KeywordLane, ids: NoteIds) -> None:
         self._index = index

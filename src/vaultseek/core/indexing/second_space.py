@@ -1,8 +1,8 @@
 """The second vector space of a vault: the same texts embedded by another model, for questions in languages
 that the vault's own model does not support.
 
-Like the first space it is an ``Embedding``. It is filled once the vault's own vectors are complete, and its
-model is loaded only while needed: changes are collected for some minutes, or until a query arrives.
+Like the first space it is an ``Embedding``. It is filled once the vault's own vectors are complete. Its model
+is loaded only while needed: changes are collected for some minutes, or until a query arrives.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from vaultseek.store.ledger import Ledger
 PAGE_NOTES = 500
 """Number of notes whose texts are composed at once for counting."""
 COLLECT_SECONDS = 300.0
-"""Seconds for which changes are collected once the space is full, unless it is queried."""
+"""Seconds for which changes are collected once the space has all its vectors; a query ends the wait."""
 START_SECONDS = 30.0
 """Maximum seconds that background work waits for the worker to start."""
 _REMOTE = "-remote"
@@ -55,7 +55,7 @@ class SecondSpace(Embedding):
         *,
         is_remote: bool = False,
     ) -> None:
-        """``vector_store`` returns the store of a worker's vectors, which may be in another program."""
+        """``vector_store`` returns the store of a worker's vectors, which may be a remote engine."""
         self.model = model
         self.asked = asyncio.Event()
         """Set when the space is queried, so that its model is loaded."""
@@ -69,19 +69,20 @@ class SecondSpace(Embedding):
         own = replace(spec, fingerprint=model.fingerprint, model=model.name)
         super().__init__(ledger, keeper, directory, own, in_writer, pool, space)
         self.was_full = self._is_stored()
-        """True once every note of the ledger has been in the space since it was opened."""
+        """True if, at some moment since the space was opened, it contained every note of the ledger."""
 
     def set_problem(self, problem: Reason | None) -> None:
         """Set the reason that prevents filling the space."""
         self.problem = None if problem is None else problem.text
 
     def pending_count(self) -> int | None:
-        """Return how many notes are missing or outdated in the space; None before it has a store."""
+        """Return the number of notes that are missing or outdated in the space; None before the space has a
+        store."""
         return self._space.incomplete_notes() if self._space.store() else None
 
     @property
     def has_some(self) -> bool:
-        """True if the space has the vector of at least one passage, or lacks nothing."""
+        """True if the space has the vector of at least one passage, or is complete."""
         pending = self._space.pending_counts()
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
@@ -112,7 +113,7 @@ class SecondSpace(Embedding):
             self.asked.clear()
 
     async def query(self, text: str, k: int, allowed: NoteIds | None, deadline: float) -> SemanticAnswer:
-        """See ``Embedding.query``; starting the worker counts towards the deadline, in seconds."""
+        """See ``Embedding.query``. The deadline, in seconds, includes the time to start the worker."""
         answer = await super().query(text, k, allowed, deadline)
         self.asked.set()
         self.wake.set()
@@ -143,7 +144,7 @@ class SecondSpace(Embedding):
 
 
 class PooledKeeper:
-    """A worker that runs only while there are requests, with the store of its vectors.
+    """A worker that runs only while there are requests, and the store of its vectors.
 
     See ``VectorKeeper`` for the methods; each starts the worker if necessary, and raises WorkerUnavailable if
     that takes longer than its deadline.

@@ -1,8 +1,8 @@
 """The vector spaces of a vault: choosing one for each question, and explaining incomplete answers.
 
 Every vault has a space for its own model. An English vault may have a second space, with a model for other
-languages, for questions that the first does not support. Each question is answered by exactly one space,
-because cosines of different models cannot be compared.
+languages, for questions in a language that the first model does not support. Each question is answered by
+exactly one space, because cosines of different models cannot be compared.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ JUDGED_TEXTS = 1000
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Number of missing notes, and share of all notes, up to which answers do not mention them."""
+"""Number of notes without vectors, and share of all notes, up to which answers do not mention them."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Number of passages without a vector, or share of all passages, up to which answers do not mention them.
-If there are more, notes are compared by their own vectors, because a note whose passages have no vectors
+"""Number of passages without a vector, or share of all passages, up to which answers do not mention them. If
+there are more, notes are compared only by their own vectors; otherwise a note whose passages have no vectors
 would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
@@ -50,7 +50,7 @@ class Patience:
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """Maximum wait of a search for the second space's model. The model may have to be loaded."""
+    """Maximum wait of a search for the second space's model, which may have to be loaded."""
     loading_seconds: float = LOADING_SECONDS
     """Maximum wait of a search for a model that is being loaded."""
     rerank_seconds: float | None = None
@@ -60,7 +60,7 @@ class Patience:
 
 
 class EmbeddingSpaces:
-    """Answers each question from the vault's own space or the second one, without removed notes."""
+    """Answers each question from the vault's own space or the second one; removed notes are left out."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class EmbeddingSpaces:
     def second_for(self, text: str) -> SecondSpace | None:
         """Return the second space if it should answer the text.
 
-        While it is being filled, it answers only texts that the first does not support at all.
+        While it is being filled, it answers only texts that the first space does not support at all.
         """
         if self.second is None:
             return None
@@ -96,7 +96,7 @@ class EmbeddingSpaces:
         return any(self._reads(text) != "well" for text in texts)
 
     def unsupported_language_reason(self, text: str) -> Reason | None:
-        """Return why no space can answer the text, or None."""
+        """Return the reason why no space can answer the text, or None."""
         if self._reads(text) != "not" or self.second_for(text) is not None:
             return None
         if self.second is not None:
@@ -107,7 +107,7 @@ class EmbeddingSpaces:
         return Reason("unread_language", f"{unread}; {missing.text}", missing.advice)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes, or None if it lacks few.
+        """Return the reason why the space that answers ``text`` lacks notes, or None if it lacks only a few.
 
         A few passages without a vector come from recent saves and are not reported.
         """
@@ -126,7 +126,7 @@ class EmbeddingSpaces:
         return Reason("being_built", NOT_YET) if waits else None
 
     def reason(self, text: str = "") -> Reason | None:
-        """Return why the semantic search cannot answer ``text``, or None."""
+        """Return the reason why the semantic search cannot answer ``text``, or None."""
         if text and self.second_for(text) is not None:
             return None
         state = self._worker.state
@@ -218,16 +218,18 @@ another script."""
 JUDGED_CHARS = 1000
 """Maximum characters of a text that are judged."""
 SAMPLED_LETTERS = 20
-"""Minimum letters of a note that counts for its vault's language; half as many in other scripts."""
+"""Minimum number of letters in a note that counts for its vault's language; half as many for other
+scripts."""
 FOREIGN_LETTERS = 0.3
-"""Share of letters in another script at which a text counts as written in it; a formula has fewer."""
+"""Share of letters in another script at which a text counts as written in that script; a formula stays below
+it."""
 OWN_STOP_WORDS = 2
-"""Number of another language's stop words, beyond English ones, that suffice by themselves."""
+"""Number of stop words of another language, not counting English ones, that suffice by themselves."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Word pieces per word at which a single such stop word suffices; ``triks`` and names also have more than one
-piece."""
+"""Number of word pieces per word at which a single stop word of another language suffices. Misspelt words
+such as ``triks``, and names, also have more than one piece."""
 PIECES_WITH_ACCENT = 1.8
-"""Word pieces per word at which a word with an accent suffices."""
+"""Number of word pieces per word at which a single word with an accent suffices."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
 """Languages recognized by stop words. Vietnamese without its tones looks like English, so it is recognized by

@@ -80,7 +80,8 @@ class Activity:
     ) -> JSON:
         """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts per second.
 
-        Without ``vectors``, it covers only the notes; ``waiting_for`` is why they cannot be computed.
+        Without ``vectors``, it covers only the notes; ``waiting_for`` is the reason why vectors cannot be
+        computed.
         """
         left = vectors and (counts.pending or waiting_for)
         return {

@@ -11,7 +11,7 @@ from vaultseek.store.ledger import Ledger
 
 @dataclass(frozen=True)
 class Storage:
-    """An index on this disk, of a folder on this machine. Other packages add other places."""
+    """An index on the local disk, of a folder on this machine. Other packages add other places."""
 
     has_folder: ClassVar[bool] = True
     """False if the notes are on another machine. That machine also writes the index."""

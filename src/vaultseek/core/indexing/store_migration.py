@@ -44,9 +44,10 @@ class StoreMigration:
         in_writer: InWriter,
         pool: WorkerPool | None,
     ) -> None:
-        """``pool`` has the previous model's worker; without it, a store of another model cannot answer."""
+        """``pool`` has the previous model's worker; without the pool, a store of another model cannot
+        answer."""
         self.previous: PreviousStore | None = None
-        """The store that answers until the new one is full; None if there is none."""
+        """The previous store, which answers until the new one is full, or None."""
         self._store = store
         self._spec = spec
         self._space = space
@@ -60,7 +61,7 @@ class StoreMigration:
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """Let the store that the ledger describes answer until this one is full, if it has another spec.
+        """If the store that the ledger describes has another spec, let it answer until the new one is full.
 
         Runs in the writer thread.
         """
@@ -104,7 +105,7 @@ class StoreMigration:
             self._pool.release(model)
 
     async def question(self, previous: PreviousStore, text: str) -> Any:
-        """Return the query for a previous store: the text, or its vector from another model.
+        """Return the query for the previous store: the text, or the text's vector from the previous model.
 
         Raises WorkerUnavailable.
         """
@@ -144,12 +145,12 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule for rebuilding one store: at once the first time, then with the pauses of a worker's
+    """Schedule for rebuilding one store: at once the first time, then after the same pauses as a worker's
     restarts."""
 
     def __init__(self) -> None:
         self.damage: str | None = None
-        """The damage that requires a rebuild; None if there is none."""
+        """The damage that requires a rebuild, or None."""
         self._due = 0.0
         self._last: float | None = None
         self._repeated = 0

@@ -26,14 +26,14 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
-"""Version of the stores. Raise it when they must be rebuilt from the vectors in the ledger."""
+"""Version of the stores. Increase it when they must be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Number of daemon starts at which a note's refused texts are retried; without a limit, useless ones would be
-retried forever.
+"""Number of daemon starts at which a note's refused texts are retried; without a limit, unusable texts would
+be retried forever.
 """
 
 LEAST_OUTDATED = 100
@@ -72,7 +72,8 @@ class EmbeddingSpec:
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text``, how well the model read the text, and the scale of its cosines."""
+        """Return the answer to ``text`` with two figures added: how well the model reads the text, and the
+        scale of the model's cosines."""
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
@@ -143,9 +144,10 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return True and the ids of the first notes, or False and chunk numbers if no note is left.
+        """Return True and the ids of the next notes, or False and chunk numbers if no note is left.
 
-        Notes come first: they are a fraction of the texts, so every note can soon be found by meaning.
+        Notes come first, because they are a small part of the texts: every note can then soon be found by
+        meaning.
         """
         ids = self._space.note_ids(limit)
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
@@ -161,7 +163,7 @@ class Unembedded:
         return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
     def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
-        """Return how many passages of these notes, and how many of the notes themselves, have no vector."""
+        """Return the number of passages in these notes, and the number of these notes, without a vector."""
         missing = [item for item in self.of_notes(notes) if not item.vector]
         passages = sum(item.chunk is not None for item in missing)
         return passages, len(missing) - passages
@@ -177,7 +179,7 @@ class Unembedded:
         return [*passages, *self._of_notes(notes, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
-        """Return how many waiting passages and notes have no vector in the ledger."""
+        """Return the number of waiting passages and notes without a vector in the ledger."""
         are_notes = [item.chunk is None for items in self.pages_without_vectors() for item in items]
         return are_notes.count(False), are_notes.count(True)
 
@@ -210,7 +212,8 @@ class Unembedded:
         return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
 
     def key(self, item: Item) -> str:
-        """Return the key of the item's vector; "", which no vector has, for an item without text."""
+        """Return the key of the item's vector. For an item without text, return "", which is never a vector's
+        key."""
         return "" if item.text is None else f"{self.key_prefix}{item.text.key}"
 
     @property
@@ -261,9 +264,9 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
 
 
 def try_refused_again(ledger: Ledger) -> int:
-    """Queue notes whose text the model failed to embed; return their number.
+    """Queue notes whose text the model failed to embed, and return their number.
 
-    A user's own server may accept them later, and another program may have ended the worker. Runs in the
+    A user's own server may accept the texts later, and another program may have ended the worker. Runs in the
     writer thread, once after each start.
     """
     before = ledger.problems.tries()
@@ -286,7 +289,7 @@ async def forget_outdated(
 ) -> None:
     """Delete the vectors of texts that no note has any more, if there are many of them.
 
-    The ledger keeps a few, so that a text that comes back need not be embedded again, and all vectors of
+    The ledger keeps a few, so that a restored text need not be embedded again. It also keeps all vectors of
     models that are not in use.
 
     Stops when a note changes, and runs again later. ``fingerprints`` identify the models in use.

@@ -1,4 +1,4 @@
-"""Places within a note that a link can name, headings and blocks, and the places of its tags."""
+"""Places within a note: the headings and blocks that a link can name, and the tags."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -100,7 +100,7 @@ class _Nested:
         return found[names[-1]][0] if names[-1] in found else None
 
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
-        """Return the headings in the ``spans`` by name, below the nested names ``above``.
+        """Return the headings in the ``spans``, below the nested names ``above``, by name.
 
         The result is cached. Headings have only six levels, so there are few such names for each.
         """
@@ -201,7 +201,8 @@ def _depth(line: str) -> int:
 
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
-    """Return the line that ends with a block's id; for an id alone in line ``number``, the line above it."""
+    """Return the line that ends with a block's id. If the id is alone in line ``number``, return the line
+    above it."""
     line = lines[number - 1].strip()
     if line != f"^{id}":
         return line

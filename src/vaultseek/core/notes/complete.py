@@ -70,7 +70,8 @@ class VaultCompleter:
     def complete(
         self, kind: Kind, typed: str, limit: int, *, note: int | None = None, name: str | None = None
     ) -> list[JSON]:
-        """Return completions of a kind: headings of ``note``, values of the property ``name``."""
+        """Return completions of a kind. ``note`` is the note whose headings are completed, ``name`` the
+        property whose values are completed."""
         if kind == "heading":
             matches = Completer(self._headings(note)).complete(typed, limit)
         elif kind == "note":
@@ -174,7 +175,8 @@ class VaultCompleter:
     def beginning(self, typed: str, limit: int) -> list[int]:
         """Return the ids of notes with a name that starts with the typed text, shorter names first.
 
-        Checks up to ``limit`` names. With one more letter, the remaining notes keep their order.
+        Checks up to ``limit`` names. Typing one more letter does not change the order of the notes that still
+        match.
         """
         if not fold(typed):
             return []
@@ -211,7 +213,8 @@ class VaultCompleter:
 
 
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
-    """Return completions for block ids, then for words in blocks, each with ``line`` and text ``of``."""
+    """Return completions for block ids, then for words in blocks, each with its ``line`` and its text
+    ``of``."""
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
         for block in blocks

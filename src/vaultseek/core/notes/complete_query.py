@@ -21,8 +21,8 @@ _UNFINISHED = re.compile(
 def complete_query(before: str, completer: VaultCompleter, limit: int) -> list[JSON]:
     """Return completions for the end of ``before``, the query up to the cursor, most likely first.
 
-    Each replaces the last ``replaces`` characters: for ``pump tag:wo``, ``work`` replaces two. An empty query
-    gets every operator.
+    Each completion replaces the last ``replaces`` characters: for ``pump tag:wo``, ``work`` replaces two
+    characters. An empty query gets every operator.
     """
     match = _UNFINISHED.search(before)
     if match is None or (before and match[0] in ("", "-")):

@@ -1,9 +1,9 @@
 """Matching of a typed text against many names: by grade of match, then by the rank of the name.
 
 The folded names form one string, best rank first, so a search of that string finds the best matches first and
-can stop early. There are four grades, and each is tried only if the better ones gave too few: the name begins
-with the typed text, a word of the name does, the name contains the text, or the name contains the letters of
-the text in order, with at most one typo.
+can stop early. There are four grades: the name begins with the typed text; a word of the name begins with it;
+the name contains the text; the name contains the letters of the text in order, with at most one typo. Each
+grade is tried only if the better grades gave too few matches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum number of typed letters at which one letter may be wrong; each letter is left out once."""
+"""Maximum number of typed letters at which one letter may be wrong. The search is then repeated without each
+letter."""
 COMPLETION_FUZZY = 2_000
 """Maximum number of names with the typed letters whose letter order is checked."""
 GRADES = 4
@@ -189,7 +190,7 @@ def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
 
 
 def _bits(text: str) -> Masks:
-    """Return a bit for each letter, for quickly skipping names that lack a letter."""
+    """Return a bit mask of the letters, for quickly skipping names that lack one of them."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
     # Separators of names and words are not typed as letters.

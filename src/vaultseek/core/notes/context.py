@@ -36,12 +36,12 @@ LEAST_CERTAINTY = 0.01
 SHINGLE = 4
 """Number of words in the runs by which passages are compared."""
 DOUBLE = 0.6
-"""Share of a passage's runs already present in the evidence at which it counts as a near duplicate."""
+"""Share of a passage's runs that must be in the evidence already for the passage to count as a near
+duplicate."""
 CUT_TOKENS = 40
 """Minimum tokens of a cut passage; shorter remainders are left out."""
 CERTAIN_OR_NOT = 5
-"""Number of first notes that compete whatever their certainty; of the other notes, only certain ones
-compete."""
+"""Number of best notes that compete whatever their certainty; other notes must be certain."""
 WEAK = 2
 """Number of passages shown if no note matches well."""
 WEAK_TOKENS = 400
@@ -70,9 +70,9 @@ _ASKS_FOR_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Lines of a note. ``use`` is the probability that they help; ``is_cut`` if the passage continues.
+    """Lines of a note. ``use`` is the probability that they help.
 
-    ``chunk`` is the passage, or the part of it that is shown, as an agent reads it.
+    ``is_cut``: the passage continues. ``chunk`` is the passage or the shown part of it, as an agent reads it.
     """
 
     row: NoteRow
@@ -82,13 +82,13 @@ class Evidence:
     """Position of the passage in the note; None for a whole block of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; PASSAGES if it only completes another passage."""
+    """Rank of the passage in its note; PASSAGES for a passage that only completes another one."""
     focus: int | None = None
     """Offset of the best matching place in the text; None if it is in another piece of the passage."""
     currency: Currency | None = None
     is_cut: bool = False
     block: Block | None = None
-    """The block of several passages that these lines are a part of."""
+    """The block that these lines belong to, if it spans several passages."""
 
     @property
     def place(self) -> str:
@@ -131,7 +131,7 @@ class Evidence:
         missing = count(block.end_line - block.start_line + 1 - shown, "line")
         below = ["[…]"] if chunk.end_line < block.end_line else []
         place = f"{_plain(self.row.path)}:{block.start_line}-{block.end_line}"
-        return [*below, f"[{missing} left out; the whole is {place}]"]
+        return [*below, f"[{missing} left out; the whole block is {place}]"]
 
     @property
     def tokens(self) -> int:
@@ -164,8 +164,8 @@ class Evidence:
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
-    The passages that a search found are taken by expected use, each once, with neighbours that complete a
-    section; the last ones are cut at sentences. Evidence is ordered by note and line, or by time if the
+    The passages of a search are taken by expected use, each once, together with neighbours that complete a
+    section. The last passages are cut at sentences. Evidence is ordered by note and line, or by time if the
     question asks for time.
     """
     passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
@@ -211,9 +211,9 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 
 
 class Passage(NamedTuple):
-    """A passage that competes for the budget, with its position among those of its note, the ``outline``.
+    """A passage that competes for the budget, with its position in the ``outline``, the passages of its note.
 
-    ``rank`` is its rank in the note, PASSAGES if it only completes another one.
+    ``rank`` is its rank in the note; PASSAGES for a passage that only completes another one.
     """
 
     row: NoteRow
@@ -255,13 +255,14 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
 
 
 def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield the results without bases, unless a base is the best result. A base only defines a table."""
+    """Yield the results without bases, which only define tables. A base that is the best result stays."""
     wanted = bool(results) and results[0].about.kind == "base"
     return (each for each in results if wanted or each.about.kind != "base")
 
 
 def _evidence(passage: Passage, trace: Trace, sections: dict[int, Section], ledger: Ledger) -> Evidence:
-    """Return a passage as an agent reads it, and find its best place; ``sections`` are those found so far."""
+    """Return a passage as an agent reads it, with its best place; ``sections`` caches the sections found so
+    far."""
     row, chunk, outline, position, use, rank, currency = passage
     if outline[position] not in sections:
         sections |= section_of(outline, position, ledger)
@@ -286,10 +287,10 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 def _pieces(evidence: Evidence) -> list[Evidence]:
-    """Return a passage in pieces, the best first: the blocks that it only partly contains, and the lines
-    around them.
+    """Return a passage in pieces, the best first: the blocks that it contains only in part, and the lines
+    around these blocks.
 
-    Such a block is omitted if the passage only completes another one.
+    The blocks are omitted if the passage only completes another one.
     """
     chunk, blocks = evidence.chunk, evidence.section.divided_blocks(evidence.chunk)
     if not blocks:
@@ -307,7 +308,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
 
 
 def _between(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return lines of a passage that are in none of the blocks."""
+    """Return lines of a passage outside the blocks."""
     chunk = evidence.chunk
     rows = chunk.text.split("\n")
     before = sum(len(row) + 1 for row in rows[: first - chunk.start_line])
@@ -326,7 +327,7 @@ def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
 
 
 def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return these lines of the evidence's section, each whole."""
+    """Return these lines of the evidence's section, uncut."""
     text = evidence.section.text(first, last)
     return replace(evidence, chunk=replace(evidence.chunk, text=text, start_line=first, end_line=last))
 
@@ -342,7 +343,7 @@ def _whole(piece: Evidence) -> Evidence:
 def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
     """Return the piece with its whole block if that fits, otherwise the part that fits.
 
-    A part of a block is evidence only if the best match of the note is in it.
+    A part of a block counts as evidence only if it contains the note's best match.
     """
     whole = _whole(piece)
     if whole.tokens <= room:
@@ -353,9 +354,9 @@ def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | Non
 
 
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return the sentences and blocks around the best match, as many as fit; None if that is too little.
+    """Return as many sentences and blocks around the best match as fit; None if that is too little.
 
-    The first evidence is cut ``at_any_rate``, within a sentence or a block if necessary.
+    The first evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence)
@@ -380,7 +381,7 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
 
 
 def _cut_block(piece: Evidence, room: int) -> Evidence | None:
-    """Return the lines around the best match, as many as fit."""
+    """Return as many lines around the best match as fit."""
     first = piece.chunk.start_line
     at = piece.chunk.text.count("\n", 0, piece.focus)
     fitting = None
@@ -394,7 +395,7 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return where a text may be cut, and the blocks that are not cut by the border at which they end.
+    """Return the places where a text may be cut, and the uncuttable blocks by the place at which they end.
 
     The sentence that introduces such a block belongs to it.
     """
@@ -418,7 +419,7 @@ def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
 
 
 def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int, Block]]:
-    """Yield the blocks of a passage that are not cut, each with its range."""
+    """Yield the uncuttable blocks of a passage, each with its range."""
     chunk = evidence.chunk
     starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
     for block in evidence.section.blocks:
@@ -457,8 +458,8 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
-    """Return evidence by note, the most useful first, equally useful ones as ranked, then by line; or by
-    time if the question asks for it."""
+    """Return the evidence ordered by note, then by line. The most useful note is first; equally useful notes
+    are in the order of their ranks. If the question asks for time, return the evidence ordered by time."""
     place = {each.note: place for place, each in enumerate(trace.results)}
     use: dict[str, float] = {}
     for each in chosen:
@@ -510,7 +511,7 @@ def _place(row: NoteRow, chunk: Chunk) -> str:
 
 
 def _lines_left_out(row: NoteRow, chunk: Chunk) -> dict[str, JSON]:
-    """Return lines of a note under their place."""
+    """Return the passage's lines, keyed by their place."""
     lines = {"path": row.path, "start_line": chunk.start_line, "end_line": chunk.end_line}
     return {_place(row, chunk): lines}
 

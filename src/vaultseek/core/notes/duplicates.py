@@ -33,8 +33,8 @@ TEMPLATE_NOTES = 20
 OWN_SHINGLES = 10
 """Number of unique shingles added to each note, so that short notes need to share more."""
 COMPARED_NOTES = 20_000
-"""Maximum number of notes in a vault at which all are compared by meaning; in larger vaults, only those that
-share text."""
+"""Maximum size of a vault, in notes, in which all notes are compared by meaning. In larger vaults, only notes
+that share text are compared."""
 NEAREST_NOTES = 5
 """Number of nearest notes by meaning that are checked for each note."""
 VECTORS_AT_ONCE = 2_000
@@ -96,9 +96,8 @@ def _content(rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
-    """Return the share of common text for each pair of ``notes`` that has any.
-
-    It is the mean of two shares: of both texts together, and of the shorter text.
+    """Return the share of common text for each pair of ``notes`` that share text: the mean of the shares of
+    both texts together and of the shorter text.
     """
     ids, hashes = _shingles(notes)
     if not len(ids):

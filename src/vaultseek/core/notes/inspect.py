@@ -19,13 +19,12 @@ from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
 from vaultseek.content.markdown.skeleton import FOOTNOTE
 from vaultseek.content.markdown.title import file_stem, other_name
-from vaultseek.content.query.currency import read_currency
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.errors import ConfigError, NotFound
 
 
 class Inspector:
-    """Inspects notes of one vault; the vault is scanned once, at the first link.
+    """Inspects the notes of one vault. The vault is scanned once, when the first link is resolved.
 
     Without a root, links resolve to the note itself only. ``count`` and ``window`` determine the length of
     passages; the default is the bundled model's.
@@ -203,7 +202,9 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 
 
 def _currency(note: Note) -> JSON:
-    """Return how a note declares itself outdated, in the form of answers; empty for other notes."""
+    """Return a note's statement that it is outdated, in the form of answers; empty for other notes."""
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+
     stated, successions = read_currency(note)
     successors = [each.target for each in successions if each.is_successor and not each.is_guess]
     text = Rules().reason(stated, note.path, note.tags)

@@ -25,7 +25,7 @@ from vaultseek.store.ledger.prefilter import prefilter
 
 NOTE_SUFFIXES = ("", ".md")
 _NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")
-"""Characters that never occur in paths; line breaks, tabs and direction marks may."""
+"""Characters that never occur in paths. Line breaks, tabs and direction marks are not among them."""
 
 
 def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
@@ -55,7 +55,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
 
 
 def vault_path(name: str, root: Path) -> str:
-    """Return ``name`` as a path inside the vault, judged only by its text. Raises BadPath."""
+    """Return ``name`` as a path inside the vault, without checking the disk. Raises BadPath."""
     if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
         raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
     if name.startswith("/"):

@@ -31,7 +31,7 @@ class Mention(NamedTuple):
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines of other notes whose prose names this note, by path and line."""
+    """Return the lines of other notes whose prose names this note, sorted by path and line."""
     found = list(mentions_of([row], ledger))
     notes = ledger.notes.by_id(list({each.note for each in found}))
     found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
@@ -47,7 +47,8 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
-    """Yield the lines of other notes whose prose names one of these, grouped by note, in document order."""
+    """Yield the lines of other notes whose prose names one of these notes, grouped by note, in document
+    order."""
     names = [(row.id, fold(name), name) for row in rows for name in names_of(row)]
     condition = any_of(Contains(name) for *_, name in names)
     if condition is None:

@@ -1,4 +1,4 @@
-"""Names of notes in running text: weaker edges for the link graph where there is no link."""
+"""Find names of notes in running text: weaker edges in the link graph between notes without a link."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -28,7 +28,7 @@ _PIECES = (
 )
 """Code, comments, formulas, definitions, links, footnote and callout marks, tags, block ids, HTML."""
 NO_PROSE = re.compile("|".join(_PIECES), re.MULTILINE)
-"""Parts of a text in which names are not mentions. Each matches in one pass, so that none takes long."""
+"""Parts of a text in which a name is not a mention. Each pattern matches in one pass, so none takes long."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"
@@ -39,7 +39,7 @@ MIN_NAME_CHARS = 2
 
 
 class Named(NamedTuple):
-    """A piece of text that is a name of notes: its line from 0, its columns, and the notes."""
+    """A piece of text that is the name of one or more notes: its line from 0, its columns, and the notes."""
 
     line: int
     start: int
@@ -49,9 +49,8 @@ class Named(NamedTuple):
 
 
 def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -> list[Named]:
-    """Return the names of notes in the prose of ``lines``, the longest at each place.
-
-    Ignores notes named by the id ``without``.
+    """Return the names of notes in the prose of ``lines``, the longest at each place, except names of the
+    note with the id ``without``.
     """
     text = prose("\n".join(line.replace("\n", " ") for line in lines))
     pieces = [piece for number, line in enumerate(text.split("\n")) for piece in _pieces(number, line)]
@@ -93,7 +92,7 @@ def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
 
 
 NAME_WORDS = 10
-"""Maximum words in a recognized name; in unspaced scripts, characters."""
+"""Maximum number of words, in unspaced scripts characters, in a recognized name."""
 
 
 def prose(text: str, labels: Collection[str] = ()) -> str:

@@ -19,7 +19,7 @@ _WITH_BLOCKS = (
     + ")"
 )
 _ABOUT_FILES = re.compile(r"\bfile\b|\bformula\b|\bthis\b|\blink\(")
-"""Terms of a condition of a base that compares the path or the name of a file."""
+"""Terms with which a base's condition compares the path or the name of a file."""
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _AFTER_OPERATOR = re.compile(r"\b(?:path|folder|file|includes?)[: ]\s*([^\s\"'()]+)")
 
@@ -45,7 +45,7 @@ def naming_moved(
 
 
 class _Gone:
-    """The files and folders that have moved away, by every name that a condition may use."""
+    """The files and folders that have moved away, under every name that a condition may use."""
 
     def __init__(self, moves: Mapping[str, str], paths: Sequence[str]) -> None:
         after = [moves.get(path, path) for path in paths]

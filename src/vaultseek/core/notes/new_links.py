@@ -12,14 +12,14 @@ _FORMATS: dict[Any, Format] = {"shortest": "shortest", "relative": "relative", "
 
 
 class Manner(NamedTuple):
-    """A vault's style of new links, and the folder for new notes; None means the open note's folder."""
+    """A vault's style of new links, and the folder for new notes; None means the folder of the open note."""
 
     links: LinkStyle = LinkStyle()
     folder: str | None = ""
 
     def path_of(self, target: str, source: str) -> str | None:
-        """Return where to create the missing note that a link in ``source`` names; None if that is outside
-        the vault."""
+        """Return the path at which to create the missing note that a link in ``source`` names; None if it is
+        outside the vault."""
         name = target if target.endswith(NOTE_SUFFIX) else target + NOTE_SUFFIX
         own = posixpath.dirname(source)
         if name.startswith("/"):
@@ -33,7 +33,7 @@ class Manner(NamedTuple):
 
 
 def manner_of(root: Path) -> Manner:
-    """Return the style of Obsidian's settings in the vault, or the defaults."""
+    """Return the style set in the vault's Obsidian settings, or the default style."""
     settings = app_settings(root)
     style = LinkStyle(
         _FORMATS.get(str(settings.get("newLinkFormat")), "shortest"),

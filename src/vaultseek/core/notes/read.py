@@ -115,7 +115,7 @@ def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
 def with_property_places(answer: JSON, root: Path) -> JSON:
     """Return a search answer with the exact line and column of each property shown.
 
-    Properties of unreadable notes keep the line estimated from their order.
+    Properties of unreadable notes keep a line estimated from the order of the properties.
     """
     for result in answer["results"]:
         if result.get("property"):
@@ -130,8 +130,8 @@ def with_property_places(answer: JSON, root: Path) -> JSON:
 
 
 def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
-    """Return the line and column, from 1, of the matching words in a property, or of its name if they are
-    missing."""
+    """Return the line and column, from 1, of the matching words in a property; of its name if the words are
+    not found."""
     end = next((row for row in range(1, len(lines)) if lines[row].rstrip() == "---"), len(lines))
     name = fold(result["property"])
     keys = {row: fold(match[1].strip("\"'")) for row in range(1, end) if (match := _KEY.match(lines[row]))}

@@ -24,10 +24,10 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes contributed by each kind of search."""
 RELATED_HUB = 200
-"""Maximum links of a note that counts as evidence that its neighbours are related."""
+"""Maximum number of links of a note that is evidence that its neighbours are related."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence by meaning for a note without a connecting link: a cosine of .3 with the bundled model,
-below which diary notes are about something else."""
+"""Minimum confidence by meaning for a note without a connecting link. It corresponds to a cosine of .3 with
+the bundled model; below that, diary notes are about something else."""
 RELATED_WORDS = 60
 """Number of words from names, headings, tags and the opening used for the keyword search."""
 

@@ -1,4 +1,4 @@
-"""Edits in other notes that renaming a note, heading or tag requires; proposed, never written."""
+"""Edits in other notes that renaming a note, heading or tag requires. They are proposed, never written."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -64,8 +64,8 @@ class Edit:
 class Vault:
     """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
 
-    ``left`` contains files with links that cannot be updated because their exact place is unknown, and files
-    with conditions that name a path.
+    ``left`` contains files with conditions that name a path, and files with links that cannot be updated
+    because the exact place of the link is unknown.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class Vault:
         return lines_of(text)
 
     def notes(self, path: str) -> Iterator[tuple[Note, Callable[[Edit], Edit]]]:
-        """Yield the Markdown of a file, a note or cards, each with a function that maps its edits to the
-        file."""
+        """Yield the Markdown texts of a file, which is a note or has cards, each with a function that maps
+        edits of the text to the file."""
         lines = self.lines(path) or ()
         if is_markdown(path):
             yield parse("\n".join(lines), path), lambda edit: edit
@@ -164,7 +164,8 @@ class Moves:
         self._after = after or names.moved(moves)
 
     def file(self, path: str, source: str) -> str:
-        """Return the path by which a canvas shows a file; other programs accept only a full path."""
+        """Return the path with which a canvas refers to a file. It is a full path if other programs read the
+        vault, because they accept no other."""
         before = self._names.resolve(path, source).path
         if before is None:
             return path
@@ -221,8 +222,7 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
 def _read_edits(
     path: str, lines: Sequence[str], wanted: Collection[str], vault: Vault, targets: Moves
 ) -> Iterator[Edit | None]:
-    """Yield the edits of a file whose links are read now; links to the targets ``wanted`` should be
-    updated."""
+    """Read a file's links, and yield the edits of links to the targets ``wanted``."""
     found = set()
     for note, put in vault.notes(path):
         found |= {link.target for link in note.links}
@@ -373,7 +373,7 @@ def with_links_to_headings(
 ) -> list[Edit]:
     """Return the edits, extended by links to the headings that they change: a heading may contain a link.
 
-    ``texts`` holds new heading texts, by path and number, in addition to those implied by the edits.
+    ``texts`` holds further new heading texts, by path and number, that the edits do not imply.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -407,7 +407,7 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and by number the headings whose names change through these edits.
+    """Return a note, and the headings whose names these edits change, by number.
 
     ``texts`` are new texts that are already known.
     """
@@ -432,7 +432,8 @@ def _lines_of(heading: Heading) -> range:
 
 
 def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
-    """Yield the edits of all links to a note's headings that get these texts, by number."""
+    """Yield the edits of all links to those headings of a note that get new texts; ``texts`` are keyed by
+    heading number."""
     path, anchors = own.path, Anchors(own.headings)
     yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
     wanted: dict[str, set[str]] = {}
@@ -468,7 +469,7 @@ def heading_place(note: Note, heading: Heading) -> Place:
     """Return the place of a heading's text. Raises UsageError if it spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
-        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it in one")
+        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it on one line")
     start = max(0, line.rfind(text)) if text else line.index("#") + heading.level
     return Place(heading.line, start, start + len(text))
 
@@ -506,7 +507,7 @@ def heading_links(
     texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits of a note's links to headings of the note at ``path`` that get these texts.
+    """Yield the edits of a note's links to those headings of the note at ``path`` that get new texts.
 
     ``leading`` holds the places of links to that note; links without a target lead to their own note.
     """
@@ -527,7 +528,8 @@ def heading_links(
 
 
 def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
-    """Return a link's fragment for the new heading texts, by number; None if unchanged."""
+    """Return a link's fragment after headings get new texts, given by heading number; None if it is
+    unchanged."""
     for parts in ([fragment], fragment.split("#")):
         if chain := anchors.nested(parts):
             named = zip(parts, chain, strict=True)

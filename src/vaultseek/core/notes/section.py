@@ -29,8 +29,8 @@ _STRIKE = re.compile(r"(?<!~)~~(?!~)|</?(?:del|s|strike)\b", re.IGNORECASE)
 class Block:
     """Lines of a note that are not cut, with the line that introduces them.
 
-    ``first_line`` is the first line after the introduction. ``opening`` is the text that readers need at each
-    part: a table's head, a callout's title, the sentence that introduces a list; ``opening_line`` is its
+    ``first_line`` is the first line after the introduction. ``opening`` is the text needed to understand each
+    part: a table's head, a callout's title, or the sentence that introduces a list; ``opening_line`` is its
     line.
     """
 
@@ -131,8 +131,7 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return the section that contains the passage at ``position``, by the number of each passage in the
-    section.
+    """Return the section that contains the passage at ``position``, under the number of each of its passages.
 
     ``outline`` has the numbers of the note's passages.
     """
@@ -164,9 +163,8 @@ def is_one_section(first: Chunk, second: Chunk) -> bool:
 def marked_lines(chunk: Chunk) -> list[str]:
     """Return the displayed lines of a passage.
 
-    List items keep their indentation, their marker and, if they are tasks, their state, and the titles of
-    callouts their kind. Text that is struck
-    out stays between ``~~``, since it no longer holds.
+    List items keep their indentation and marker; tasks also keep their state, and callout titles their kind.
+    Text that is struck out stays between ``~~``, since it no longer holds.
     """
     if not chunk.edits:
         return chunk.text.split("\n")

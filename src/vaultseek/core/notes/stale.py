@@ -1,4 +1,4 @@
-"""Notes with contradictory or forgotten currency: a list of things to tidy up."""
+"""Notes that are outdated or contradict each other about being outdated: a list of things to tidy up."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,8 @@ def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator
 
 
 def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
-    """Yield links in the text of current notes to superseded ones, except from their successors."""
+    """Yield links in the text of current notes to superseded notes, except links from the successors of these
+    notes."""
     superseded = [path for path, each in currencies.items() if each.state == "superseded"]
     links = [
         link

@@ -22,7 +22,7 @@ LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambig
 class LinkTarget:
     """The file that a link resolves to, and the line of its heading or block; None if it is missing.
 
-    ``candidates`` are other files that the link may mean; ``problem`` is its most serious problem.
+    ``candidates`` are other files that the link may mean; ``problem`` is the link's most serious problem.
     """
 
     path: str | None
@@ -112,7 +112,7 @@ TO_PARTS = "heading IS NOT NULL OR block IS NOT NULL"
 
 
 def problems(ledger: Ledger, names: Names, row: NoteRow | None = None) -> list[JSON]:
-    """Return the problems of one note or of all notes, by path and line."""
+    """Return the problems of one note or of all notes, sorted by path and line."""
     links = ledger.links.from_notes([row.id]) if row else _suspects(ledger, names)
     items = [*_of_links(links, ledger, names), *_of_files(ledger, row)]
     return sorted(items, key=lambda item: (item["path"], item["line"] or 0, item["column"] or 0))

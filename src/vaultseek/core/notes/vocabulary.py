@@ -161,10 +161,10 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Number of changed notes completed separately from the ranked names; if there are more, they are also
-ranked."""
+"""Number of changed notes whose names are completed separately from the ranked names; if more notes have
+changed, they are ranked as well."""
 RECENT_PART = 16
-"""In a large vault, the fraction (one in this many) of notes completed separately from the ranked names."""
+"""In a large vault, one in this many notes is completed separately from the ranked names."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names in a row, given the note's id and its other columns."""

@@ -1,4 +1,4 @@
-"""Explanation of a note's rank for a query, or of the stage at which it was dropped.
+"""Explanation of a note's rank for a query, or of the stage at which the note was dropped.
 
 The search runs once, and the explanation is read from its trace. A lane is queried again only if the note
 ranks below the results that the search requested.

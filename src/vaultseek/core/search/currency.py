@@ -1,4 +1,4 @@
-"""The currency of results: which are superseded, by which notes, and which are past their date.
+"""The currency of results: find superseded notes, their successors, and notes past their date.
 
 A note's statements about itself are read when it is indexed. A search looks up only the successors of its
 results, and follows chains of successors to their end.
@@ -24,7 +24,7 @@ from vaultseek.store.ledger.successions import Successor
 CHAIN = 20
 """Maximum length of a chain of successors."""
 NAMED = 3
-"""Maximum successors that a remark names."""
+"""Maximum number of successors that a remark names."""
 
 Successors = Mapping[str, Sequence[Successor]]
 """The successors of notes by path, direct ones first."""
@@ -117,7 +117,7 @@ def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]
     """Return the last notes of all chains from a note, and whether they only lead back to it.
 
     If a chain runs into a circle, its last note is the one before the circle closes. If all chains of a note
-    lead back to it, its successors are those that it names.
+    lead back to it, return the successors that it names.
     """
     last: list[str] = []
     seen = {path}
@@ -144,7 +144,7 @@ def in_succession(
 ) -> list[Candidate]:
     """Return the results with each superseded note below its successors, which directly precede it.
 
-    A note that was ``asked`` for by name stays above them. Successors that no lane found are added.
+    A note ``asked`` for by name stays above its successors. Successors that no lane found are added.
     """
     known = {each.note: each for each in results}
     ordered: dict[str, Candidate] = {}
@@ -191,8 +191,8 @@ def _listed(names: Sequence[str]) -> str:
 def placed(
     results: Sequence[Candidate], query: Evidence
 ) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
-    """Move successors before the notes that they replace, except in a list of notes, and return the currency
-    of the results that are not current; only for results up to the limit."""
+    """Move successors before the notes that they replace, except in a list of notes. Return the results and
+    the currency of outdated ones. Only results up to the limit are examined."""
     ledger, is_listing = query.vault.ledger, query.parsed.is_listing
     limit = limits.RESULTS if is_listing else query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()

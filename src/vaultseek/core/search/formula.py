@@ -38,30 +38,31 @@ proposes them."""
 ROUNDING = 1e-6
 """Standard deviation of cosines, which are float32, below which they count as equal."""
 KEYWORD_PASSAGE_SHARE = 0.35
-"""Share of the best passage in a keyword score: a single section of a long note may be the answer."""
+"""Weight of the best passage in a keyword score, because a single section of a long note may be the
+answer."""
 PROXIMITY_WEIGHT = 0.2
 """Weight of two query words near each other, relative to the weight of each word."""
 SEMANTIC_PASSAGE_SHARE = 0.4
-"""Share of the best passage in a semantic score; the rest is the note's own vector."""
+"""Weight of the best passage in a semantic score; the rest is the weight of the note's own vector."""
 SEMANTIC_SOFTNESS = 2.0
 """Difference between passage and note, in standard deviations of the passages' cosines, above which little
 more than the better of the two counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""Number of standard deviations by meaning that weigh as much as a keyword score that singles out one
+"""Number of standard deviations of a semantic score that are worth a keyword score that singles out one
 note."""
 MOST_TRUST = 1.25
 """Weight of matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
 """Share of the query's words, by idf, that counts as the whole query."""
 CHANCE_NORM = 0.5
-"""Amount by which the norm's p exceeds 1 (the sum) if words may match by chance."""
+"""Amount added to the norm's p, which is 1 for a sum, if words may match by chance."""
 READING_EXPONENT = 3
-"""Exponent of the share of a query that the model reads; above 1, because the model understands less than it
-reads."""
+"""Exponent applied to the share of a query that the model reads. Above 1, because the model understands less
+than it reads."""
 LEAST_MEANING = 0.05
-"""Trust in the meaning of a query that the model cannot read at all; above zero, so that results have an
-order if no word matches."""
+"""Trust in the semantic lane for a query that the model cannot read at all. Above zero, because results need
+an order even if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
 """Number of ranks between two scores that are one standard deviation apart."""
@@ -74,7 +75,7 @@ RANKED_NOTES = 60
 """Minimum number of best notes of all lanes together that are ranked, so that the order does not depend on
 the limit."""
 TIME_NOTES = 2000
-"""Notes that each lane retrieves for a question with a time, since hundreds may match its other words."""
+"""Number of notes that each lane retrieves for a question with a time; hundreds may match its other words."""
 GRAPH_GAIN = 0.8
 """Maximum gain by links of a note found directly, as a share of the best score."""
 GRAPH_CEILING = 0.45
@@ -82,37 +83,37 @@ GRAPH_CEILING = 0.45
 GRAPH_BELOW_LEADER = 0.99
 """Maximum score of a neighbour by link, as a share of the leader of a direct lane."""
 JOINED_GAIN = 1.0
-"""Maximum gain, as a share of its score, of a note linked to a better one, if the two together have all
-words of the query."""
+"""Maximum gain of a note linked to a better note, as a share of its own score, if the two notes together have
+all words of the query."""
 CONTEXT_SHARE = 0.6
-"""Share of the words around a link in the evidence for a neighbour; the rest is the neighbour's own title and
-headings."""
+"""Weight of the words around a link in the evidence for a neighbour; the rest is the weight of the
+neighbour's title and headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Minimum share of the query that counts as found at a link with the first note. The first note's neighbours
-matter even if they have no word of the query."""
+"""Minimum share of the query that counts as found at a link with the first note, because that note's
+neighbours matter even without a word of the query."""
 BELOW_OWN_WORDS = 0.99
-"""Maximum score of a note whose name is another word with the same stem, as a share of the lowest score of a
-note that has the query's own word."""
+"""Maximum score of a note whose name has the query's stem but not its word, as a share of the lowest score of
+a note with the word itself."""
 EXACT_NAME_STEP = 0.05
-"""Lead of a note whose name is the query, as a share of the best score; it doubles for a note whose name
-begins with a query that is being typed."""
+"""Lead of a note whose name is the query, as a share of the best score. It doubles if the query is still
+being typed and the name begins with it."""
 
 PINNED_GAIN = 2.0
 """Gain of a note that is pinned to the query, as a share of the best score; the largest of all gains."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
-"""Maximum gain of a note that was opened from the same query before, and from a similar query, as a share of
-the best score. The latter is roughly the difference between two notes that are one standard deviation apart
-in the better lane."""
+"""Maximum gains, as shares of the best score, of a note opened before from the same query, and from a similar
+query. The second is roughly the difference between two notes one standard deviation apart in the better
+lane."""
 
 RECENCY_SHARE = 0.25
-"""Share of a score that is multiplied by the factor for a note's age. The best scores are close, so that a
-tenth of the whole score would be several places."""
+"""Share of a score that is multiplied by the factor for a note's age. The best scores are close: a tenth of
+the whole score would move a note by several places."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
-"""Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
-development sets with questions of other sets as questions without an answer. The curve for meaning is the
-bundled model's; other models have their own (``semantic/models/calibration.py``)."""
+"""Intercept and slope of the logistic curves from cosine and from coverage to confidence. They are fitted on
+the development sets, with questions from other sets as questions without an answer. The curve for cosines is
+for the bundled model; other models have their own (``semantic/models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
 """Minimum confidence of a note whose title, alias or file name is the query."""
 MISNAMED_CONFIDENCE = 0.3
@@ -120,8 +121,8 @@ MISNAMED_CONFIDENCE = 0.3
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
-"""Minimum confidence by meaning alone, or minimum share of the query's words by idf, of one of the best
-notes; otherwise the answer is weak. One common word of several is not enough."""
+"""Minimum confidence by meaning alone, and minimum share of the query's words by idf. If none of the best
+notes reaches either, the answer is weak. One common word out of several is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Scale:
 
 
 def scale_of(scores: Sequence[float] | Floats) -> Scale:
-    """Return the scale of finite scores; without any, a scale on which all scores are equal."""
+    """Return the scale of finite scores. If there are none, return a scale on which all scores are equal."""
     values = np.asarray(scores, np.float64)
     if not len(values):
         return Scale(0.0, 0.0)
@@ -153,8 +154,8 @@ def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
 
 
 def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
-    """Combine the cosines of the best passages, with this standard ``deviation``, and of the notes' own
-    vectors by a soft maximum, since one of the two is enough for an answer."""
+    """Combine the cosines of the best passages and of the notes' own vectors by a soft maximum, since one of
+    the two is enough for an answer. ``deviation``: the standard deviation of the passages' cosines."""
     unit = SEMANTIC_SOFTNESS * deviation
     by_passage = math.log(SEMANTIC_PASSAGE_SHARE) + passages / unit
     by_note = math.log(1 - SEMANTIC_PASSAGE_SHARE) + notes / unit
@@ -166,8 +167,8 @@ def keyword_scale(scores: Sequence[float] | Floats, population: float, few: floa
     """Return the scale of the best keyword scores, descending, of ``population`` notes.
 
     Its unit does not depend on the other scores, because a word that a few notes have by chance puts them far
-    above the rest. If few notes have the whole query, the best score is worth as much as one that singles out
-    a note, however low it is; ``few`` is :func:`certainty_of_few`.
+    above the rest. If few notes have the whole query, even a low best score is worth as much as a score that
+    singles out a note; ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))
@@ -182,8 +183,8 @@ def keyword_trust(certainty: float) -> float:
 
 
 def agreement_norm(rarity: float) -> float:
-    """Return p for :func:`agreement`: 1 for words beyond chance, more for others, so that a query word that a
-    note has by chance hardly adds to its meaning."""
+    """Return p for :func:`agreement`: 1 for words beyond chance, more for others. A query word that a note
+    has by chance then adds little to the note's semantic score."""
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
@@ -198,16 +199,16 @@ def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
 
 
 def chance_population(population: int, notes: int) -> float:
-    """Return the population for words in a language with only this many ``notes``, where a rare word mainly
-    shows the language: only ``ln(1 + notes)`` of ``ln(population)`` distinguishes these notes."""
+    """Return the population for words in a language with only this many ``notes``. A rare word mainly shows
+    the language there: only ``ln(1 + notes)`` of ``ln(population)`` distinguishes these notes."""
     everything = max(population, 2)
     share = math.log(1 + notes) / math.log(everything)
     return float(everything ** (1 / min(share, 1.0)))
 
 
 def rarity(idf: float, population: float) -> float:
-    """Return the rarity of words with this sum of ``idf``: 1, an idf of ``ln(population)``, singles out one
-    note by chance."""
+    """Return the rarity of words with this sum of ``idf``. A rarity of 1, an idf of ``ln(population)``,
+    singles out one note by chance."""
     return idf / math.log(max(population, 2))
 
 
@@ -272,15 +273,16 @@ def link_contributions(weight: float, evidence: Floats, best: float, direct: NDA
 
 
 def link_bound(best: float, leaders: Floats, highest: float) -> float:
-    """Return the factor for notes found only by links, by the best scores of a direct hit and (``highest``)
-    among them, and by the scores of the direct lanes' first notes."""
+    """Return the factor for notes found only by links. It depends on the best score of a direct hit, on the
+    ``highest`` score of these notes, and on the scores of the direct lanes' first notes."""
     limit = min([GRAPH_CEILING * best, *(GRAPH_BELOW_LEADER * leaders).tolist()])
     return float(min(1.0, limit / highest))
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Return the scores of notes that are linked with a ``better`` one: higher, but below the better one, by
-    the strength of the link times the ``share`` of the query's words that the two have together."""
+    """Return the raised scores of notes that are linked to a ``better`` note; they stay below its score. The
+    gain is the strength of the link times the ``share`` of the query's words that both notes have
+    together."""
     raised = np.minimum(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better)
     joined: Floats = np.maximum(score, raised)
     return joined
@@ -303,7 +305,7 @@ def prefix_name_score(order: Floats, best: float) -> Floats:
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
-    """Return how much of a seed's ``score`` reaches a neighbour; many links of either note reduce it."""
+    """Return the part of a seed's ``score`` that reaches a neighbour; many links of either note reduce it."""
     return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
 
 
@@ -315,8 +317,8 @@ def link_evidence(strength: float, context: float, own: float, *, of_first: bool
 
 
 def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floats:
-    """Return what the first tier (days, factor) that contains an age adds to a factor of 1; 0 for ages that
-    are older, unknown (NaN) or in the future."""
+    """Return the amount by which the factor for an age exceeds 1, by the first tier (days, factor) that
+    contains the age. 0 for an age that is older, unknown (NaN) or in the future."""
     gains = np.zeros(len(age_days))
     for days, factor in reversed([*tiers]):
         gains[(age_days <= days) & (age_days >= -1.0)] = factor - 1.0
@@ -324,7 +326,7 @@ def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floa
 
 
 def name_share(of_query: float, of_name: float) -> float:
-    """Return how much of a name is the query, by the matched words' share of the query and, less important,
+    """Return how well a name matches the query: by the matched words' share of the query and, less important,
     of the name."""
     return of_query**2 * math.sqrt(of_name)
 
@@ -337,8 +339,8 @@ def confidence(
 ) -> Floats:
     """Return the probabilities in [0, 1] that notes answer the query; a lane has NaN for an unknown note.
 
-    A passage of the same meaning (its cosine) is enough, and so are most of the query's words by idf (their
-    coverage): the result is 1 minus the product of both error probabilities. Meaning counts by the share of
+    Either is enough: a passage of the same meaning (its cosine), or most of the query's words by idf (their
+    coverage). The result is 1 minus the product of both error probabilities. Meaning counts by the share of
     the query that the model reads, because some passage is always nearest to a vector of random letters.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
@@ -353,8 +355,8 @@ def is_near(
     meaning_curve: tuple[float, float] = MEANING_CURVE,
     reading: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """Return which notes are near in meaning or have many of the query's words; for the arguments see
-    :func:`confidence`."""
+    """Return a mask of the notes that are near in meaning or have many of the query's words; for the
+    arguments see :func:`confidence`."""
     by_meaning = reading * _logistic(meaning_curve, cosines) >= NEAR_MEANING
     near: NDArray[np.bool_] = by_meaning | (np.nan_to_num(coverages) >= NEAR_COVERAGE)
     return near

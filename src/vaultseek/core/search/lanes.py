@@ -1,12 +1,12 @@
 """Score notes by the answer of each lane, weigh the lanes, and collect their contributions in one table.
 
-Scores of different lanes cannot be compared, nor can scores of one lane for two queries. The number of
-standard deviations between a score and the other good scores can be compared. A lane that has the answer puts
-it far in front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
+Scores of different lanes cannot be compared, and neither can scores of one lane for two queries. Their
+distance from the other good scores, in standard deviations, can. A lane that has the answer puts it far in
+front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
 
-With ``rrf`` a note gets the difference between its own contribution and that of a note unknown to the lane.
-So a lane without an answer, whose notes are all close together, decides little. With ``linear`` an unknown
-note gets 0. The arithmetic is in ``formula.py``.
+With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane
+without an answer, whose notes are all close together, decides little. With ``linear``, an unknown note gets
+0. The arithmetic is in ``formula.py``.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 
 class Part(NamedTuple):
-    """The contribution of one lane to each candidate's score: 1-based rank, rank that entered the formula,
-    result.
+    """The contribution of one lane to each candidate's score: the 1-based rank, the rank used in the formula,
+    and the gain.
 
     ``rank`` is 0 for a note that the lane knows but did not propose; everything is 0 for an unknown note.
-    ``gain`` is the contribution, minus that of an unknown note, minus what the other lane already gives
+    ``gain`` is the contribution minus an unknown note's, and minus the overlap with the other lane
     (:func:`formula.agreement`).
     """
 
@@ -73,7 +73,8 @@ class Lane:
     weight: float = 0.0
 
     def part(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> Part:
-        """Return the lane's contribution to the notes ``ids``; it does not propose those found by link."""
+        """Return the lane's contribution to the notes ``ids``. Notes found by link do not count as proposed
+        by the lane."""
         places = places_of(ids, self.notes)
         known = places >= 0
         ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
@@ -139,8 +140,8 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The request, the lanes' answers and their scores, as the ranking begins; ``filtered`` is None without a
-    filter."""
+    """The request, the lanes' answers and their scores at the start of the ranking; ``filtered`` is None
+    without a filter."""
 
     parsed: ParsedRequest
     retrieval: Retrieval
@@ -172,7 +173,7 @@ class Evidence:
         return {fold(term.word): term.weight * term.idf for term in self.keyword.terms if term.df}
 
     def table(self, ids: Ints, by_link: Ints = _NO_NOTES) -> Table:
-        """Return the table of these candidates and of those found by link; ids of deleted notes are left
+        """Return the table of these candidates and of candidates found by link; ids of deleted notes are left
         out."""
         rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
         return Table.of(rows, self.fusion, self.keyword, by_link)
@@ -253,7 +254,7 @@ class Table:
             self.facts[name] = np.where(places >= 0, column[places], 0)
 
     def having(self, ids: Iterable[int]) -> Bools:
-        """Return which candidates are among these notes."""
+        """Return a mask of the candidates that are among these notes."""
         return np.isin(self.ids, np.fromiter(ids, np.int64))
 
 
@@ -288,9 +289,9 @@ def score_lanes(
 class WordEvidence:
     """The distance of an answer's words from chance; 1 for words that single out one note.
 
-    ``rarity`` of the best note; ``certainty``, the same times the note's share of the query, because a rare
-    word is chance if the query's other words are missing; ``of_few`` is :func:`formula.certainty_of_few` of
-    the notes with the whole query. All are 0 without a keyword answer.
+    ``rarity``: rarity of the best note's words. ``certainty``: the rarity times the note's share of the
+    query, because a rare word may be chance if the query's other words are missing. ``of_few``:
+    :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a keyword answer.
     """
 
     rarity: float = 0.0
@@ -301,8 +302,8 @@ class WordEvidence:
 def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
     """Return the evidence of an answer's words among ``population`` notes.
 
-    A word that no note has is as rare as possible. Exceptions are stop words and parts of a date or
-    identifier that some note has; they mean nothing by themselves.
+    A word that no note has is as rare as possible. Stop words, and parts of a date or identifier that some
+    note has, are ignored: they mean nothing by themselves.
     """
     if answer is None or not len(answer):
         return WordEvidence()
@@ -359,9 +360,10 @@ def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> 
 def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
 ) -> dict[str, float]:
-    """Return each lane's weight by name: as configured, or by the kind of query and the trust in the lane.
+    """Return each lane's weight by name: the configured weight, or a weight for the kind of query and the
+    trust in the lane.
 
-    In linear fusion they are shares of their sum; ``alpha`` sets both.
+    In linear fusion, weights are divided by their sum; ``alpha`` sets both.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic

@@ -1,8 +1,9 @@
-"""Links: the neighbours of the best notes, the evidence that each answers the query, and the limits of links.
+"""Links: the neighbours of the best notes, the evidence that a neighbour answers the query, and the limits of
+links.
 
-A neighbour that also gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links.
-Other neighbours stay below ``GRAPH_CEILING`` of the best score and below the leader of every direct lane,
-whatever their factors, so that no neighbour displaces a strong direct hit.
+A neighbour that a direct lane also found gains at most ``GRAPH_GAIN`` of the best score by its links. Other
+neighbours stay below ``GRAPH_CEILING`` of the best score and below the leader of every direct lane, whatever
+their factors. So no neighbour displaces a strong direct hit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,16 +31,17 @@ from vaultseek.store.ledger import Ledger, NoteRow
 SEEDS = 8
 """Number of best notes of the direct lanes whose neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""Maximum neighbours of a note whose links count as evidence."""
+"""Maximum number of neighbours at which a note's links count as evidence."""
 ENDING_CHARS = 2
-"""Number of letters at the end of a word that may differ."""
+"""Number of letters that may differ at the end of a word."""
 BEGINNING_CHARS = 4
-"""Minimum number of letters of a word that must be equal."""
+"""Minimum number of equal letters at the beginning of two words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The evidence for neighbours, in [0, 1], and the leader with the strongest link to each, by note id.
+    """The evidence for each neighbour, in [0, 1], and the leader with the strongest link to it, both by note
+    id.
 
     ``strengths``: strength of the link with each leader, by the ids of neighbour and leader.
     """
@@ -81,7 +83,8 @@ def add_links(notes: Table, found: Neighbours, weight: float) -> None:
 
 
 class Ceiling(Signal):
-    """The limit that keeps notes found only by links below every lane's first note and in the same order."""
+    """The limit that keeps notes found only by links below every lane's first note, without changing their
+    order."""
 
     figure = "bound"
 
@@ -98,7 +101,7 @@ class Ceiling(Signal):
 
 
 class Joined(Signal):
-    """A link with a better note, if the two together have many of the query's words."""
+    """The gain from a link to a better note, if both notes together have many of the query's words."""
 
     figure = "joined"
 
@@ -159,7 +162,7 @@ def neighbour_evidence(
     total = sum(words.values())
 
     def share(text: str) -> float:
-        """Return the share of the words, by weight, that a folded text has, regardless of endings."""
+        """Return the share of the words, by weight, that a folded text contains, regardless of endings."""
         found = 0.0
         for beginning, weight in beginnings if total > 0 else ():  # a generator would take half as long again
             if beginning in text:

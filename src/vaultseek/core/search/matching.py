@@ -1,8 +1,8 @@
 """Judge each candidate by itself, regardless of the other candidates.
 
 A note matches exactly if it has an identifier or a date of the query, is near in meaning, has many of the
-query's words, or has the query as its name. If none of the best notes does, the answer says that its notes
-are only the closest. The index has every spelling of an identifier under its normal form
+query's words, or has the query as its name. If none of the best notes matches exactly, the answer says that
+its notes are only the closest. The index stores every spelling of an identifier under its normal form
 (``content/query/normal_forms.py``), so no text is read here.
 """
 
@@ -27,12 +27,12 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequence[str]]:
-    """Judge the candidates: their ``confidence`` (:func:`formula.confidence`), and which match the query
-    exactly (:func:`formula.is_near`) or may be results at all.
+    """Judge the candidates: set their ``confidence`` (:func:`formula.confidence`), and mark exact matches
+    (:func:`formula.is_near`) and eligible results.
 
     If the query consists of identifiers, only notes that have one may be results, or, without any, notes with
-    a similar one. Return which of the two it is, None for other queries, and the identifiers that no note
-    has.
+    a similar one. Return true if notes have the identifiers, false if only similar ones, None for other
+    queries; and the identifiers that no note has.
     """
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
@@ -43,7 +43,8 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     called, identified = exact | begun, notes_with_identifier(query, notes)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
-            # Days of the same month, and other notes with its number, have most of its words.
+            # Notes of other days in the same month, and notes with the same number, contain most of the
+            # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             near = first & notes_with_date(dates, query.keyword, notes)
         notes.exact = near | called
@@ -58,7 +59,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> tuple[Floats, Bools]:
-    """Return the confidence of each note, and whether it is near to the query."""
+    """Return the confidence of each note, and whether the note is near to the query."""
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
@@ -80,8 +81,8 @@ def nearness(
 
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
-    """Return which notes have one of the query's identifiers, which have a similar one if none has, and the
-    identifiers that no note has.
+    """Return the notes with one of the query's identifiers; if there are none, the notes with a similar one;
+    and the identifiers that no note has.
 
     None if the query has other words or was not searched by word. For a missing identifier, the search used
     identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
@@ -117,7 +118,7 @@ def _having_all(words: Collection[str], notes: Table) -> Bools:
 
 
 def missing_beside_words(query: Evidence) -> tuple[str, ...]:
-    """Return the identifiers with a digit, next to other words of a finished query, that no note has."""
+    """Return the identifiers with a digit that no note has, if the query is finished and has other words."""
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
         return ()

@@ -1,4 +1,4 @@
-"""Passages: the text of each result that shows why it was found."""
+"""Choose the passage of each result that shows why the note was found."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 
@@ -16,11 +16,11 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
 
 PROPERTIES_LEAD = 0.5
-"""Maximum keyword score of a passage, as a share of the properties' score, if the properties are shown
-instead."""
+"""Keyword score of the best passage, as a share of the properties' score, below which the properties are
+shown instead."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""A passage with fewer characters than the first and fewer letters than the second is shown only if there is
-no other."""
+"""Minimum characters and letters of a passage. A passage below both minimums is shown only if the note has no
+other."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
 """The passages found by word, best first, by note id."""
@@ -34,12 +34,12 @@ def choose_passages(
     properties: Sequence[PropertyFilter] = (),
     named: Collection[int] = (),
 ) -> dict[int, Chunk]:
-    """Return the passage to show of each note, by id: the first that a regular expression of ``patterns``
-    matches, else the best one, or the first one without any match.
+    """Return the passage to show for each note, by note id: the first that matches a regular expression of
+    ``patterns``, else the best match, else the note's first passage.
 
-    A note ``named`` by the query shows its first passage, which says what it is, even if another one repeats
-    the name. The properties are a passage with the id ``PROPERTIES``, shown if they match the words best by
-    far or have a name of ``properties``.
+    A note ``named`` by the query shows its first passage, which introduces the subject, even if another
+    passage repeats the name. The properties are a passage with the id ``PROPERTIES``. They are shown if they
+    match the words best by far or have a name of ``properties``.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)
@@ -73,9 +73,8 @@ def choose_passages(
 def further_passages(
     shown: Mapping[int, Chunk], number: int, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, list[Chunk]]:
-    """Return up to ``number`` matching passages of each note, best first, in addition to the ``shown`` one.
-
-    A query with only filters has none.
+    """Return up to ``number`` matching passages of each note, best first, in addition to the ``shown`` one;
+    none for a query with only filters.
     """
     best = {
         note: sorted((each for each in scores if scores[each] > 0), key=lambda each: -scores[each])
@@ -93,8 +92,8 @@ def further_passages(
 
 
 def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
-    """Return, for each note, its passages' scores by passage number, in document order; 0 if a passage does
-    not match."""
+    """Return each note's passage scores by passage number, in document order; 0 for a passage that does not
+    match."""
     return _scores(notes, _hits(notes, retrieval), retrieval, ledger)
 
 
@@ -105,8 +104,8 @@ def _hits(notes: Sequence[int], retrieval: Retrieval) -> _Hits:
 def _scores(
     notes: Sequence[int], hits: _Hits, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, dict[int, float]]:
-    """Add up each passage's scores, as shares of each lane's best: by word under the chunk's id, by meaning
-    under its number."""
+    """Add up each passage's scores, as shares of each lane's best score. Keyword scores are looked up by the
+    chunk's id, semantic scores by the passage number."""
     keyword, semantic = retrieval.keyword, retrieval.semantic
     totals: dict[int | str, float] = {}
     if keyword is not None and len(keyword) and (best := float(keyword.columns.passage_scores.max())) > 0:
@@ -123,8 +122,8 @@ def _scores(
 
 
 def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
-    """True for the end of a table, an image or a footer of many notes: it has a vector, but is not worth
-    showing."""
+    """True for a passage that is not worth showing although it has a vector: an image, the end of a table, or
+    a footer of many notes."""
     lines = chunk.text.split("\n")
     own = [line for line in lines if line.strip() not in shared]
     if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):
@@ -141,8 +140,8 @@ def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
 
 
 def _matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
-    """Return the first passage of each note that a regular expression matches, by note id; if none does, the
-    properties that match."""
+    """Return, by note id, the first passage of each note that a regular expression matches; if none matches,
+    the matching properties."""
     passages: dict[int, Chunk] = {}
     chunks = ledger.chunks.by_note([row.id for row in rows]) if patterns else {}
     for row in rows if patterns else ():

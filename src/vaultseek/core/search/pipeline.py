@@ -48,11 +48,12 @@ FILTER_THREADS = 3
 """Maximum number of simultaneous searches with a filter, one per client. Some filters read the text of every
 note and must not delay other searches."""
 EXPRESSION_THREADS = 8
-"""Maximum number of simultaneous searches with a regular expression, one per client. They take longest."""
+"""Maximum number of simultaneous searches with a regular expression, one per client. These searches take
+longest."""
 
 _thread = Threads(1, thread_name_prefix="search")
-"""The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time;
-with several threads, throughput is a third lower."""
+"""The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time:
+several threads would reduce throughput by a third."""
 _filter_threads = FairThreads(FILTER_THREADS, thread_name_prefix="filter")
 _expression_threads = FairThreads(EXPRESSION_THREADS, thread_name_prefix="expression")
 
@@ -68,8 +69,8 @@ async def parse(request: SearchRequest) -> ParsedRequest:
 class Searcher:
     """Answers searches in one vault.
 
-    Successive steps run in one thread, because switching threads takes longer than many a step. A search by
-    word enters a thread once, a hybrid search twice, with the semantic worker in between.
+    Successive steps run in one thread, because switching threads takes longer than many of the steps. A
+    search by word enters a thread once, a hybrid search twice, with the semantic worker in between.
     """
 
     def __init__(self, vault: SearchedVault) -> None:
@@ -105,9 +106,9 @@ class Searcher:
         return await in_search_thread(parsed, shown, await self._rerank(trace, clock))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
-        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file that extension.
+        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension.
 
-        A query with only filters keeps them: a misspelt name gets an answer with a similar name.
+        A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
         """
         doubtful, ledger = parsed.query.doubtful, self._vault.ledger
         unknown = {term for term, condition in doubtful if not knows(condition, ledger)}
@@ -168,7 +169,7 @@ class Searcher:
         return trace if reason is None else replace(trace, partial={**trace.partial, "rerank": reason})
 
     def _show(self, trace: Trace, clock: _StageClock) -> Trace:
-        """Cut the results at the limit, and choose what of each one is shown."""
+        """Cut the results at the limit, and choose the passages to show."""
         query, ledger, span_finder = trace.query, self._vault.ledger, self._vault.keyword_index.span_finder
         parsed, retrieval, condition = query.parsed, query.retrieval, query.parsed.query.filter
         ordered, currencies = placed(trace.results, query)
@@ -214,7 +215,8 @@ def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
 
 
 async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
-    """Run a step of a search in a thread for searches of its kind, within the time for its expressions."""
+    """Run a step of a search in a thread for this kind of search, within the time limit for its
+    expressions."""
 
     def work() -> T:
         client_zone.set(zone())  # in this thread's context: the machine's zone is read once

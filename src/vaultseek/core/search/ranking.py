@@ -2,8 +2,8 @@
 
 The steps: propose candidates -> add linked neighbours -> apply the signals -> judge.
 
-The order does not depend on the limit: the neighbours are those of each lane's first notes, lanes also score
-neighbours beyond their own cut, and at any usual limit the number of ranked candidates is the same.
+The order does not depend on the limit. Neighbours are always taken from each lane's first notes, lanes also
+score neighbours beyond their own cut, and the number of ranked candidates is the same at any usual limit.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class Ranking:
 class Candidate(NamedTuple):
     """A row of the table at a place in an order of notes. ``score`` is in [0, 1]; the best note has 1.
 
-    ``opened`` is added for earlier opens, ``succession`` for the notes it replaces; then all scores are
-    divided by ``best``. ``reranked``: the score by the cross-encoder, in [0, 1], and the rank before.
+    ``opened`` is the gain by earlier opens, ``succession`` the gain from replaced notes; then all scores are
+    divided by ``best``. ``reranked``: the score by the cross-encoder, in [0, 1], and the previous rank.
     """
 
     ranking: Ranking

@@ -32,10 +32,10 @@ OF_DEADLINE = 0.8
 class SearchRequest:
     """One search. A ``limit`` of None means the settings' limit, or every note for a query with only filters.
 
-    ``brief`` results have no passages, like those after the first ``limits.RESULTS``; others have up to
+    ``brief`` results, and all results after the first ``limits.RESULTS``, have no passages; others have up to
     ``passages``. ``plain`` treats the whole query as words. ``seconds`` is the deadline after which a lane is
-    left out. ``typing``: the query is unfinished; the notes ``prefix_named``, by id, then come first, because
-    a name of theirs begins with it.
+    left out. ``typing``: the query is unfinished. The notes ``prefix_named``, by id, have a name that begins
+    with the query, and come first.
     """
 
     query: str
@@ -123,7 +123,7 @@ class ParsedRequest:
 
 
 def parse_request(request: SearchRequest, words: Collection[str] = ()) -> ParsedRequest:
-    """Parse the query and its fields; its doubtful terms ``words`` become words.
+    """Parse the query and its fields; the doubtful terms ``words`` are read as words.
 
     Raises BadQuery for an invalid query.
     """
@@ -152,8 +152,8 @@ def parse_with_fields(
 ) -> Query:
     """Parse ``text`` and add the filters of ``fields``; relative dates start from now.
 
-    ``rules`` define which notes are outdated. ``plain`` treats all of the text as words, ``words`` some of
-    its terms. Raises BadQuery for an invalid query.
+    ``rules`` define which notes are outdated. ``plain`` treats the whole text as words; ``words`` are single
+    terms to treat as words. Raises BadQuery for an invalid query.
     """
     now = present()
     query = plain_query(text) if plain else parse_query(text, now=now, words=words, rules=rules)
@@ -205,8 +205,7 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
-    """Return a remark if ``query`` begins with ``@name``, and there are saved searches, but none with this
-    name."""
+    """Return a remark if ``query`` begins with an unknown ``@name`` and there are saved searches."""
     match = _NAME.match(query)
     if match is None or not searches:
         return []

@@ -1,4 +1,4 @@
-"""Respond: the results of all steps of a search as JSON, with previews and explanations."""
+"""The answer to a search as JSON, with previews and explanations."""
 
 import time
 from collections import Counter, defaultdict
@@ -18,9 +18,9 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
 
 NO_TIME = "when:any"
-"""Term of a query that turns off the reading of times."""
+"""Query term that turns off the recognition of times."""
 WORDS_NAMED = 3
-"""Maximum substitutes of one word that a remark names."""
+"""Maximum number of substitutes for one word that a remark names."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
 """Names in ``partial`` that are lanes; the others are stages and the vault."""
 
@@ -56,7 +56,7 @@ class Trace:
     named: Set[int] = frozenset()
 
     def certainty(self, candidate: Candidate) -> float:
-        """Return the probability that the candidate is right among the results, in [0, 1]; 1 in a listing."""
+        """Return the probability, in [0, 1], that this result is right; 1 in a listing."""
         listing = self.query.parsed.is_listing
         return 1.0 if listing else self.certainties.get(candidate.about.id, 0.0)
 
@@ -86,7 +86,8 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 
 def head(trace: Trace) -> JSON:
-    """Return how the query was interpreted, what is missing from the answer, and how reliable it is."""
+    """Return the head of the answer: the interpretation of the query, the parts that are missing, and the
+    answer's reliability."""
     query, time = trace.query.parsed.query, trace.query.parsed.time
     first, last = (None, None) if time is None else (day.isoformat() for day in time.days)
     spoken = None if time is None else {"text": time.text, "first": first, "last": last}
@@ -113,7 +114,7 @@ def results(trace: Trace) -> list[JSON]:
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
-    """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive.
+    """Return one result with the passage ``chunk``; lines are 1-based and inclusive.
 
     If properties match, the best one is shown.
     """
@@ -200,7 +201,7 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
 
 
 def explanation(trace: Trace) -> JSON:
-    """Return how the query was parsed and the result of each stage."""
+    """Return the parsed query and the result of each stage."""
     parsed, settings = trace.query.parsed, trace.query.settings
     return {
         "profile": parsed.profile.name,
@@ -223,7 +224,8 @@ def explanation(trace: Trace) -> JSON:
 
 
 def _not_expanded(trace: Trace) -> str | None:
-    """Return why no term was added to the query, if expansion was requested and nothing failed."""
+    """Return the reason why no term was added to the query, although expansion was requested and nothing
+    failed."""
     settings, retrieval = trace.query.settings.expansion, trace.query.retrieval
     if not settings.enabled or retrieval.concepts or "expansion" in trace.partial:
         return None
@@ -277,8 +279,8 @@ def _remarks(trace: Trace) -> Iterator[str]:
 
 
 def _substitutes(trace: Trace) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield each word of the query that no note has, and its substitutes as written in the results' passages,
-    if a result has one."""
+    """Yield each query word that no note has, with its substitutes as spelled in the results' passages; skip
+    words without a substitute in the results."""
     keyword, span_finder = trace.query.keyword, trace.query.vault.keyword_index.span_finder
     for term in () if keyword is None else keyword.terms:
         rows = [each.about for each in trace.results if term.fuzzy]

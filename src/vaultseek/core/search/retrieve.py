@@ -1,7 +1,7 @@
 """Retrieve: query the keyword index and the semantic worker at the same time.
 
 A lane that fails is left out with a reason; there is no answer only if both fail. If the request enables
-expansion, the query is embedded once more together with the nearest terms of the vault.
+expansion, the query is embedded again, together with the nearest terms of the vault.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from vaultseek.store.keyword.index import KeywordAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
-"""Maximum notes beyond the depth of a search that are retrieved because they match the words as well as the
-last retrieved one. Otherwise the time of indexing would decide among equal notes."""
+"""Maximum number of notes retrieved beyond the depth of a search because they tie with the last note within
+it. Otherwise the time of indexing would decide among equal notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """The answers of the lanes; None for a lane that was not queried or could not answer.
 
-    ``unexpanded`` is the semantic answer to the query's own words, which determines confidence; ``concepts``
-    are the terms that expanded the other answer. ``partial`` has the reasons why a lane or the expansion is
-    missing or incomplete. ``continued``: the keyword answer is for words that begin with the query's last
-    word, since no note has any of its words.
+    ``unexpanded`` is the semantic answer to the query's own words, and determines the confidence;
+    ``concepts`` are the terms that expanded the ``semantic`` answer. ``partial`` has the reasons why a lane
+    or the expansion is missing or incomplete. ``continued``: no note has any of the query's words, so the
+    keyword answer is for words that begin with the last one.
     """
 
     keyword: KeywordAnswer | None = None
@@ -75,8 +75,8 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Query the keyword index for ``parsed.depth`` notes; a damaged one is reported to the vault.
 
-    If no note has any of the words, query it for words that begin with the last one, as if it were
-    unfinished. Identifiers are always taken as typed.
+    If no note has any of the words, search for words that begin with the last one, as if the query were
+    unfinished. Identifiers are always searched for as typed.
     """
     if parsed.request.mode == "semantic":
         return Retrieval()
@@ -105,7 +105,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in a request; the beginning of a word has no meaning."""
+    """True if the semantic lane takes part in a request; it does not for the beginning of a word, which has
+    no meaning."""
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
     return mode == "semantic" or (mode == "hybrid" and bool(has_words))
@@ -114,8 +115,8 @@ def wants_semantic(parsed: ParsedRequest) -> bool:
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Query the semantic worker, if it takes part, for ``parsed.depth`` notes.
 
-    A question in a language that no model here reads is answered by word, unless only meaning was requested,
-    and so is any question while few notes have vectors.
+    A question is answered by word alone if no installed model reads its language, or while few notes have
+    vectors, unless only meaning was requested.
     """
     if not wants_semantic(parsed):
         return Retrieval()
@@ -150,8 +151,8 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
 async def _expand(
     parsed: ParsedRequest, own: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
 ) -> tuple[SemanticAnswer, tuple[Concept, ...]]:
-    """Query again with the nearest terms of the vault; return the query's own answer if the request or the
-    vocabulary has none.
+    """Query again with the nearest terms of the vault. Return the answer to the query itself if expansion is
+    off or no term is near.
 
     Raises Unavailable while the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
     """

@@ -1,14 +1,14 @@
-"""Select the results of a ranking: cut it as requested, raise notes opened before, and compute certainties.
+"""Select the results from a ranking: apply the limits, raise notes opened before, and compute certainties.
 
 The certainty is the probability that a note is right, as seen by a person who reads a list: of four notes at
-0.75, three are right. It is a logistic function of the confidence, which judges a note by itself, and of the
-lead over the mean of the ten best, because a right note found only by meaning stands out from the others. It
-never increases down the list.
+0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a note by itself,
+and the lead over the mean of the ten best, because a right note found only by meaning stands out from the
+others. It never increases down the list.
 
 People read a list from the top, so opening a note at a low place means more than opening the first. An open
 counts by the inverse of the probability that its place is examined, by the position-based model with ``1 /
 place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased Feedback*,
-WSDM 2017). Opening another note from the same query counts as passing a note over.
+WSDM 2017). If another note is opened from the same query, the notes above it count as passed over.
 """
 
 import time
@@ -35,14 +35,14 @@ NO_SCORE = 0.005
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only another word with the query's stem."""
+"""Maximum certainty of a note that has the query's stem but not its word."""
 WEAK_CERTAINTY = 0.25
-"""Maximum certainty of notes that are only the closest."""
+"""Maximum certainty of results when nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
 
 
 class Selection(NamedTuple):
-    """The candidates that are results, best first; ``nearest`` is set if nothing counts as a match.
+    """The candidates chosen as results, best first; ``nearest`` is set if nothing counts as a match.
 
     ``weak``: none of the best notes matches exactly; they are only the closest.
     """
@@ -53,11 +53,11 @@ class Selection(NamedTuple):
 
 
 def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
-    """Drop candidates below ``min_confidence``, and all if none is related to the query.
+    """Drop candidates below ``min_confidence``, and all candidates if none is related to the query.
 
-    A filter or an identifier of the query is a match by itself, and a note that a lane does not know yet may
-    be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
-    notes without it are dropped.
+    The nearest notes stay if the query has a filter or an identifier, which is a match by itself, or if a
+    lane does not know all notes yet. If the query is an identifier that a note has, notes without it are
+    dropped.
     """
     results = _eligible(query, ranking)
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
@@ -79,8 +79,8 @@ def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Sele
 
 
 def strongest_confidence(query: Evidence, ranking: Ranking) -> float | None:
-    """Return the best confidence of the notes that decide whether anything is found, in [0, 1]; None with a
-    filter, without any note, or if a lane is missing that the query needs."""
+    """Return the best confidence, in [0, 1], among the notes that decide whether anything is found. None with
+    a filter, without any note, or if a lane that the query needs is missing."""
     best = _strongest(_eligible(query, ranking))
     return best.confidence if best is not None and query.allowed is None and _is_decided(query) else None
 
@@ -110,11 +110,11 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
 
 
 def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool) -> dict[int, float]:
-    """Return the certainty of each note by id; the order is that without earlier opens, since no note is less
-    certain because another one was opened before."""
+    """Return the certainty of each note by id. Earlier opens are ignored, because opening one note does not
+    make another less certain."""
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
-    # A link with a better note says nothing about a note by itself.
+    # A link to a better note is not evidence for a note itself.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = notes.confidence[rows], notes.fact("misnamed")[rows] > 0
@@ -137,8 +137,8 @@ def certainties(
 ) -> list[float]:
     """Return the certainty of each note, in [0, 1], never above that of the note before it.
 
-    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``:
-    which notes only have a word like the query's.
+    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``
+    marks the notes that have only a word similar to the query's.
     """
     logits, leads = features(scores, confidences).T
     values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))
@@ -149,7 +149,7 @@ def certainties(
 
 def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Floats) -> Floats:
     """Return the two inputs of each note's certainty, float64[n, 2]: the logit of its confidence, and its
-    lead over the mean of the best scores, where missing notes count as 0."""
+    lead over the mean of the ten best scores. If there are fewer than ten, missing scores count as 0."""
     inside = np.clip(confidences, _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE)
     leads = np.asarray(scores) - np.sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
     return np.column_stack([np.log(inside / (1 - inside)), leads])
@@ -160,9 +160,9 @@ def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Fl
 EXAMINATION = 0.7
 HALF_LIFE_SECONDS = 42 * 86_400.0
 MOST_OF_ONE = 3.0
-"""Maximum count of one open, so that three other opens outweigh it."""
+"""Maximum weight of one open, so that three opens of other notes outweigh it."""
 PRIOR = 4.0
-"""Number of neutral opens with which a note starts."""
+"""Number of neutral opens assumed for every note at the start."""
 NEAR_COSINE = 0.75
 """Cosine at or above which two queries mean the same."""
 AGENT_WEIGHT = 0.5
@@ -171,8 +171,7 @@ AGENTS = ("vaultseek.mcp",)
 
 
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
-    """Return, by path, the share in [0, 1] to which a note was opened rather than passed over; zeros are left
-    out."""
+    """Return, by path, how often a note was opened rather than passed over, in [0, 1]; zeros are left out."""
     opened: defaultdict[str, float] = defaultdict(float)
     times: defaultdict[str, float] = defaultdict(float)
     for each in opens:

@@ -49,8 +49,8 @@ DAY_SECONDS = 86_400.0
 
 
 class Signal(ABC):
-    """A column of the table in addition to the lanes. It multiplies a score by 1 plus ``weight`` times its
-    value or, if it ``adds``, adds that product.
+    """A column of the table in addition to the lanes. It multiplies a score by 1 + ``weight`` × value or, if
+    it ``adds``, adds ``weight`` × value to the score.
 
     ``figure`` is its name in the answer; signals with the same name share a figure.
     """
@@ -59,7 +59,7 @@ class Signal(ABC):
     adds: ClassVar[bool] = False
 
     def weight(self, settings: SearchSettings) -> float:
-        """Return the weight of a value of 1, as a share of the score."""
+        """Return the effect of the value 1, as a share of the score."""
         return 1.0
 
     @abstractmethod
@@ -75,7 +75,7 @@ class Signal(ABC):
 
 
 class Recency(Signal):
-    """The age of a note, by the tiers of the settings."""
+    """The gain for a note's age, by the tiers of the settings."""
 
     figure = "recency"
 
@@ -121,8 +121,8 @@ class Anchors(Signal):
 # -- the time in a question
 
 TIME_GAIN = 1.2
-"""Lead, as a share of the best score, of a note of the question's time that has the question's other words.
-Above 1, it comes before every other note; in a diary, hundreds of notes match these words equally well."""
+"""Lead, as a share of the best score, of a note from the question's time that has the question's other words.
+Above 1, so the note comes before all others: in a diary, hundreds of notes match these words equally well."""
 ANY_NOTE = frozenset((
     "aconteceu", "dagboek", "day", "days", "diario", "diary", "did", "do", "doing", "done",
     "eintrag", "einträge", "entries", "entry", "escrito", "fait", "fatto", "feito", "fiz",
@@ -131,16 +131,16 @@ ANY_NOTE = frozenset((
     "note", "notes", "notities", "notiz", "notizen", "passiert", "passé", "pasó", "scritto",
     "successo", "tagebuch", "write", "written", "wrote", "écrit",
 ))  # fmt: skip
-"""Words without a topic: with only these, a query asks for any note from the given period."""
+"""Words without a topic. A query with only such words asks for any note from the given period."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Share of the effect for a note whose text names a day in the given period, and for an undated note modified
-in that period."""
+"""Shares of the effect: for a note whose text names a day in the given period, and for an undated note
+modified in the period."""
 PROPOSED = 200
 """Maximum number of notes from the given period that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of notes with a day in ``time``; none if there are many."""
+    """Return the ids of notes with a day in ``time``; nothing if there are many."""
     if time is None:
         return ()
     first, last = time.days
@@ -149,7 +149,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A preference for notes from the time that the question names. It removes no note."""
+    """A preference for notes from the time that the question names. It never removes a note."""
 
     figure = "time"
     adds = True
@@ -194,16 +194,15 @@ def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
 # -- names
 
 DAYS_OF_MONTH = 64
-"""Maximum notes named after a day that a search for their month puts first."""
+"""Maximum number of daily notes that a search for their month puts first."""
 PARTIAL_WORDS = 3
-"""Maximum words of a query in which a part counts as a name."""
+"""Maximum number of words in a query of which a part may be a name."""
 FORM_CHARS = 2
-"""Number of letters at the end that may differ between two forms of a word, in languages other than
-English."""
+"""Number of final letters that may differ between two forms of a word, in languages other than English."""
 BASE_CHARS = 2
 """Minimum length of a word without its ending."""
 NEARLY = 0.999
-"""Factor for the shares of names that are not the whole query, so that 1 means a name is the query."""
+"""Factor for names that match only a part of the query, so that only a name equal to the query gets 1."""
 INITIALS = 2
 """Number of letters with which all forms of a word begin."""
 CACHED_NAMES = 4096
@@ -216,9 +215,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Called(NamedTuple):
-    """The ids of notes whose title, alias, file name or path is the query, and of those ``pinned`` to it.
+    """The ids of notes whose title, alias, file name or path is the query, and of notes ``pinned`` to it.
 
-    ``begun`` notes have a name that begins with an unfinished query, in their order at the top.
+    ``begun`` notes have a name that begins with an unfinished query; they are in the order in which they come
+    first.
     """
 
     named: set[int]
@@ -257,10 +257,10 @@ def _notes_begun(query: Evidence, text: str) -> list[int]:
 def add_names(query: Evidence, called: Called, notes: Table) -> None:
     """Add the facts about the candidates' names.
 
-    ``name``: the share of the query that is the note's name, see :func:`formula.name_share`; 1 for all of it.
-    ``named`` notes have the query as a name; the ``exact`` ones of them come first: files with that name, if
-    any. ``begun`` notes come first, highest value first. ``misnamed`` notes have only another word with the
-    same stem as a name, and notes with the ``own word`` have the query's word itself.
+    ``name``: how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
+    ``named`` notes have the query as a name. ``exact`` ones come first: the files with that name, if any,
+    else all named notes. ``begun`` notes also come first, highest value first. The name of a ``misnamed``
+    note has the query's stem but not its word; notes with the ``own word`` have the word itself.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
@@ -296,8 +296,8 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """The limit for notes named by another word with the same stem: they stay below notes that have the word
-    itself."""
+    """The limit for notes whose name has the query's stem but not its word: they stay below notes that have
+    the word itself."""
 
     figure = "bound"
 
@@ -328,11 +328,11 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return each note's share (:meth:`QueryWords.match`) and, by id, the words of a finished query that its
-    name lacks although its stems are the query's.
+    """Return each note's share (:meth:`QueryWords.match`) and, by id, the words of a finished query that the
+    note's name lacks although it has their stems.
 
-    Identifiers, which are not inflected, name nothing here, and more than ``PARTIAL_WORDS`` words name only a
-    note with exactly this name.
+    Identifiers are not inflected and are ignored here. A query of more than ``PARTIAL_WORDS`` words matches
+    only a name equal to it.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}
@@ -354,8 +354,8 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return which of the notes found by word have, in names or text and in any form, a query word that a
-    name lacks."""
+    """Return the notes found by word that have, in names or text and in any form, a query word that a name
+    lacks."""
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)
     if not words or query.keyword is None:
@@ -403,8 +403,8 @@ class QueryWords:
         )
 
     def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
-        """Return the share of a name in this language, and the query's words for which it has others with the
-        same stem."""
+        """Return how well a name in this language matches, and the query's words for which the name has
+        another word with the same stem."""
         matched: set[int] = set()
         same: set[int] = set()
         rest = name
@@ -425,7 +425,8 @@ class QueryWords:
         return NEARLY * name_share(weight / self.total, of_name), frozenset()
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
-        """True if a word of a name is the query's word, or a substitute for a word missing from the vault."""
+        """True if a word of a name is the query's word, or a substitute for a query word missing from the
+        vault."""
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
 
@@ -464,7 +465,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
-    """Return the ids of notes named after a month, 2026-03, or one of its days, in their order."""
+    """Return the ids of notes named after a month, such as 2026-03, or one of its days, in order."""
     sql = (
         "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
         " ORDER BY length(name), name LIMIT ?"

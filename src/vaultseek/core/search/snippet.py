@@ -58,8 +58,8 @@ class Matcher:
     """Finds the matches of a query in a text: its regular expressions, and its terms in the index, each with
     the number of its word.
 
-    Stop words count only if there is nothing else. A single character of an unspaced script counts only if it
-    stands alone in the query, not next to the pairs that contain it.
+    Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
+    it stands alone in the query, not if pairs contain it.
     """
 
     span_finder: SpanFinder
@@ -68,7 +68,7 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Match the terms for which the index was searched, with substitutes, or the terms of a text."""
+        """Match the terms searched for in the index, with substitutes, or the terms of a text."""
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
             terms = [(each.word, (each.term, *each.also)) for each in parsed if each.kind != "character"]
@@ -108,7 +108,7 @@ def preview(
     shared: Set[str] = frozenset(),
     is_opening: bool = False,
 ) -> Preview:
-    """Return at most ``width`` characters of a passage around the place with most matches, or, if
+    """Return at most ``width`` characters of a passage around the place with most matches or, if
     ``is_opening``, from its beginning.
 
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
@@ -161,8 +161,8 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in a text, in order, without numbers that are parts of an identifier in it, such as
-    each 1 of 2.3.1."""
+    """Return the matches in a text, in order, except numbers inside an identifier of the text, such as the 1
+    in 2.3.1."""
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches
@@ -239,8 +239,8 @@ def _is_bare(line: str) -> bool:
 def _one_line(
     lines: Sequence[str], begins: Sequence[int], rows: Sequence[int], headings: Set[int]
 ) -> tuple[str, list[int], list[int], list[int]]:
-    """Join these rows to one line, with a dash between a heading and its text; return where each run of words
-    starts in the line, and where it starts and ends in the passage."""
+    """Join these rows into one line, with a dash between a heading and its text. Also return, for each run of
+    words, its start in the line, and its start and end in the passage."""
     parts: list[str] = []
     starts: list[int] = []
     offsets: list[int] = []
@@ -262,8 +262,8 @@ def _one_line(
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
-    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, it is the
-    first one in the range, or else the first."""
+    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, prefer
+    the first in the range, or else the first."""
     return max(
         by_row,
         key=lambda row: (

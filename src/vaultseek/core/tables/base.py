@@ -18,7 +18,7 @@ from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions of which all, any or none must hold; each is an expression or another group."""
+    """Conditions joined by and, or, or not; each is an expression or another group."""
 
     holds: Literal["and", "or", "not"]
     parts: tuple[Condition, ...]
@@ -164,7 +164,7 @@ class _Reader:
         groups: list[Condition] = []
         for key, parts in value.items():
             if key not in ("and", "or", "not"):
-                self._report(f"{where}: {quote(key, 40)} is not one of and, or, not, and is ignored")
+                self._report(f"{where}: {quote(key, 40)} is ignored; use and, or, or not")
                 continue
             inner = tuple(self._conditions(parts if isinstance(parts, list) else [parts], where))
             if inner:

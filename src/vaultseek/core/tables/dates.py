@@ -47,7 +47,8 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date that a text contains: as for ``read_date``, or a month, or the name of a daily note."""
+    """Return the date that a text contains: a date as in ``read_date``, a month, or the name of a daily
+    note."""
     text = text.strip()
     if _MONTH.fullmatch(text):
         text = f"{text}-01"
@@ -148,7 +149,7 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Steps as: maximum seconds, length of the unit, words for one unit, and the unit."""
+"""Steps, each with its maximum seconds, the length of the unit, the words for one unit, and the unit."""
 
 
 def _about(seconds: float) -> str:

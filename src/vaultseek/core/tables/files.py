@@ -160,7 +160,7 @@ class File:
         return None if path is None else self._files.at(path)
 
     def _value(self, name: str, stored: Any) -> Value:
-        """Return a property's value, with the type from the settings or the most likely type."""
+        """Return a property's value in its type: the type in the settings, or the most likely one."""
         type = self._files.types.get(fold(name))
         stored = as_listed(name, type, stored)
         if (typed := of_type(type, stored)) is not None:
@@ -234,7 +234,7 @@ class VaultFiles:
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return every file by path, or a superset of those that satisfy some conditions."""
+        """Return every file, sorted by path; with conditions, at least all files that satisfy them."""
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:
             sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)

@@ -27,8 +27,8 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of its arguments, or for a method, of the value and its arguments; a parameter ``scope`` comes
-before them."""
+"""A function of its arguments; for a method, of the value and its arguments. A parameter ``scope`` comes
+first."""
 
 
 @cache

@@ -1,6 +1,6 @@
-"""SQL conditions that every file that could pass a filter satisfies.
+"""SQL conditions that select every file that could pass a filter.
 
-The ledger then reads a few rows instead of all; the filter is still evaluated for each of them.
+The ledger then reads a few rows instead of all rows; the filter is still evaluated for each row read.
 """
 
 from collections.abc import Iterator, Sequence

@@ -22,8 +22,8 @@ def has_base(name: str) -> bool:
 def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
     """Return the path of the base that ``name`` refers to: a path, or the end of one.
 
-    A file missing from the index may be new, unless the vault's rules ``skips`` it. Raises BadPath, NotFound,
-    or UsageError with the candidates if several match.
+    A file missing from the index may be new, unless the vault's rules ``skips`` exclude it. Raises BadPath,
+    NotFound, or UsageError with the candidates if several match.
     """
     path = vault_path(name, root)
     known: set[str] = {

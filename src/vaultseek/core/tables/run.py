@@ -33,7 +33,8 @@ NAMES_LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A base and its location: a file of its own, or a line of a note; ``view`` if the note names one."""
+    """A base and its location: a separate file, or a line of a note. ``view`` is the view that the note
+    names, if any."""
 
     base: Base
     path: str
@@ -51,11 +52,11 @@ def tables_of(
     most: int = LISTED_ITEMS_MOST,
     budget: Budget | None = None,
 ) -> list[JSON]:
-    """Return the tables of the file at ``path``: the first view or ``view`` of a base, or each base of a
-    note.
+    """Return the tables of the file at ``path``: one view of a base, ``view`` or the first, or a table for
+    each base in a note.
 
-    ``this`` is the path of the note that ``this`` means in formulas, by default the file itself. Raises
-    NotFound, Unavailable for a file that cannot be read, and UsageError for an unusable base.
+    ``this`` is the path of the note that formulas call ``this``, by default the file itself. Raises NotFound,
+    Unavailable for a file that cannot be read, and UsageError for an unusable base.
     """
     vault = VaultFiles(ledger, root)
     around = Surroundings(local_present(), budget or Budget(), vault.at(this or path))
@@ -145,7 +146,7 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 
 
 COMMON_PROPERTIES = 5
-"""Maximum number of default property columns, the most common properties."""
+"""Maximum number of properties, the most common ones, among the default columns."""
 COMMON_SHARE = 0.2
 """Minimum share of the notes that have a default column's property."""
 EXAMINED_NOTES = 2_000
@@ -156,7 +157,7 @@ _FACTS = {
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note under plain names; except for tags, a property of the same name takes precedence."""
+"""Facts about a note, by plain names. A property of the same name takes precedence, except for tags."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
 

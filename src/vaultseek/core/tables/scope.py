@@ -16,7 +16,7 @@ STEPS_BETWEEN_CHECKS, PROPERTY_STEPS, PATTERN_STEPS = 256, 64, 64
 
 
 class Budget:
-    """The time and number of values that one table may use; it ends when the request is cancelled."""
+    """The limits on time and number of values for one table; the table ends when the request is cancelled."""
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds

@@ -33,12 +33,12 @@ FILE_NAMES = {
     "file.embeds": "embeds",
     "file.title": "title",
 }
-"""Headings of columns without a name of their own."""
+"""Default headings of the columns for facts about a file."""
 _OF_EXPRESSIONS = (FormulaError, ArithmeticError, ValueError, RecursionError)
 
 
 class Problems:
-    """Distinct problems of one table, each with its number of files and the first of them."""
+    """Distinct problems of one table, each with its number of files and the first file."""
 
     def __init__(self, first: Iterable[str] = ()) -> None:
         self._notes: dict[str, list[str]] = {}
@@ -97,8 +97,8 @@ def evaluate(
 ) -> JSON:
     """Return one view of a base over ``files`` as JSON, up to ``most`` rows; ``column`` compiles its columns.
 
-    Raises UsageError if a filter is wrong or not supported, because the table would be meaningless without
-    it, and if the table takes too long.
+    Raises UsageError if the table takes too long, and if a filter is wrong or not supported: without the
+    filter, the table would be meaningless.
     """
     return _Evaluation(base, view, vault, around, column, most).table(files)
 
@@ -243,7 +243,7 @@ class _Evaluation:
         return rows
 
     def _by(self, rows: list[Row], sort: Sort) -> list[Row]:
-        """Sort rows by a column, those without a value last; equal rows keep their order."""
+        """Sort rows by a column, rows without a value last; equal rows keep their order."""
         filled = [row for row in rows if not is_empty(self._of(row, sort.column))]
         empty = [row for row in rows if is_empty(self._of(row, sort.column))]
         filled.sort(key=lambda row: sort_key(self._of(row, sort.column)), reverse=sort.descending)

@@ -38,7 +38,7 @@ __all__ = ["Methods", "Subscribers"]
 
 
 class Methods:
-    """All handlers of one daemon. ``stop`` is set when a client asks it to end."""
+    """All handlers of one daemon. ``stop`` is set when a client asks the daemon to end."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Methods:
     def _healing(self, method: str, handle: Callable[[Any, RequestContext], Awaitable[JSON]]) -> Handler:
         """Return a handler that reads the parameters of ``method``.
 
-        If the ledger is damaged, it answers again after each replacement.
+        If the ledger is damaged, it tries again after each replacement of the ledger.
         """
 
         kind = METHODS[method].params_type
@@ -146,8 +146,8 @@ class Methods:
         return await self._views.find_several(call.vaults, call.cwd)
 
     async def _hidden_from_agents(self) -> tuple[str, ...]:
-        """Return what is currently hidden from agents. Raises ConfigError, because invalid settings may
-        hide too little."""
+        """Return the folders and filters that are currently hidden from agents. Raises ConfigError, because
+        invalid settings may hide too little."""
         await self._vaults.follow_settings()
         return self._registry.settings.agents.hide
 

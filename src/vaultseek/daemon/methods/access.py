@@ -28,8 +28,8 @@ VaultHandlers = dict[str, Callable[[SeenFollower, Any], Awaitable[JSON]]]
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """Function that returns the vault of a request. Raises UsageError, VaultMissing or ConfigError."""
 FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
-"""Function that returns the requested vaults, or all vaults, by name, or why one cannot be opened. Raises
-UsageError if there is none, VaultMissing or ConfigError."""
+"""Function that returns the requested vaults, or all vaults, by name; a vault that cannot be opened is
+replaced by the reason. Raises UsageError if there are no vaults, VaultMissing or ConfigError."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:
@@ -112,7 +112,7 @@ def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
 async def progress_reported(
     follower: VaultFollower, context: RequestContext, *, wanted: bool = True, vectors: bool = True
 ) -> AsyncIterator[None]:
-    """Send ``index/progress`` to the client, if ``wanted``, until the context is left.
+    """Send ``index/progress`` to the client within this context, if ``wanted``.
 
     Without ``vectors``, only the progress of the notes is reported.
     """

@@ -1,4 +1,4 @@
-"""The currency of the notes in answers; a search adds its own."""
+"""The currency of the notes in answers, except answers to searches, which add it themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from vaultseek.store.ledger import Ledger
 
 
 class Listed(NamedTuple):
-    """The keys that lead to the notes in an answer, and the field with the path of each."""
+    """The keys that lead to the notes in an answer, and the field with a note's path."""
 
     keys: Sequence[str] = ()
     path: str = "path"
@@ -30,7 +30,7 @@ LISTED: Mapping[str, Listed] = {
     "vault/orphans": Listed(["notes"]),
     "vault/table": Listed(["tables", "rows"]),
 }
-"""The lists of notes by method."""
+"""The lists of notes in answers, by method."""
 
 
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
@@ -46,7 +46,7 @@ def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> Non
 
 
 def _objects(value: Any, keys: Sequence[str]) -> Iterator[JSON]:
-    """Yield the objects to which these keys lead, from all lists on the way."""
+    """Yield the objects to which these keys lead, following every item of a list."""
     if isinstance(value, list):
         for each in value:
             yield from _objects(each, keys)

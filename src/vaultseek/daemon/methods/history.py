@@ -58,7 +58,7 @@ class HistoryMethods:
         return about_vault(vault, {**answer, "learn": self._settings().search.learn})
 
     async def forget(self, call: ForgetParams, context: RequestContext) -> JSON:
-        """Delete the rows of a query, or of a note; without either, delete all rows."""
+        """Delete the rows of a query or of a note; if neither is given, delete all rows."""
         follower = whole(await self._find(call))
         vault = follower.vault
         forget = vault.ledger.opens.forget
@@ -75,7 +75,7 @@ class HistoryMethods:
         return about_vault(vault, {"forgotten": forgotten})
 
     async def _words(self, query: str) -> str:
-        """Return the words by which a query ranks."""
+        """Return the query's words for ranking."""
         settings = self._settings()
         request = SearchRequest(with_saved_searches(query, settings.searches), settings.search)
         return (await parse(request)).query.rank_text

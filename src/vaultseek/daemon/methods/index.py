@@ -29,7 +29,8 @@ from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
-"""A function that adds an open vault to the user's vaults; returns False if it is already one."""
+"""A function that adds an open vault to the user's vaults; returns False if the vault is already one of
+them."""
 
 
 class IndexMethods:
@@ -99,7 +100,7 @@ class IndexMethods:
         return {**status.as_json(), "remembered": remembered}
 
     async def _remembered(self, call: params.RefreshParams) -> tuple[VaultFollower, bool]:
-        """Return the vault of a request, and whether it was added to the registry now."""
+        """Return the vault of a request, and whether the vault has just been added to the registry."""
         follower = whole(await self._find(call))
         if not (call.remember and await self._remember(follower)):
             return whole(await self._find(call)), False
@@ -171,7 +172,8 @@ INDEX_METHODS: VaultHandlers = {
 
 
 def _check_model(follower: VaultFollower) -> None:
-    """Raise Unavailable if a cluster cannot embed with the vault's model, or the notes are elsewhere."""
+    """Raise Unavailable if a cluster cannot embed with the vault's model, or if the notes are on another
+    machine."""
     vault = follower.vault
     folder_of(vault, "a cluster")
     model = vault.spaces.models.main
@@ -179,14 +181,14 @@ def _check_model(follower: VaultFollower) -> None:
         raise model.fault.error()
     if model.service is not None:
         raise Unavailable(
-            f"the vectors of {vault.name} come from the server in your settings; only the daemon asks it"
+            f"the vectors of {vault.name} come from the server in your settings; only the daemon may call it"
         )
     if vault.options.paused:
         raise vault.options.paused_reason.error()
 
 
 def _vector(text: str) -> Vectors:
-    """Return the vector from base64; if it is unreadable, an empty one, which fits no model."""
+    """Decode a vector from base64. Return an empty vector, which fits no model, if the text is invalid."""
     try:
         return np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(np.float32)
     except (binascii.Error, ValueError):

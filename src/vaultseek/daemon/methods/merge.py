@@ -1,6 +1,7 @@
 """Merging of several vaults' answers to one query into one list.
 
-Scores of two vaults cannot be compared, because the best note of each has 1. Certainties can.
+Scores of two vaults cannot be compared, because the best note of each vault has the score 1. Certainties can
+be compared.
 """
 
 from collections.abc import Collection, Sequence
@@ -30,8 +31,9 @@ _OF_A_VAULT = (
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     """Return the first ``limit`` results of all answers, at least one, each with its vault.
 
-    The most certain come first; for filters only, which have a ``total``, the last modified. Matches of
-    similar words count as weak if another vault has the query's own words.
+    The most certain results come first. For a query with only filters, whose answer has a ``total``, the last
+    modified notes come first. Matches of similar words count as weak if another vault has the query's own
+    words.
     """
     has_words = any(
         answer["results"] and not (answer.get("weak") or answer.get("substitutes")) for answer in answers
@@ -71,17 +73,18 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
-    """Return the modification times that define a vault's order of results, in which an opened note may
-    precede newer ones."""
+    """Return modification times that reproduce the order of a vault's results, in which an opened note may
+    precede newer notes."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
-    """Return how the query was interpreted, with the remarks of all answers, then those of single vaults.
+    """Return the interpretation of the query, with the remarks that all answers share, then the remarks of
+    single vaults.
 
-    Remarks of single vaults are limited to the ``shown`` vaults, if there are any.
+    If there are ``shown`` vaults, only their remarks are included.
     """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:

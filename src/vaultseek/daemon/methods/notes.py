@@ -155,7 +155,7 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
 def _by_path(
     kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
 ) -> list[JSON]:
-    """Return completions for part of a path, after names that contain a slash themselves."""
+    """Return completions for a part of a path. Names that contain a slash come first."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
     known = {item["path"] for item in exact}
@@ -165,7 +165,8 @@ def _by_path(
 
 
 async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
-    """Return under ``name`` the first items that ``collect`` returns in a thread, with their total number."""
+    """Return the first items from ``collect``, which runs in a thread, under the key ``name``, with the total
+    number of items."""
     rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
 

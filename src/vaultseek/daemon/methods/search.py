@@ -85,7 +85,7 @@ class SearchMethods:
         }
 
     async def stale(self, call: StaleParams, context: RequestContext) -> JSON:
-        """Return outdated notes and links that were forgotten."""
+        """Return outdated notes, and links to them, that were forgotten."""
         vault = (await self._find(call)).vault
         rules, today = self._settings().search.currency.rules, present().date().isoformat()
         answer = await asyncio.to_thread(stale, vault.ledger, rules, today, call.limit)
@@ -100,7 +100,7 @@ class SearchMethods:
         """Answer a query from the notes of several vaults."""
         vaults = await self._several(call)
         parsed = await self._parsed(call)
-        # The vaults are searched concurrently as one request, unless each is waited for first.
+        # The vaults are searched concurrently as one request, unless each must be indexed first.
         async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
                 *(self._answer_or_fail(call, parsed, vault, context) for vault in vaults.values()),
@@ -198,7 +198,7 @@ class SearchMethods:
         return about_vault(follower.vault, {**answer, "query": call.query})
 
     async def why(self, call: WhyParams, context: RequestContext) -> JSON:
-        """Explain the rank of a note for a query, or where it was dropped."""
+        """Explain the rank of a note for a query, or the stage at which the note was dropped."""
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)
@@ -224,7 +224,8 @@ class SearchMethods:
         )
 
     def _saved_searches(self) -> Mapping[str, str]:
-        """Return the saved searches by name; empty for a token, since answers show what the user wrote."""
+        """Return the saved searches by name. Empty for a client with a token, because answers would show the
+        user's own queries."""
         return self._settings().searches if CURRENT_RIGHTS.get() is None else {}
 
 
@@ -243,7 +244,8 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the notes whose names begin with the query as typed, then those that only contain its words.
+    """Return the notes whose names begin with the query as typed, then notes whose names only contain its
+    words.
 
     Exact names come first, then notes that are opened often.
     """

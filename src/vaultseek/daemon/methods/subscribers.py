@@ -33,7 +33,8 @@ class Subscribers:
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, context: RequestContext, root: str | None) -> None:
-        """Notify this client about the vault at ``root``, or about all vaults, until it disconnects."""
+        """Notify this client about the vault at ``root``, or about all vaults, until the client
+        disconnects."""
         if any(s.root is None for s in self._of(context)):
             return
         self.drop(context, root)
@@ -42,7 +43,8 @@ class Subscribers:
         context.on_disconnect(lambda: self._subscribers.discard(subscriber))
 
     def drop(self, context: RequestContext, root: str | None) -> None:
-        """Stop notifying this client about the vault at ``root``, unless it wants all, or about any vault."""
+        """Stop notifying this client about the vault at ``root``, unless it subscribed to all vaults. Without
+        ``root``, stop all notifications."""
         self._subscribers.difference_update(s for s in self._of(context) if root is None or s.root == root)
 
     def _of(self, context: RequestContext) -> list[_Subscriber]:

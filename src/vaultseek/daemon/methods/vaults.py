@@ -35,8 +35,8 @@ class VaultMethods:
         self._file = file
         self._registry = registry
         self._changing = asyncio.Lock()
-        """Held while settings are read, changed and applied. Every request needs it, so its holder waits for
-        no vault."""
+        """Held while settings are read, changed and applied. Every request needs this lock, so its holder
+        must not wait for a vault."""
         self._reported = ""
         self._applying: asyncio.Task[None] | None = None
 

@@ -1,4 +1,4 @@
-"""Access control before every method: what agents, and clients with rights of their own, may see."""
+"""Access control before every method, for agents and for clients with limited rights."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -20,8 +20,7 @@ ALLOWED = frozenset((
     "vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list",
     "index/status", "$/schema",
 ))  # fmt: skip
-"""Methods for clients with rights of their own. All of them only read, and reach notes only through
-`Views`."""
+"""Methods for clients with limited rights. These methods only read, and reach notes only through `Views`."""
 FOR_AGENTS = ALLOWED | {
     "graph/overview", "graph/path", "graph/suggest", "vault/table", "vault/stale", "agents/given",
 }  # fmt: skip
@@ -29,14 +28,14 @@ FOR_AGENTS = ALLOWED | {
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
 """Methods closed to agents: only the user may see and delete the record of their answers."""
 TIMES = 3
-"""Maximum attempts at an agent's request if notes become hidden during it."""
+"""Maximum number of attempts at an agent's request if notes become hidden during it."""
 
 
 class AccessControl:
-    """Admits all requests of the user, and shows other clients what they may see.
+    """Admits all requests of the user, and shows other clients only what they may see.
 
-    ``names`` returns the configured vaults that rights include, and ``counts`` the counts of the visible
-    notes of a vault. ``hide`` returns what is hidden from agents, and raises ConfigError if the setting is
+    ``names`` returns the configured vaults that the rights include, and ``counts`` the counts of a vault's
+    visible notes. ``hide`` returns the entries hidden from agents, and raises ConfigError if the setting is
     invalid.
     """
 
@@ -116,7 +115,7 @@ class AccessControl:
         }
 
     async def _status(self, vault: JSON, rights: Rights | None) -> JSON:
-        """Return the status of a vault; for a part of one, with only the counts of visible notes."""
+        """Return the status of a vault. For a part of a vault, the counts cover only visible notes."""
         if _sees_all(rights, vault["name"]):
             return vault
         counts = await self._visible(vault["name"])

@@ -11,7 +11,8 @@ class Rights(Protocol):
         """True if any part of the vault may be seen."""
 
     def folders(self, vault: str) -> tuple[str, ...] | None:
-        """Return the visible folders of the vault, none inside another; None for all of it."""
+        """Return the visible folders of the vault, none of which is inside another; None if all of the vault
+        is visible."""
 
 
 CURRENT_RIGHTS: ContextVar[Rights | None] = ContextVar("rights", default=None)

@@ -1,4 +1,4 @@
-"""The part of a vault that an agent, or a client with rights of its own, may see."""
+"""The part of a vault that an agent, or a client with limited rights, may see."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ KEPT_VIEWS = 32
 
 
 class ScopedFollower:
-    """A followed vault limited to the visible folders, without hidden notes."""
+    """A followed vault, limited to the visible folders and without hidden notes."""
 
     def __init__(self, follower: VaultFollower, folders: Folders, hidden: Hidden) -> None:
         self._hidden = hidden
@@ -38,14 +38,15 @@ class ScopedFollower:
         self.wait_for_first_scan = follower.wait_for_first_scan
 
     def is_current(self, follower: VaultFollower) -> bool:
-        """True if this is the followed vault, and it has not changed and was not embedded since."""
+        """True if this follower is a view of that vault, and the vault has neither changed nor been embedded
+        since."""
         whole, own = follower.vault.ledger, self.vault
         is_embedded = whole.counts().pending == 0
         is_same = own.revision == whole.revision and own.is_embedded == is_embedded
         return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
-        """False if a commit since then has hidden another note."""
+        """False if a later commit has hidden another note."""
         whole = self._follower.vault.ledger
         if self.vault.revision == whole.revision or self._hidden == Hidden():
             return True
@@ -79,19 +80,20 @@ SeenFollower = VaultFollower | ScopedFollower
 
 
 USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
-"""The views that the request being answered has used."""
+"""The views that the current request has used."""
 
 
 class Views:
-    """Finds vaults with the visibility of the current rights or the user's agent; the user sees all of
-    them."""
+    """Finds vaults, limited to what the current client, or the user's agent, may see. The user sees
+    everything."""
 
     def __init__(self, registry: VaultRegistry) -> None:
         self._registry = registry
         self._views: dict[tuple[Path, Folders, Hidden], ScopedFollower] = {}
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
-        """Return the vault that a request means. Raises the errors of `VaultRegistry.find`, and Forbidden."""
+        """Return the vault that a request refers to. Raises the errors of `VaultRegistry.find`, and
+        Forbidden."""
         rights = CURRENT_RIGHTS.get()
         if rights is None:
             return await self._seen(await self._registry.find(vault, folder), rights)
@@ -114,7 +116,8 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the named vaults, or why one cannot be opened. Otherwise raises the errors of ``find``."""
+        """Return the named vaults; a vault that cannot be opened is replaced by the reason. Raises the other
+        errors of ``find``."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]
         opened = await asyncio.gather(
@@ -156,7 +159,8 @@ class Views:
 
 
 def _name_of(vault: str | None, names: list[str]) -> str:
-    """Return the intended vault, by name only, because a path could be any folder of the machine."""
+    """Return the vault that a request refers to. Only names are accepted, because a path could be any folder
+    of the machine."""
     listed = ", ".join(names) or "none"
     if vault is None:
         if len(names) == 1:

@@ -41,7 +41,7 @@ class Option:
         self.most = most
         """Maximum of a numeric option."""
         self.default = default
-        """The value without the option, shown in the help; the daemon's settings may differ."""
+        """The default value shown in the help; the daemon's settings may differ."""
         self.repeated = repeated
 
     @property
@@ -60,7 +60,7 @@ class Option:
         return not (self.metavar or self.choices)
 
     def value(self, text: str) -> int | str | None:
-        """Return the value of ``text``; None if it is wrong or unusual."""
+        """Return the value of ``text``; None if the text is wrong or unusual."""
         if self.choices:
             return text if text in self.choices else None
         if not self.most:
@@ -148,7 +148,7 @@ class Arguments:
 
 
 def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = False) -> Arguments | None:
-    """Read the arguments of a command; None to leave them to click.
+    """Read the arguments of a command; return None to leave them to click.
 
     With ``excluding``, ``-word`` is part of a query.
     """
@@ -186,7 +186,7 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """True if an argument ``after`` another is ``-word``, part of the query."""
+    """True if an argument, which follows ``after``, is an excluded ``-word`` of the query."""
     # -5 after --limit is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 

@@ -1,4 +1,4 @@
-"""``vaultseek index --ray``: embedding of a vault by a cluster and the daemon together."""
+"""``vaultseek index --ray``: a cluster and the daemon embed a vault together."""
 
 import base64
 import sys
@@ -17,7 +17,7 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import Unavailable
 
 AWAY_SECONDS = 30.0
-"""Maximum seconds of a daemon restart before the run ends."""
+"""Maximum seconds that a daemon restart may take before the run ends."""
 _RETRY_SECONDS = 0.5
 _FRAME_CHARS = limits.FRAME_BYTES // 2
 
@@ -25,9 +25,10 @@ _FRAME_CHARS = limits.FRAME_BYTES // 2
 def index_on_cluster(
     invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
 ) -> JSON:
-    """Let the cluster at ``address`` help with embedding; return the vault's state when all is indexed.
+    """Let the cluster at ``address`` help with embedding; return the vault's state when everything is
+    indexed.
 
-    Without the cluster, the daemon continues alone, and a message explains why. Raises the errors of
+    If the cluster fails, the daemon continues alone, and a message explains why. Raises the errors of
     ``checked_address``.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on

@@ -1,6 +1,6 @@
 """Shell completions for a word: notes, tags, properties and vaults, from the running daemon.
 
-Completion never starts a daemon and never waits long; without an answer it offers nothing.
+Completion never starts a daemon and never waits long; if there is no answer, it offers nothing.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def complete_vault(invocation: Invocation, word: str) -> Items:
 
 
 def complete_query(invocation: Invocation, word: str) -> Items:
-    """Complete an operator, the value of one, a property after ``[`` or a saved search after ``@``."""
+    """Complete an operator, an operator's value, a property after ``[`` or a saved search after ``@``."""
     if word.startswith("@"):
         saved = _saved_searches(invocation)
         return _items(((f"@{name}", query) for name, query in saved.items()), word)
@@ -110,7 +110,7 @@ BY_METAVAR: dict[str, Complete] = {
     "NAME=VALUE": complete_property_value,
     "DIR|NAME": complete_vault,
 }
-"""Completions of the value of an option."""
+"""Completion functions for the values of options, by metavariable."""
 
 
 def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
@@ -160,7 +160,7 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
 
 
 def about(item: JSON) -> str:
-    """Return the meaning of a completion: what it is about, its path, or its number of notes."""
+    """Return a description of a completion: its meaning, its path, or its number of notes."""
     many = item.get("count")
     return clean(item.get("about") or item.get("path") or "") or (count(int(many), "note") if many else "")
 

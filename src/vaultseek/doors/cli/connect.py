@@ -1,4 +1,4 @@
-"""Connecting to the daemon: using the running one, starting one, and calling it."""
+"""Connection to the daemon: use the running daemon or start one, and call it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Seconds for a daemon to answer ``initialize``; a daemon that takes longer is frozen or hangs."""
+"""Seconds within which a daemon must answer ``initialize``; a daemon that takes longer is frozen or hangs."""
 DAEMON_STOP_SECONDS = 10.0
-"""Seconds for the daemon to end after ``shutdown``; it cancels remaining work after 1.5 s."""
+"""Seconds within which the daemon must end after ``shutdown``; it cancels remaining work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
-"""Seconds to end after SIGTERM, before SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL."""
 REBIND_SECONDS = 5.0
-"""Seconds for a daemon to recreate its deleted socket file."""
+"""Seconds within which a daemon recreates its deleted socket file."""
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
@@ -45,7 +45,7 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 
 def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
-    """Call ``method`` for a note, or for a vault if there is no note. The note may be a file in any
+    """Call ``method`` for a note, or for a vault if no note is given. The note may be a file in any
     folder."""
     file = note_file(note, invocation) if note else ""
     if file and invocation.vault is None:
@@ -54,13 +54,13 @@ def call_note(invocation: Invocation, method: str, note: str | None, **params: A
 
 
 def vault_folder(invocation: Invocation) -> str:
-    """Return the folder of the vault that a request means. Raises the daemon's errors."""
+    """Return the folder of the vault that a request refers to. Raises the daemon's errors."""
     answer = call_vault(invocation, "search", query="ext:md", limit=1, mode="keyword", brief=True)
     return str(answer["vault_path"])
 
 
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
-    """Report that results are opened, each with its query and its vault's folder; errors are ignored."""
+    """Report that results were opened, each with its query and its vault's folder; errors are ignored."""
     from contextlib import suppress
 
     from vaultseek.errors import VaultseekError
@@ -85,10 +85,10 @@ def record_given(invocation: Invocation, reply: Reply, command: str, question: s
 
 
 def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSON, Address]:
-    """Return a note and the part of it named after a hash or a colon in ``name``: a heading, block, page,
+    """Return a note, and the part of it that ``name`` names after a hash or a colon: a heading, block, page,
     lines and so on.
 
-    Raises NotFound; for a name without either, the error ``no_note`` of the whole name.
+    Raises NotFound. If there is no hash or colon, raises the error ``no_note`` for the whole name.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -117,9 +117,9 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
 
 
 def note_file(note: str, invocation: Invocation) -> str:
-    """Return the absolute path of a file given as a note; nothing if the note is named differently.
+    """Return the absolute path of a note given as a file; nothing if the note is given by name.
 
-    For an agent, the spelling decides, not the disk, where hidden notes exist.
+    For an agent, only the spelling decides, because the disk would reveal hidden notes.
     """
     if invocation.agent:
         is_file = note.startswith((os.sep, f"{os.curdir}{os.sep}", f"{os.pardir}{os.sep}"))
@@ -132,7 +132,7 @@ def connect(invocation: Invocation) -> Caller:
     """Return a client of the running daemon, starting one if necessary and allowed.
 
     Raises ConfigError if a daemon cannot be started with the configuration, and Unavailable if it may not be
-    started, does not start, or runs with a configuration other than ``--config``.
+    started, does not start, or runs with another configuration than the one in ``--config``.
     """
     agent = invocation.agent
     client = connect_to_running(agent=agent) or wait_for_running(agent=agent)
@@ -150,7 +150,7 @@ def connect(invocation: Invocation) -> Caller:
 
 
 def ensure_running(invocation: Invocation) -> None:
-    """Start the daemon unless one runs. Raises the errors of ``connect``."""
+    """Start the daemon unless it is running. Raises the errors of ``connect``."""
     connect(invocation).close()
 
 
@@ -192,7 +192,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return how to end a daemon that does not answer; process id 0 means another machine."""
+    """Return advice on how to end a daemon that does not answer; process id 0 means another machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"
@@ -224,7 +224,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 def _may_start(config: Path | None) -> bool:
     """True unless the settings forbid autostart. Raises ConfigError for invalid settings, before a start.
 
-    Loading settings takes long, so it is left to the daemon if all of them have their defaults.
+    Loading settings takes long, so it is left to the daemon if all settings have their defaults.
     """
     from vaultseek.base import paths
 
@@ -237,7 +237,7 @@ def _may_start(config: Path | None) -> bool:
 
 
 def stop_daemon() -> str:
-    """Stop the daemon and wait until it has ended. Return how, in words; empty if none was running.
+    """Stop the daemon and wait until it has ended. Return, in words, how it ended; empty if none was running.
 
     A daemon that does not end on request, or does not answer, is sent SIGTERM, and then SIGKILL; committed
     data survives that. Raises Unavailable if the daemon belongs to another user, or does not end.
@@ -299,7 +299,8 @@ def _has_ended(pid: int, seconds: float) -> bool:
 
 
 def _signal_ends(pid: int, number: int, seconds: float) -> bool:
-    """Send a signal to the process that holds the lock, if it belongs to the user; return whether it ends."""
+    """Send a signal to the process that holds the lock, if the process belongs to the user; return whether it
+    ends."""
     from contextlib import suppress
 
     if daemon_pid() != pid:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-"""Files that editors do not show."""
+"""Files that editors cannot show."""
 _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _SET_EDITOR = "set $VISUAL or $EDITOR to your editor"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
@@ -38,7 +38,7 @@ def open_notes(
 
     If neither is set, use Obsidian, a terminal editor or the desktop's default, in this order; with
     ``obsidian``, use only Obsidian. ``on_start`` is called once a program has started. Raises UsageError if
-    none can be started, or an editor fails.
+    no program can be started, or an editor fails.
     """
     files = [(_file(result), int(result.get("line") or result.get("start_line") or 1)) for result in results]
     places = [place for place in files if obsidian or not place[0].lower().endswith(_VIEWED)]
@@ -104,7 +104,7 @@ def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[s
 
 
 def _common_editor() -> str:
-    """Return an editor found on most systems; "" if there is none, or no terminal for it."""
+    """Return an editor found on most systems; "" if none is installed or there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return ""
     return next((name for name in _COMMON if shutil.which(name)), "")

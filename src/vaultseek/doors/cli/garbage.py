@@ -7,8 +7,8 @@ _RARE = 100_000
 
 
 def collect_rarely() -> None:
-    """Raise the thresholds, because most commands end before there is garbage; a collection costs a tenth of
-    a search."""
+    """Raise the thresholds, because most commands end before there is garbage, and a collection takes a tenth
+    of a search's time."""
     gc.set_threshold(_RARE)
 
 

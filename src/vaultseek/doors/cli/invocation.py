@@ -1,4 +1,4 @@
-"""One call of the command line: the options shared by all commands, and settings from the shell."""
+"""One call of the command line: the options that all commands share, and settings from the shell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.terminal import Terminal
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
-"""Environment variable by which a shell requests completions instead of running a command."""
+"""Environment variable with which a shell requests completions instead of running a command."""
 _SEARCH_VARIABLE = "VAULTSEEK_SEARCH"
 
 
@@ -38,13 +38,13 @@ class Invocation:
         self.paths = False
         """Print only the paths of notes."""
         self.agent = False
-        """Leave out notes hidden from agents, because an agent reads the answer."""
+        """Leave out notes that are hidden from agents, because an agent reads the answer."""
         self.folder: str | None = None
         """Folder that selects the vault, instead of the current one."""
 
     @property
     def vault(self) -> str | None:
-        """The vault given by ``--vault``, if any. Raises UsageError if there are several."""
+        """The vault given by ``--vault``, if any. Raises UsageError if several are given."""
         if len(self.vaults) > 1:
             raise UsageError("only search and find take several vaults; leave one --vault")
         return self.vaults[0] if self.vaults else None
@@ -68,7 +68,7 @@ class Invocation:
             page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return the parameters of ``more`` that are set, the vault, and the folder that selects one."""
+        """Return the parameters of ``more`` that are set, the vault, and the folder that selects a vault."""
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
@@ -102,7 +102,8 @@ def vault_argument(vault: str) -> str:
 
 
 def environment_settings() -> JSON:
-    """Return the search settings in this shell's environment, which may differ from the daemon's."""
+    """Return the search settings in this shell's environment, which may differ from the daemon's
+    environment."""
     section: JSON = {}
     settings: JSON = {}
     for variable, value in os.environ.items():

@@ -1,4 +1,4 @@
-"""Lists of notes, links and mentions as text: headings, places, and the number of omitted items."""
+"""Lists of notes, links and mentions as text, with headings, places, and the number of omitted items."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def title_and_name(note: JSON) -> str:
 
 
 def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | None = None) -> str:
-    """Return a place and, on the same line, the part of ``text`` that fits."""
+    """Return a place and, on the same line, as much of ``text`` as fits."""
     where = place(item, terminal, answer)
     room = terminal.width - width_of(clean(f"{item.get('path')}:{item.get('line') or ''}")) - 4
     if not text or (terminal.screen and room <= limits.TERMINAL_COLUMNS // 4):
@@ -46,7 +46,8 @@ def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | 
 
 
 def currency_lines(note: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
-    """Yield one line that says how a note is outdated, or which one it replaces; none for a current note."""
+    """Yield a line with the reason why a note is outdated, or with the note that it replaces; nothing for a
+    current note."""
     if currency := note.get("currency"):
         style = "dim" if currency["state"] == "successor" else "magenta"
         yield margin + terminal.paint(

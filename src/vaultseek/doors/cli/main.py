@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run_command(arguments: list[str]) -> int:
-    """Run a command and return its exit code; print errors, and bugs with a traceback."""
+    """Run a command and return its exit code. Print errors, and print bugs with a traceback."""
     from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
     from vaultseek.errors import VaultseekError
 

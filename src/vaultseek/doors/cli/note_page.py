@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:
     """Return title, properties, outline, links with their targets, tags, tasks, passages and problems.
 
-    Up to ``most`` lines of each, None for all; problems are never cut. The note's path is relative to
-    ``vault``.
+    Each part has up to ``most`` lines, or all if that is None; problems are never cut. The note's path is
+    relative to ``vault``.
     """
     parts = [_head(note, terminal, vault)]
     parts += [

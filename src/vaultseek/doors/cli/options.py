@@ -23,7 +23,7 @@ class QueryCommand(click.Command):
     """Command that treats ``-word`` as part of the query, not as an unknown option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse with all excluded words escaped; ``unescaped`` restores them."""
+        """Parse the arguments with all excluded words escaped; ``unescaped`` restores these words."""
         previous = ("", *args)
         numbers = [
             name for each in self.params if isinstance(each.type, click.IntRange) for name in each.opts
@@ -43,7 +43,7 @@ def unescaped(text: str) -> str:
 def completed_by(
     complete: Callable[[Invocation, str], Items],
 ) -> Callable[[click.Context, click.Parameter, str], Any]:
-    """Return a completion in the form in which click calls it."""
+    """Return a completion function in the form that click calls."""
     return lambda context, _, word: complete(context.ensure_object(Invocation), word)
 
 
@@ -51,7 +51,7 @@ note_argument = click.argument("note", shell_complete=completed_by(complete_note
 
 
 def table_options(options: Iterable[Option]) -> Callable[[Command], Command]:
-    """Add the table's options to a command, which gets their values by field."""
+    """Add the options in the table to a command, which gets their values by field."""
 
     def add(command: Command) -> Command:
         for option in reversed([*options]):
@@ -107,7 +107,7 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask a question on the terminal. Raises UsageError if there is nobody to answer."""
+    """Ask a question on the terminal. Raises UsageError if nobody can answer it."""
     try:
         return click.confirm(question)
     except click.Abort as end:

@@ -44,11 +44,11 @@ _COMMANDS = {
     "fetch": "vaultseek models fetch {}",
     "install": "{}",
 }
-"""Shell commands by kind of advice; names from the advice replace the braces."""
+"""Shell commands by kind of advice; names in the advice replace the braces."""
 
 
 def with_command(text: object, advice: Advice | None) -> str:
-    """Return the message of an error, or a reason, with the shell command that its advice means."""
+    """Return the message of an error or reason, with its advice as a shell command."""
     if not advice or advice["kind"] not in _COMMANDS:
         return str(text)
     import shlex

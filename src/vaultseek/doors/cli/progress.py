@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PROGRESS_LINE_SECONDS = 5.0
 """Minimum seconds between progress lines without a terminal."""
 PROGRESS_LINE_SHARE = 0.25
-"""Interval between progress lines, as a share of the elapsed time: ten lines in two minutes."""
+"""Interval between progress lines, as a share of the elapsed time; gives about ten lines in two minutes."""
 BAR_COLUMNS = 30
 NAME_COLUMNS = 20
 """Number of columns for the name of a vault on a narrow screen, where the bar becomes shorter."""
@@ -31,7 +31,7 @@ Show = Callable[[JSON], None]
 
 @contextmanager
 def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> Iterator[Show]:
-    """Yield a function that shows an ``index/progress`` notification, from ``after`` seconds on."""
+    """Yield a function that shows an ``index/progress`` notification once ``after`` seconds have passed."""
     if quiet:
         yield lambda _: None
         return

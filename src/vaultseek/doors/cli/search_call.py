@@ -43,15 +43,15 @@ class SearchCall:
         self.open = bool(options.get("open"))
         self.all_vaults = bool(options.get("all_vaults"))
         self.plain = False
-        """Treat the query as a passage without operators, and search for similar ones."""
+        """Treat the query as a passage without operators, and search for similar passages."""
         flags = [name for name in ("json", "paths") if options.get(name)]
         self.output: str = flags[0] if flags else options.get("format") or "text"
-        """One of text, json, paths, vimgrep and agent."""
+        """The form of the output: text, json, paths, vimgrep or agent."""
 
     def run(self, invocation: Invocation) -> int:
         """Call the daemon, print its answer and return the exit code.
 
-        Raises UsageError without a word or a filter, and the daemon's errors.
+        Raises UsageError if there is neither a word nor a filter, and the daemon's errors.
         """
         if not self.query and not self.filters:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The answer to a search as text."""
+"""The answer to a search, formatted as text."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _STEPS = (
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
     """Return the results, each with title, place and passage.
 
-    Remarks on the query stand above them, and remarks on what was left out below.
+    Remarks on the query are above them, and remarks on omitted parts below.
 
-    The bar of a result shows its certainty. With ``folds``,
-    the less certain notes at its end are only counted.
+    The bar of a result shows its certainty. With ``folds``, the less certain notes at the end are only
+    counted.
     """
     scored = not is_listing(answer)
     lines = [*remark_lines(answer, terminal, "closest", "query")]
@@ -62,7 +62,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
 
 
 def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]:
-    """Yield the remarks of these codes on an answer."""
+    """Yield an answer's remarks with these codes."""
     for remark in answer.get("remarks") or ():
         if remark["code"] in codes:
             text = with_command(remark["text"], remark.get("advice"))
@@ -222,7 +222,7 @@ def _index(answer: JSON, key: str) -> int | None:
 
 
 def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
-    """Yield a table of the contributions of each kind of search and later step to a result's score."""
+    """Yield a table of what each kind of search and each later step contributed to a result's score."""
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
     for name, lane in (result.get("lanes") or {}).items():
         if lane:

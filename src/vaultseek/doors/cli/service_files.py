@@ -40,11 +40,12 @@ def systemd_units(
     sandbox: bool,
     network: bool = False,
 ) -> dict[str, str]:
-    """Return the user units by file name: the daemon, and the socket that starts it on a connection.
+    """Return the user units by file name: the daemon's, and that of the socket that starts the daemon on a
+    connection.
 
-    ``sandbox`` denies the daemon network access and writing outside the ``writable`` folders. It works only
-    if the system allows users to create namespaces. ``network`` keeps network access for settings that need
-    it.
+    ``sandbox`` denies the daemon network access, and writing outside the ``writable`` folders. The sandbox
+    works only if the system allows users to create namespaces. ``network`` keeps network access for settings
+    that need it.
     """
     daemon = {
         "Unit": {

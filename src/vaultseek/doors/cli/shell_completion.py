@@ -1,7 +1,8 @@
 """Shell completion: the scripts for bash, zsh and fish, and the words that they request.
 
 The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script
-suffices. Its scripts for bash and fish do not support spaces, colons and commas, which occur in note names.
+suffices. Click's scripts for bash and fish do not support spaces, colons and commas, which occur in note
+names.
 """
 
 import os
@@ -39,9 +40,9 @@ class _Joined(ShellComplete):
 
 
 class BashLine:
-    """A command line of bash up to the cursor: complete ``words`` and the ``word`` at the cursor.
+    """A bash command line up to the cursor: the complete ``words``, and the ``word`` at the cursor.
 
-    ``breaks`` are the characters after which bash starts a new replacement within a word.
+    ``breaks`` are the characters at which bash splits a word, so that only the part after them is replaced.
     """
 
     def __init__(self, line: str, breaks: str) -> None:
@@ -53,7 +54,8 @@ class BashLine:
         self._read(line, breaks)
 
     def offer(self, items: Sequence[CompletionItem[str]]) -> str:
-        """Return the script's input: a line with the kind of completion, then the words, one per line."""
+        """Return the text that the script reads: a line with the kind of completion, then the words, one per
+        line."""
         if items and items[0].type in ("file", "dir"):
             return "files" if items[0].type == "file" else "folders"
         values = [item.value for item in items]
@@ -172,7 +174,7 @@ def script(shell: str, command: click.Command) -> str:
 
 
 def print_completions(command: click.Command) -> None:
-    """Print the completions that a shell's script requests by the environment; print no errors."""
+    """Print the completions that a shell's script requests through the environment; print no errors."""
     for name, kind in _SHELLS.items():
         add_completion_class(kind, name)
     try:

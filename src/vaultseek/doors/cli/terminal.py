@@ -32,7 +32,7 @@ _EMPTY_CELL = "·"
 class Terminal:
     """Features of the output: colour, links, columns and lines.
 
-    If it is not a ``screen`` but a pipe or a file, nothing is cut or wrapped.
+    If the output is not a ``screen`` but a pipe or a file, nothing is cut or wrapped.
     """
 
     __slots__ = ("color", "height", "links", "screen", "width")
@@ -88,7 +88,8 @@ class Terminal:
         return lines
 
     def wrapped(self, text: str, *, margin: str = "", hanging: str = "") -> list[str]:
-        """Return ``text``, on a screen wrapped at spaces; ``hanging`` indents all lines but the first."""
+        """Return ``text``, wrapped at spaces if this is a screen; ``hanging`` indents all lines but the
+        first."""
         if not self.screen:
             return [margin + text]
         lines: list[str] = []
@@ -103,7 +104,7 @@ class Terminal:
     def tabled(
         self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
     ) -> list[str]:
-        """Return a table; on a narrow screen, each row's last columns go below its first ones."""
+        """Return a table; on a narrow screen, the last columns of each row are below its first columns."""
         cells = _aligned(rows, right)
         parts = self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
         lines = []
@@ -145,7 +146,7 @@ def bar(share: float, cells: int) -> str:
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
-    """Return the terminal of ``stream``, with colour if that is possible and not turned off."""
+    """Return the terminal of ``stream``, with colour if colour is possible and not turned off."""
     screen, kind = stream.isatty(), os.environ.get("TERM", "dumb")
     escapes = color and screen and kind != "dumb" and not os.environ.get("NO_COLOR")
     width, height = _size(stream)
@@ -179,7 +180,8 @@ def without_links(text: str) -> str:
 
 
 def clean(text: object) -> str:
-    """Return ``text`` as one line, with everything that a terminal would act on escaped as ``\\x1b``."""
+    """Return ``text`` as one line, with every character that a terminal would act on escaped, such as
+    ``\\x1b``."""
     line = str(text)
     return line if line.isprintable() else escape_controls(line.replace("\r\n", " ").translate(_BREAKS))
 
@@ -200,7 +202,7 @@ def _shell_escape(character: str) -> str:
 
 
 def clean_json(text: str) -> str:
-    """Return equivalent JSON with everything escaped that a terminal would act on."""
+    """Return equivalent JSON with every character escaped that a terminal would act on."""
     if text.isprintable():
         return text
     return "".join(_json_escape(c) if acts_on_terminal(c) else c for c in text)
@@ -262,7 +264,8 @@ def duration(seconds: float) -> str:
 
 
 def age(modified: object, now: float) -> str:
-    """Return roughly how long ago a time (seconds since 1970 or ISO 8601) was; empty if it is not a time."""
+    """Return roughly how long ago a time was, given in seconds since 1970 or in ISO 8601; empty if the value
+    is not a time."""
     timestamp = _timestamp(modified)
     if timestamp is None:
         return ""

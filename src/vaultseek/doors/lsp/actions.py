@@ -118,7 +118,8 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
 
 
 def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
-    """Yield titles of actions that replace the link's target or, if the third item is True, its fragment."""
+    """Yield actions that replace the link's target or, if the third item is True, its fragment: the title,
+    the replacement, and that flag."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
         offered: set[str] = set()
@@ -200,7 +201,8 @@ async def _mentions(
 async def _links_of_mentions(
     session: Session, spot: Spot, text: Text, first: int, lines: Sequence[str]
 ) -> list[tuple[str, JSON, Change]]:
-    """Return name and note of each mention in the lines from ``first`` on, with its change to a link."""
+    """Return the name and the note of each mention in the lines from ``first`` on, with the change that makes
+    it a link."""
     answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=list(lines))
     found = []
     for mention in answer["mentions"]:

@@ -1,4 +1,4 @@
-"""Blocks without an id. Links to a block require one: it is proposed here and inserted by the editor."""
+"""Blocks without an id. Links to a block require an id; it is proposed here and inserted by the editor."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,11 +19,12 @@ from vaultseek.doors.lsp.guard import Change, Guard, lines_in_comments
 from vaultseek.doors.lsp.session import Session, Spot
 
 INSERT_ID = "vaultseek.insertBlockId"
-"""Command that lets the editor insert the id of a block in another note."""
+"""Command that makes the editor insert the id of a block in another note."""
 ID_LETTERS = 6
 WORDS_CHARS = 80
 _INLINE = ("paragraph", "list_item")
-"""Kinds of blocks with the id at the end of their last line; for others it goes on its own line below."""
+"""Kinds of blocks with the id at the end of their last line; other blocks have it on a separate line
+below."""
 
 
 class Block(NamedTuple):

@@ -46,7 +46,7 @@ class Commands:
         }
 
     async def search(self, *arguments: Any) -> list[JSON]:
-        """Search for the first argument; the second is the number of results."""
+        """Search for the first argument; the second argument is the number of results."""
         query = _text(arguments, 0, "query")
         limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
         results = await search_workspace(self._session, query, max(1, min(limit, 200)))
@@ -78,12 +78,12 @@ class Commands:
         return results
 
     async def why(self, *arguments: Any) -> JSON:
-        """Explain the rank of the document, the second argument, for the query, the first."""
+        """Explain the rank of the document (second argument) for the query (first argument)."""
         query, spot = _text(arguments, 0, "query"), await self._spot(arguments, 1)
         return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
 
     async def insert_id(self, *arguments: Any) -> JSON:
-        """Let the editor add the id, used in a link, to a block of the document, the first argument."""
+        """Make the editor add an id, which a link uses, to a block of the document, the first argument."""
         spot, id = await self._spot(arguments, 0), _text(arguments, 1, "id")
         if made := edit_of_id(self._session, spot, id):
             await self._apply(*made)

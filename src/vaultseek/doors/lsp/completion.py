@@ -164,7 +164,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
 
 
 async def _unsaved(session: Session, spot: Spot, typed: str, items: list[JSON]) -> list[JSON]:
-    """Return open notes that are not on disk yet, with links that resolve to none of ``items``."""
+    """Return open notes that are not on disk yet, with links that resolve to no note among ``items``."""
     texts = await session.unsaved(spot.root)
     names = names_of(texts)
     for item in items:
@@ -198,7 +198,7 @@ async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
 
 
 def _headings(text: Text, written: str) -> list[JSON]:
-    """Return headings of a note below the ``written`` ones, with the link ``part`` for each."""
+    """Return headings of a note below the ``written`` headings, each with its link ``part``."""
     headings = text.note.headings
     parents, _, typed = written.rpartition("#")
     chain = text.anchors.nested(parents.split("#")) if parents else None
@@ -222,7 +222,7 @@ def _headings(text: Text, written: str) -> list[JSON]:
 
 
 def _part_to(at: int, anchors: Anchors, first: int, parents: str) -> str | None:
-    """Return the link part that leads to the heading ``at``, or None if there is none.
+    """Return the link part that leads to the heading ``at``, or None if no part does.
 
     It begins with ``parents``, below which the headings begin at ``first``, and includes higher headings as
     needed.
@@ -251,9 +251,10 @@ def _labels(text: Text, typed: str) -> list[JSON]:
 
 
 def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str = "") -> list[JSON]:
-    """Return the note's blocks with an id, then those that get a new one; in another note, with its ``uri``.
+    """Return the note's blocks with an id, then the blocks that get a new id; for another note, with its
+    ``uri``.
 
-    The block in ``line``, where a link is being typed, gets none.
+    The block in ``line``, where a link is being typed, gets no id.
     """
     items: list[JSON] = [
         {

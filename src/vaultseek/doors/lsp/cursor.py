@@ -1,4 +1,4 @@
-"""The link, tag or heading at a position in a note, or the name being typed there."""
+"""Find the link, tag or heading at a position in a note, or the name being typed there."""
 
 import re
 from collections.abc import Sequence
@@ -45,10 +45,10 @@ def block_at(note: Note, line: int) -> BlockId | None:
 class Typing:
     """A name being typed: its kind, the text so far, and the columns that a completion replaces.
 
-    ``note`` is the note of a heading or block, "" for the open one and None for every note. ``closing``
-    follows the inserted text. ``rest`` is the text after the name in a closed link: a fragment or alias.
-    ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is True in
-    a table row, where a bar ends the cell; ``as_markdown`` if a wikilink becomes a Markdown link.
+    ``note`` is the note that contains the heading or block, "" for the open note and None for every note.
+    ``closing`` follows the inserted text. ``rest`` is the text after the name in a closed link: a fragment or
+    alias. ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is
+    True in a table row, where a bar ends the cell; ``as_markdown`` if a wikilink becomes a Markdown link.
     """
 
     kind: CompletionKind | Literal["label", "callout"]
@@ -182,7 +182,7 @@ _VALUE = re.compile(r"([^\s:#-][^:]*):[ \t]+(.*)\Z")
 _ITEM = re.compile(r"\s*-[ \t]+(.*)\Z")
 _OWNER = re.compile(r"([^\s:#-][^:]*):\s*\Z")
 _LIST = re.compile(r"""\[(?:\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?!["'])[^,]*+)\s*+,)*+\s*+(.*)\Z""")
-"""The items of a bracketed list before the last one, and the last one; a quoted comma is text."""
+"""The items of a bracketed list before the last item, and the last item; a quoted comma is text."""
 _QUOTED_END = {
     '"': re.compile(r'((?:[^"\\]|\\.)*+)"\s*(?:[,\]#]|\Z)'),
     "'": re.compile(r"((?:[^']|'')*+)'\s*(?:[,\]#]|\Z)"),
@@ -206,7 +206,7 @@ def _value_at(text: Text, line: int, before: str) -> _Value | None:
 
 
 def _in_frontmatter(text: Text, line: int) -> bool:
-    """True after a first line of three hyphens and before the next one."""
+    """True after a first line of three hyphens and before the next line of three hyphens."""
     if line < 2 or not _FENCE.match(text.line(1)):
         return False
     return not any(_FENCE.match(text.line(number)) for number in range(2, line))

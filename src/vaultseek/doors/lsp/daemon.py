@@ -20,10 +20,10 @@ log = logging.getLogger(__name__)
 
 
 class Daemon:
-    """The daemon; ``start`` starts one unless it runs, or raises VaultseekError.
+    """The daemon; ``start`` starts it unless it is running, or raises VaultseekError.
 
-    ``on_notification`` gets the notifications; ``on_return`` is called when they resume after a pause, and
-    ``on_failure`` with each new reason why the daemon cannot be reached.
+    ``on_notification`` gets the notifications. ``on_return`` is called when notifications resume after a
+    pause, and ``on_failure`` with each new reason why the daemon cannot be reached.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Daemon:
         self.subscribe()
 
     async def _subscribe(self) -> None:
-        """Subscribe once there is a daemon; never start one, because the user may have stopped it."""
+        """Subscribe once a daemon is running; never start one, because the user may have stopped it."""
         while True:
             try:
                 await self._client.call("index/subscribe", {})

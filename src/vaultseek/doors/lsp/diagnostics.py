@@ -1,6 +1,6 @@
 """Diagnostics: broken and ambiguous links, missing headings and blocks, and problems of the frontmatter.
 
-Open notes are checked in the editor's text, all others in the index.
+Open notes are checked in the editor's text, all other notes in the index.
 """
 
 from urllib.parse import unquote
@@ -17,7 +17,7 @@ from vaultseek.doors.lsp.targets import Target, targets
 
 SOURCE = "vaultseek"
 _MILD = ("ambiguous", "missing_label")
-"""Codes of problems that may be intended: a label may be text in brackets."""
+"""Codes of problems that may be intended; for instance, a label may be mere text in brackets."""
 
 
 async def of_document(session: Session, document: Document | None) -> list[types.Diagnostic]:

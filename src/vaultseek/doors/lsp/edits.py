@@ -1,4 +1,4 @@
-"""Previews, and edits made by the editor: vaultseek proposes them and writes nothing."""
+"""Previews, and edits that the editor makes. vaultseek only proposes edits and writes nothing."""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence

@@ -32,7 +32,8 @@ class Change(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """The blocks around some changes, parsed before and after, with each change's start in the result."""
+    """The blocks around some changes, parsed before and after them, with the start of each change in the
+    result."""
 
     before: Note
     after: Note
@@ -69,7 +70,7 @@ class Guard:
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that each add a link and change nothing else, even together."""
+        """Return the changes that add only a link, both each alone and all together."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:
@@ -127,7 +128,7 @@ class Guard:
         )
 
     def _groups(self, changes: Sequence[Change]) -> Iterator[list[Change]]:
-        """Yield groups of changes that are close enough to be tried together."""
+        """Yield groups of changes that are close enough to each other to be tried together."""
         group: list[Change] = []
         for change in sorted(changes):
             if group and self._size(*self._around(group[0].place.line, change.place.line)) > TRIED_CHARS:
@@ -221,12 +222,12 @@ def _ids(note: Note) -> list[str]:
 
 
 def _other_spans(note: Note) -> list[Span]:
-    """Return the blocks that a link never makes longer, with their lines."""
+    """Return the blocks, with their lines, that an added link never extends."""
     return [span for span in note.spans if span.kind != "paragraph"]
 
 
 def _shows_also(before: Note, after: Note, inserted: Mapping[int, str]) -> bool:
-    """True if each line shows the same as before, and the inserted links."""
+    """True if each line shows the same text as before, plus the inserted links."""
     for number in range(1, len(after.lines) + 1):
         old, new = _shown(before, number), _shown(after, number)
         if number in inserted:
@@ -263,7 +264,7 @@ def _facts(note: Note) -> Sequence[object]:
 
 
 def _has_same_blocks(before: Note, after: Note) -> bool:
-    """True if both have blocks of the same kinds, or the second has one more paragraph."""
+    """True if both texts have blocks of the same kinds, or the second text has one more paragraph."""
     one, other = ([span.kind for span in note.spans] for note in (before, after))
     same = 0
     while same < len(one) and one[same : same + 1] == other[same : same + 1]:

@@ -1,4 +1,4 @@
-"""Links that a note may be missing: counted above it, listed by a command, inserted by an action."""
+"""Links that a note may be missing. A lens counts them, a command lists them, and an action inserts them."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ INSERTED = 3
 
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
-    """Return the likely suggestions for a note, and whether to write them as Markdown links."""
+    """Return the likely suggestions for a note, and whether they should be written as Markdown links."""
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
     except NotFound:  # a note that was never saved

@@ -25,7 +25,7 @@ TAGGED_NOTES = 200
 HOVER_LINES = 30
 HOVER_LIST = 5
 SIMILAR_MS = 400
-"""Maximum milliseconds that a hover waits for similar notes."""
+"""Maximum time in milliseconds that a hover waits for similar notes."""
 
 
 async def definition(
@@ -60,7 +60,7 @@ async def document_links(
 async def references(
     session: Session, spot: Spot, text: Text, params: types.ReferenceParams
 ) -> list[types.Location]:
-    """Return the links to the thing at a position: a link's target, a heading, a tag, or the note."""
+    """Return the links to the target at a position: a link's target, a heading, a tag, or the note."""
     line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
@@ -112,7 +112,7 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
 
 
 async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
-    """Return the links of other notes to the one at ``path``; empty if it is not indexed yet."""
+    """Return the links of other notes to the note at ``path``; empty if that note is not indexed yet."""
     with suppress(VaultseekError):
         answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
         links: list[JSON] = answer["links"]
@@ -165,7 +165,8 @@ async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> 
 async def _links_of_texts(
     session: Session, spot: Spot, path: str, wanted: Wanted, *, part: bool
 ) -> list[types.Location]:
-    """Return the places of such links in the open notes; for part of a note, also in the note itself."""
+    """Return the places of links to a note, or part of it, in the open notes; for a part, also in the note
+    itself."""
     texts = await session.open_texts(spot.root)
     own = texts.pop(path, None)
     if part and (text := own[1] if own else session.text_of(spot, path)):
@@ -200,7 +201,7 @@ async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location
 
 
 class _Form(NamedTuple):
-    """The format of a hover in a client; ``words`` and ``passage`` convert a note's text to it."""
+    """The format of a hover in a client; ``words`` and ``passage`` convert a note's text to this format."""
 
     kind: types.MarkupKind
     words: Callable[[str], str]

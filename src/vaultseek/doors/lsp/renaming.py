@@ -40,7 +40,7 @@ class Renamed(NamedTuple):
 async def prepare(
     session: Session, spot: Spot, text: Text, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range and name of the renamable thing at a position."""
+    """Return the range and the name of the tag, heading or note at a position that can be renamed."""
     wanted = await _at(session, spot, text, params.position)
     return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
 
@@ -48,7 +48,8 @@ async def prepare(
 async def rename(
     session: Session, spot: Spot, text: Text, params: types.RenameParams
 ) -> types.WorkspaceEdit | None:
-    """Return the edits in all notes that rename the thing at a position. Raises VaultseekError."""
+    """Return the edits in all notes that rename the tag, heading or note at a position. Raises
+    VaultseekError."""
     wanted = await _at(session, spot, text, params.position)
     if wanted is None:
         raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")
@@ -90,7 +91,7 @@ async def _at(session: Session, spot: Spot, text: Text, position: types.Position
 
 
 async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column: int) -> Renamed | None:
-    """Return the note that a link resolves to, or its heading if the cursor is on the fragment."""
+    """Return the note that a link resolves to, or the heading if the cursor is on the link's fragment."""
     (target,) = await targets(session, spot, [link])
     if target.path is None:
         (target,) = await targets(session, spot, [link], wait=True)
@@ -126,7 +127,8 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
-    """Return the daemon's edits; for notes with unsaved changes they are made from the editor's text."""
+    """Return the daemon's edits. For notes with unsaved changes, edits are computed from the editor's
+    text."""
     changed = await session.changed_texts(spot.root)
     edits = await proposed_edits(session, spot, changed, moves=list(moves))
     for path, text in changed.items():

@@ -29,12 +29,12 @@ from vaultseek.errors import Cancelled, VaultseekError
 REQUEST_FAILED = -32803
 REQUEST_CANCELLED = -32800
 DIAGNOSE_SECONDS = 0.25
-"""Seconds without a change of a document before its diagnostics are published."""
+"""Seconds without a change of a document after which its diagnostics are published."""
 REFRESH_SECONDS = 1.0
 """Minimum seconds between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
-"""Function of the session and the parameters; for notes, place and text come in between."""
+"""Function of the session and the parameters; for notes, the place and the text come between them."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
@@ -49,7 +49,7 @@ _NOTE_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_RENAME: renaming.rename,
     types.TEXT_DOCUMENT_PREPARE_RENAME: renaming.prepare,
 }
-"""Features of a note in a vault; other documents get no answer."""
+"""Features for notes in a vault; other documents get no answer."""
 _OTHER_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_COMPLETION: completion.complete,
     types.COMPLETION_ITEM_RESOLVE: completion.resolve,
@@ -87,7 +87,8 @@ log = logging.getLogger(__name__)
 def serve(start: Callable[[], object], options: Options) -> None:
     """Answer on standard input and output until the client ends.
 
-    ``start`` is called when a daemon is needed; it starts one unless it runs, or raises VaultseekError.
+    ``start`` is called when the daemon is needed; it starts the daemon unless it is running, or raises
+    VaultseekError.
     """
     logging.basicConfig(level=logging.ERROR)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
@@ -111,7 +112,7 @@ class _Server(LanguageServer):
 
 
 class _Protocol(LanguageServerProtocol):
-    """The pygls protocol, with an answer to unreadable requests and to requests after the shutdown."""
+    """The pygls protocol, which also answers unreadable requests and requests after the shutdown."""
 
     def handle_message(self, message: Any) -> None:
         if self._shutdown and hasattr(message, "method") and hasattr(message, "id"):
@@ -140,7 +141,7 @@ class _Editor:
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._asked: dict[str, float] = {}
-        """The vaults whose progress the client is asked to show, with their current share."""
+        """The vaults whose progress the client has been asked to show, with their current share."""
         self._shown: set[str] = set()
         """The vaults whose progress the client shows."""
         self._vaults: set[str] = set()
@@ -263,7 +264,7 @@ class _Editor:
             self._report(params)
 
     def _reconnected(self) -> None:
-        """Make the client refresh: vaults and notes may have changed while the daemon was away."""
+        """Make the client refresh, because vaults and notes may have changed while the daemon was away."""
         self._vaults.clear()
         self._notified("index/changed", {})
 

@@ -29,7 +29,7 @@ Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
 class Spot(NamedTuple):
-    """A file of a vault: the vault's folder, the path in it, and the folder as the client names it."""
+    """A file of a vault: the vault's folder, the path within it, and the folder as spelled by the client."""
 
     root: str
     path: str
@@ -121,7 +121,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault as the client names it, perhaps through a symbolic link."""
+        """Return the folder of a vault as spelled by the client, perhaps through a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):
@@ -134,14 +134,15 @@ class Session:
         return Spot(root, "", next(shown, root))
 
     async def spot_of_draft(self, uri: str) -> Spot | None:
-        """Return a place for a document without a file, as if it were a note in the only open vault."""
+        """Return the place of a document without a file, as if it were a note in the only open vault."""
         if uri.startswith("file:"):
             return None
         roots = await self.roots() if any(self.folders()) else []
         return (await self.spot_of_vault(roots[0])).beside(DRAFT) if len(roots) == 1 else None
 
     async def roots(self) -> list[str]:
-        """Return the vaults of the workspace folders, or else of the open documents; empty for all vaults."""
+        """Return the vaults of the workspace folders, or else of the open documents; an empty result means
+        all vaults."""
         roots = [await self._root(_real(folder)) for folder in self.folders()]
         if not any(roots):
             spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
@@ -159,7 +160,7 @@ class Session:
         return root in self._roots.values()
 
     def forget_roots(self) -> None:
-        """Forget which vault each folder is in, because vaults may have been added or removed."""
+        """Forget the vault of each folder, because vaults may have been added or removed."""
         self._roots.clear()
 
     async def _root(self, folder: str) -> str | None:
@@ -195,7 +196,8 @@ class Session:
         return None if spot is None or text is None else Document(spot, text)
 
     def text(self, uri: str, spot: Spot | None) -> Text | None:
-        """Return the text of a document: the client's if it is open, otherwise the one on disk."""
+        """Return the text of a document: the client's text if the document is open, otherwise the text on
+        disk."""
         document = self._open(uri)
         codec = self.workspace.position_codec
         if document is None:
@@ -214,7 +216,8 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline, without searching for its vault if it is open."""
+        """Return the text of a document for its outline. If the document is open, its vault is not searched
+        for."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:
@@ -233,7 +236,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return address and text of a vault's open notes, by path."""
+        """Return the addresses and texts of a vault's open notes, by path."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)
@@ -253,7 +256,7 @@ class Session:
 
 
 def path_of(uri: str) -> str | None:
-    """Return the path of an address without the slash that may end a folder's."""
+    """Return the path of an address, without the final slash that a folder's address may have."""
     path = to_fs_path(uri)
     return path and (path.rstrip("/") or "/")
 

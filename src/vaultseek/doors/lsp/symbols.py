@@ -15,11 +15,11 @@ from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
-"""Editors that drop symbols whose name lacks the letters of the query; for these, the name begins with the
-query."""
+"""Editors that drop symbols whose name lacks the letters of the query. For these editors, each name begins
+with the query."""
 RESULTS = 50
 RECENT_NOTES = "ext:md"
-"""Query of every note, the last modified first."""
+"""Query that lists every note, the last modified first."""
 
 
 # -- in the workspace
@@ -42,7 +42,7 @@ async def search_symbols(
 
 
 async def search_workspace(session: Session, query: str, limit: int, **more: Any) -> list[JSON]:
-    """Return the best results in the vaults of the workspace, or in all if it has none."""
+    """Return the best results in the vaults of the workspace, or in all vaults if it has none."""
     roots = await session.roots()
     wanted = {"query": query, "limit": limit, **more}
     if not roots:
@@ -58,7 +58,7 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folders of the results' vaults, as the client names them."""
+    """Return the folders of the results' vaults, as spelled by the client."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 
@@ -84,7 +84,7 @@ def _symbol(session: Session, spot: Spot, result: JSON, number: int, prefix: str
 async def document_symbols(
     session: Session, params: types.DocumentSymbolParams
 ) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
-    """Return the headings of a note, nested if the client can show that."""
+    """Return the headings of a note, nested if the client supports nesting."""
     uri = params.text_document.uri
     text = await session.outlined(uri)
     if text is None:
@@ -175,7 +175,7 @@ async def code_lenses(
 async def inlay_hints(
     session: Session, spot: Spot, text: Text, params: types.InlayHintParams
 ) -> list[types.InlayHint] | None:
-    """Return the same counts at the ends of lines, if enabled."""
+    """Return the counts of ``code_lenses`` as hints at the ends of lines, if enabled."""
     if not session.options.inlay_hints:
         return None
     first, last = params.range.start.line + 1, params.range.end.line + 1
@@ -187,7 +187,7 @@ async def inlay_hints(
 
 
 async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
-    """Return the lines with a backlink count: the note's own, and the headings' if they have any."""
+    """Return the lines with a backlink count: the note's first line, and the headings that have backlinks."""
     links: Sequence[JSON] = await backlinks(session, spot, spot.path)
     headings = text.note.headings
     lines = Counter(

@@ -1,4 +1,5 @@
-"""The targets of an open note's links: from the index, overridden by the editor's other buffers."""
+"""The targets of an open note's links, from the index and from the editor's other buffers, which take
+precedence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ LINKS_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a link: its file and line, or the problem."""
+    """The target of a link: its file and line, or the link's problem."""
 
     link: Link
     path: str | None
@@ -37,7 +38,8 @@ async def targets(
     moves: Sequence[JSON] = (),
     wait: bool = False,
 ) -> list[Target]:
-    """Return the targets of links in the note at ``spot``; ``wait`` includes recently saved notes."""
+    """Return the targets of links in the note at ``spot``. With ``wait``, recently saved notes are indexed
+    first."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
         written = [

@@ -27,7 +27,7 @@ class Results(ToolAnswer):
 
 
 class Context(ToolAnswer):
-    """Passages of several notes for one question, and the places of those that did not fit."""
+    """Passages of several notes for one question, and the places of passages that did not fit."""
 
     vault: str
     text: str
@@ -35,13 +35,14 @@ class Context(ToolAnswer):
 
 
 class Passages(ToolAnswer):
-    """Lines of notes; ``next_line`` of each is its next line to read, None at the end."""
+    """Lines of notes; ``next_line`` is a note's next line to read, None at the end."""
 
     notes: list[dict[str, Any]]
 
 
 class Listing(ToolAnswer):
-    """A page of a list that begins with number ``first``; ``next_first`` begins the next, None at the end."""
+    """A page of a list that begins with number ``first``; ``next_first`` begins the next page, None at the
+    end."""
 
     vault: str
     first: int
@@ -50,8 +51,8 @@ class Listing(ToolAnswer):
 
 
 class Tables(Listing):
-    """Rows of tables; ``tables`` has each table's columns, groups and problems, and a row has its table's
-    number."""
+    """Rows of tables, each with the number of its table; ``tables`` has each table's columns, groups and
+    problems."""
 
     tables: list[dict[str, Any]]
     rows: list[dict[str, Any]]

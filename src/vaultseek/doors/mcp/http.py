@@ -1,7 +1,8 @@
 """The server for agents on a port of this computer, for hosts that cannot start a command.
 
-It answers only requests to this computer's own names (a web page could point another name at it), never
-requests from web pages, and only with the token. The token is in a file that only its owner can read.
+It answers only requests that have the token and name this computer itself, because a web page could point
+another name at it. It never answers requests from web pages. The token is in a file that only its owner can
+read.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -72,8 +73,8 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 class _HostNames:
     """Stores the name that a host sends at the beginning in the id of its session.
 
-    The server keeps no sessions, so that hosts can continue after its restart; they send the id with every
-    request.
+    Hosts send this id with every request, so the server need not keep sessions, and hosts can continue after
+    it restarts.
     """
 
     def __init__(self, app: ASGIApp) -> None:

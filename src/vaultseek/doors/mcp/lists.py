@@ -13,16 +13,16 @@ from vaultseek.doors.mcp.reply import Form, Reply, advised, dated, head_of, larg
 from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
-"""Number of folders named above a list of notes: those with the most notes."""
+"""Number of folders named above a list of notes: the folders with the most notes."""
 FOLDERS_ALIKE = 3
 """Number of similar folders suggested for a missing folder."""
 VALUE_CHARS = 60
-"""Maximum length of a property value where several are on one line; longer ones are cut."""
+"""Maximum length of a property value where several values are on one line; longer values are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a longer list: its items, the 1-based number of its first, and the total."""
+    """A page of a longer list: its items, the 1-based number of its first item, and the total."""
 
     items: Sequence[JSON]
     first: int
@@ -35,7 +35,7 @@ def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
 
 
 def links(answer: JSON, page: Page, form: Form) -> Reply:
-    """Format links, which have a ``direction``; ``answer`` names the note."""
+    """Format links, each with a ``direction``; ``answer`` contains the note."""
     title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
     title += f" ({outdated(answer)})" if outdated(answer) else ""
     return _listing("links", page, _link, _each(_link_text), title, head_of(answer), form)
@@ -44,9 +44,9 @@ def links(answer: JSON, page: Page, form: Form) -> Reply:
 def notes(
     answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), is_dated: bool = True
 ) -> Reply:
-    """Format the notes of ``folder``; the folders of ``paths`` are counted.
+    """Format the notes of ``folder``; the notes in each folder of ``paths`` are counted.
 
-    With ``is_dated``, notes are grouped below their dates; otherwise each has its own date.
+    With ``is_dated``, notes are grouped below their dates; otherwise each note has its own date.
     """
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
@@ -60,8 +60,8 @@ def notes(
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
-    """Return the folders that end with ``folder``, otherwise those with a similar name, otherwise the
-    outermost ones."""
+    """Return the folders whose paths end with ``folder``, otherwise folders with a similar name, otherwise
+    the outermost folders."""
     folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
     ending = fold(f"/{folder}")
     like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
@@ -69,7 +69,7 @@ def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
 
 
 def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
-    """Return the folders whose path or name is spelled like ``folder``, the most similar first."""
+    """Return the folders whose path or name is spelled similarly to ``folder``, the most similar first."""
     by_spelling: dict[str, list[str]] = {}
     for each in sorted(folders):
         for spelling in dict.fromkeys((fold(each), fold(each.rpartition("/")[2]))):
@@ -111,7 +111,7 @@ def values(answer: JSON, page: Page, form: Form) -> Reply:
 
 
 def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
-    """Format the rows of tables from number ``first`` to ``last``; each begins with its columns."""
+    """Format the rows of tables from number ``first`` to ``last``; each table begins with its columns."""
     head = head_of(answer)
     head["tables"] = [_table(table) for table in answer["tables"]]
     rows = [
@@ -201,7 +201,7 @@ def suggestions(answer: JSON, form: Form) -> Reply:
 
 
 def stale(answer: JSON, form: Form) -> Reply:
-    """Format the outdated notes that were forgotten."""
+    """Format outdated notes, and links to them, that were forgotten."""
     items = [
         {
             "kind": "stale",
@@ -275,7 +275,7 @@ def _listing(
     *,
     pages: bool = True,
 ) -> Reply:
-    """Return as many items as fit, each converted by ``item`` and by ``lines``.
+    """Return as many items as fit: as structured content by ``item``, and as text by ``lines``.
 
     ``next_first`` begins the next page, if the list has ``pages``.
     """

@@ -1,4 +1,4 @@
-"""The daemon's answers to an agent, restricted to the notes that its server is for."""
+"""The daemon's answers to an agent, restricted to the notes that the agent's server may show."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -37,7 +37,7 @@ class Notes:
         self._place = place
 
     async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
-        """Return the answer about ``vault``, by default the server's own."""
+        """Return the answer about ``vault``, by default the server's own vault."""
         try:
             return await self._checked(method, params, vault)
         except NotFound as error:
@@ -63,7 +63,7 @@ class Notes:
         return [{"vault": answer.get("vault"), **result} for result in answer["results"]]
 
     async def read(self, name: str, vault: str | None) -> JSON:
-        """Return the answer to ``note/get`` for a note, or for the part of it that ``name`` specifies."""
+        """Return the answer to ``note/get`` for a note, or for the part of a note that ``name`` specifies."""
         missing: VaultseekError | None = None
         no_part: NotFound | None = None
         for address in readings(name):
@@ -90,7 +90,7 @@ class Notes:
         return await self._checked("note/get", params, vault)
 
     async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
-        """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
+        """Return the lines of a heading's section or, if ``anchor`` begins with a caret, of a block."""
         if not anchor.startswith("^"):
             return part(anchor, about)
         params = {"kind": "block", "note": about["path"], "text": anchor}
@@ -117,7 +117,8 @@ class Notes:
         return await self._ask(method, {**params, **self._which(vault)})
 
     async def _no_note(self, name: str, vault: str | None, error: NotFound) -> NotFound:
-        """Return ``error`` with paths for the titles that it suggests, if ``name`` is like any."""
+        """Return an error that suggests the paths of notes with names similar to ``name``; ``error`` if there
+        are none."""
         if error.advice is None or error.advice["kind"] != "search":
             return error
         asked, names = quote(name), []

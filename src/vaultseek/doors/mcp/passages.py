@@ -20,10 +20,10 @@ from vaultseek.doors.mcp.reply import (
 
 
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
-    """Format answers to ``note/get``: as many lines of each as fit, or the beginning of its first line.
+    """Format answers to ``note/get``: as many lines of each note as fit, or the beginning of its first line.
 
     ``problems`` are the reasons why other notes are missing. Lines in two answers are returned once. Notes
-    that need less than their share of the budget leave the rest to the others; notes of which nothing fits
+    that need less than their share of the budget leave the rest to other notes. Notes of which nothing fits
     are counted.
     """
     whole = _without_overlaps(answers)
@@ -53,7 +53,7 @@ def note_text(answer: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Some lines of a note below a line with their place, and a remark if there are more."""
+    """Some lines of a note, below a line with their place, and a remark if the note has more lines."""
 
     place: str
     rows: Sequence[str]
@@ -88,7 +88,7 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequenc
 
 
 def _not_read(problems: Sequence[str], budget: int) -> list[str]:
-    """Return a remark for each problem that fits the budget, and one for the others."""
+    """Return a remark for each problem that fits into the budget, and one remark for all other problems."""
     remarks: list[str] = []
     for problem in problems:
         remark = f"[not read: {problem}]"

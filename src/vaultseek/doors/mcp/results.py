@@ -40,7 +40,8 @@ def results(
     """Format the answer to ``search`` or ``note/related``, whose results begin after ``offset`` others.
 
     Without ``next_page``, results that do not fit the budget are counted. ``rest`` describes what follows the
-    last result, ``advice`` how to get the counted ones. The answer may be about several vaults.
+    last result, and ``advice`` says how to get the results that were only counted. The answer may be about
+    several vaults.
     """
     scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # with only filters, all match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
@@ -97,7 +98,7 @@ def _remarks(answer: JSON) -> list[JSON]:
 
 
 def _remark_lines(head: JSON) -> list[str]:
-    """Return the remarks as lines; remarks on parts that were not searched are marked."""
+    """Return the remarks as lines. Remarks on parts of the vault that were not searched are marked."""
     kinds = {"incomplete": "partial", "waiting": "partial"}
     return [f"[{kinds.get(remark['code'], 'note')}: {remark['text']}]" for remark in head["remarks"]]
 
@@ -154,7 +155,7 @@ def _without_start(preview: str, names: list[str]) -> str:
 
 
 def _result_lines(result: JSON) -> list[str]:
-    """Return a result as a line with its place and a line of its text."""
+    """Return a result as two lines: its place, and its text."""
     place, about = str(result["path"]), []
     if "place" in result:
         place += f"#{result['place']}"
@@ -196,14 +197,14 @@ class Cursor(NamedTuple):
 
 
 def write_cursor(cursor: Cursor, *question: object) -> str:
-    """Return ``cursor`` as text that is valid for ``question`` only."""
+    """Return ``cursor`` as text that is valid only for ``question``."""
     return f"{cursor.offset}-{_digest(question)}-{cursor.revision or 0}"
 
 
 def read_cursor(text: str | None, *question: object) -> Cursor:
     """Return the cursor in ``text``, or the cursor of the first page if it is empty.
 
-    Raises UsageError if it is not a cursor, or belongs to another question.
+    Raises UsageError if the text is not a cursor or belongs to another question.
     """
     if text is None:
         return Cursor()
@@ -227,8 +228,9 @@ def _digest(question: tuple[object, ...]) -> str:
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
     """Return one answer with the notes of all wordings, best first, each once.
 
-    A note has the passage of its best wording. Notes are ordered by the sum of their certainties in all
-    wordings; a note shows the greatest of these, but never more than the note before it.
+    A note has the passage of its best wording. Notes are ordered by the sum of their certainties over all
+    wordings. The certainty shown for a note is the greatest of these, but never greater than that of the note
+    before it.
     """
     total: dict[str, float] = {}
     best: dict[str, JSON] = {}

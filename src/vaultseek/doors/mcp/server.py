@@ -4,8 +4,8 @@ A thin client of the daemon's socket: it opens no index, stores nothing, writes 
 output it exits with its parent or at the end of its input; ``vaultseek.doors.mcp.http`` serves it on a port.
 ``vaultseek.doors.mcp.tools`` has the tools.
 
-A note may contain instructions that mislead an agent, so the agent can pass only names of known vaults, no
-folders; and a server that was started for one vault answers for no other.
+A note may contain instructions that mislead an agent. So the agent can pass only names of known vaults, not
+folders, and a server that was started for one vault answers for no other vault.
 """
 
 import inspect
@@ -69,7 +69,8 @@ def serve(
 ) -> None:
     """Answer on standard input and output until standard input or the parent process ends.
 
-    ``start`` is called when a daemon is needed; it starts one unless it runs, or raises VaultseekError.
+    ``start`` is called when the daemon is needed; it starts the daemon unless it is running, or raises
+    VaultseekError.
     """
     # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -81,8 +82,8 @@ def serve(
 def server(ask: Ask, place: Place, *, structured: bool = False, compact: bool = False) -> MCPServer[Any]:
     """Return a server of the notes at ``place``, for any transport.
 
-    Answers are text, or with ``structured`` a summary as text and the content as JSON. A ``compact`` server
-    has three tools.
+    Answers are text; with ``structured``, they are a summary as text and the content as JSON. A ``compact``
+    server has three tools.
     """
     notes = Notes(ask, place)
     tools = Tools(notes, structured=structured)
@@ -242,7 +243,8 @@ async def _with_name(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> An
 
 
 async def _report(reply: Reply, form: Form, tool: str, question: str, notes: Notes) -> None:
-    """Report an answer to the daemon, which records it. The agent gets the answer even if that fails."""
+    """Report an answer to the daemon, which records it. The agent gets the answer even if the report
+    fails."""
     agent = {"agent": name[:NAME_CHARS]} if (name := AGENT.get()) else {}
     for vault, given in reports(reply, form, tool, question):
         with suppress(VaultseekError):
@@ -261,9 +263,9 @@ def _question(arguments: JSON) -> str:
 def _as_tool(
     tool: Callable[..., Awaitable[Reply]], notes: Notes, *, structured: bool
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool in the SDK's form, with the same parameters; errors of the daemon also become results.
+    """Return a tool in the SDK's form, with the same parameters.
 
-    Its answers are reported to the daemon.
+    Errors of the daemon become results, and answers are reported to the daemon.
     """
 
     @wraps(tool)
@@ -319,7 +321,7 @@ def _short(schema: Any) -> Any:
 
 
 def _optional(schema: JSON) -> JSON:
-    """Return the schema of parameters without the null type of optional ones."""
+    """Return the schema of parameters, without the null type of optional parameters."""
     return {
         **schema,
         "properties": {name: _without_null(each) for name, each in schema["properties"].items()},
@@ -346,7 +348,7 @@ def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
 def _end_with(parent: int) -> None:
     """Exit when ``parent`` is no longer the parent of this process.
 
-    Standard input may still be open then, if another process holds its other end.
+    Standard input may still be open at that time, if another process holds its other end.
     """
 
     def watch() -> None:

@@ -27,7 +27,7 @@ AGENT_LIST = 200
 WORDINGS = 5
 """Maximum number of wordings of one question."""
 WORDING_RESULTS = 50
-"""Number of results of each of several wordings, the same for every page, so that pages agree on the
+"""Number of results for each of several wordings. It is the same for every page, so that pages agree on the
 order."""
 NOTES_AT_ONCE = 20
 """Maximum number of notes read in one call."""
@@ -316,7 +316,7 @@ class Tools:
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
 
     async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:
-        """Return the notes that can be read, and a message for each of the others."""
+        """Return the notes that can be read, and a message for each note that cannot."""
         asked = (self._notes.read(name, vault) for name in names)
         answered = await asyncio.gather(*asked, return_exceptions=True)
         whole = [answer for answer in answered if not isinstance(answer, BaseException)]

@@ -79,7 +79,7 @@ class API:
         }
 
     async def call(self, body: JSON) -> JSON:
-        """Return the daemon's answer to a method; with ``turn``, replace the former call of that turn."""
+        """Return the daemon's answer to a method. With ``turn``, cancel the earlier call of that turn."""
         method, params = _text(body, "method"), body.get("params")
         if method not in METHODS or not isinstance(params, dict):
             raise UsageError(f"the page may not call {quote(method)}; use the socket")
@@ -104,7 +104,7 @@ class API:
                 del self._turns[turn]
 
     async def note(self, body: JSON) -> JSON:
-        """Return a note, or its part ``anchor``, as HTML."""
+        """Return a note, or the part ``anchor`` of it, as HTML."""
         vault = await self._known(_text(body, "vault"))
         return await read_note(
             self._ask,
@@ -162,7 +162,7 @@ class API:
         }
 
     async def report(self, body: JSON) -> JSON:
-        """Return the last measurement of a vault, with its time; null if there is none."""
+        """Return the last measurement of a vault, with its time; null if the vault was never measured."""
         root = Path(await self._known(_text(body, "vault")))
         return await asyncio.to_thread(_report, paths.evaluation_directory(root) / paths.REPORT)
 
@@ -177,9 +177,10 @@ class API:
         return {}
 
     async def missing(self, body: JSON) -> JSON:
-        """Return where the missing note ``target`` of a link would be; with ``edit``, open it in the editor.
+        """Return the place where the missing note ``target`` of a link would be created; with ``edit``, open
+        it in the editor.
 
-        Writes nothing; that is left to the editor.
+        Only the editor writes the note.
         """
         vault = await self._known(_text(body, "vault"))
         links = [{"target": _text(body, "target")}]
@@ -240,9 +241,9 @@ class Place(NamedTuple):
 
 
 async def answer_graph(seeds: Sequence[Place], ask: Ask) -> JSON:
-    """Return ``nodes`` and ``edges``, pairs of indices into them; the seeds are the first nodes.
+    """Return ``nodes``, of which the seeds are the first, and ``edges``, pairs of indices of nodes.
 
-    Neighbours shared by most results come first. A seed that was deleted has none.
+    Neighbours shared by most results come first. A seed that was deleted has no neighbours.
     """
     seeds = list(dict.fromkeys(seeds))[:NODES]
     around = await asyncio.gather(*(_neighbours(seed, ask) for seed in seeds[:SEEDS]))

@@ -32,7 +32,7 @@ from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 PORT = 7468
-"""Default port, so that a bookmark stays valid; another one is used if it is taken."""
+"""Default port, so that a bookmark stays valid; if it is taken, another port is used."""
 COOKIE_SECONDS = 400 * 86400
 """Lifetime of a persistent session's cookie: the maximum that browsers allow."""
 BODY_BYTES = 64 * 1024
@@ -176,8 +176,9 @@ def serve(
     """Serve the page until a signal, the end of the parent process, or `UNUSED_SECONDS` without use.
 
     ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
-    browser that used it once needs none later. ``vault`` is the folder that the page searches first, None for
-    all. Raises Unavailable if ``port`` is taken; without one, another is used.
+    browser that has used the token once needs none later. ``vault`` is the folder of the vault that the page
+    searches first, None for all vaults. Raises Unavailable if the given ``port`` is taken. If no port is
+    given and the default one is taken, another port is used.
     """
     session, life = Session(_persistent_secret()), _Lifetime()
     with _listen(port) as listening:
@@ -192,9 +193,9 @@ def serve(
 
 
 def _persistent_secret() -> str | None:
-    """Return the secret of a persistent session; None if the kernel does not list users of connections.
+    """Return the secret of a persistent session; None if the kernel does not list the users of connections.
 
-    Without that list, another user could take the free port and receive the browser's cookie.
+    Without such a list, another user could take the free port and receive the browser's cookie.
     """
     if not CONNECTIONS.exists():
         return None

@@ -1,7 +1,8 @@
 """The checks on every request before its body is read.
 
 A web page can point its own domain name at this computer, or send requests here from elsewhere. So a request
-must name this computer and port, come from the page itself, be JSON, and contain the secrets of its session.
+must name this computer and port, come from the page itself, have a JSON body, and contain the secrets of its
+session.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ class Session:
     """The one session of a server.
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
-    Cookies are sent to every port of a computer, so another user's server could see the cookie; it never sees
-    the key. With ``secret``, which outlives the server, cookie and key stay the same.
+    Cookies are sent to every port of a computer, so another user's server could see the cookie, but it never
+    sees the key. With a ``secret`` that outlives the server, cookie and key stay the same.
     """
 
     def __init__(self, secret: str | None = None) -> None:
@@ -162,8 +163,8 @@ Address = tuple[str, int]
 def is_allowed_peer(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> bool:
     """True unless another user's process holds the ``client`` end of the connection to ``server``.
 
-    Root is allowed: it can read everything anyway, and it relays connections of a browser outside a virtual
-    machine.
+    Root is allowed: root can read everything anyway, and relays the connections of a browser outside a
+    virtual machine.
     """
     return user_of(client, server, table) in (None, 0, os.geteuid())
 

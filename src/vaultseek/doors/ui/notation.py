@@ -1,7 +1,7 @@
 """Obsidian's notation as rules of the Markdown renderer: links, embeds, tags, comments, marks, callouts.
 
-The rules produce few kinds of tokens, with fixed attributes. Text from a note becomes text or the value of a
-``data-`` attribute, never a name, a class or an address.
+The rules produce only a few kinds of tokens, with fixed attributes. Text from a note becomes text or the
+value of a ``data-`` attribute; it never becomes a name, a class or an address.
 """
 
 import re
@@ -29,7 +29,7 @@ DEPTH = 200
 EMBEDDED = (".md", ".base", ".canvas", ".pdf")
 """Extensions of files that are displayed when embedded in a note; others are links."""
 FORMULA_CHARS = 4000
-"""Maximum length of a typeset formula; longer ones are shown as source."""
+"""Maximum length of a typeset formula; longer formulas are shown as source."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
@@ -173,7 +173,7 @@ def _block_id(state: StateInline, silent: bool) -> bool:
 
 
 def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Skip the lines from one that begins with ``%%`` to the next one that contains ``%%``."""
+    """Skip the lines from a line that begins with ``%%`` to the next line that contains ``%%``."""
     first = state.getLines(start, start + 1, state.blkIndent, False).strip()
     if not first.startswith("%%") or "%%" in first[2:]:
         return False
@@ -275,13 +275,13 @@ _SHOWN = {
     )
     for tag in tags.split()
 } | {"b": "strong", "i": "em", "strike": "s"}
-"""HTML elements that a note may use, with their replacements; for others only the text is shown."""
+"""HTML elements that a note may use, with their replacements; of other elements, only the text is shown."""
 
 
 def _html(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return the allowed elements without attributes, so that they cannot imitate the page's own."""
+    """Return the allowed elements without attributes, so that they cannot imitate the page's own elements."""
     token = tokens[number]
     text = "".join(_elements(_HIDDEN.sub("", token.content)))
     return text if token.type == "html_inline" else f"<div{renderer.renderAttrs(token)}>{text}</div>\n"

@@ -15,13 +15,13 @@ from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
 RENDERED_CHARS = 200_000
-"""Maximum rendered characters of a note; for longer ones, only the part around the requested line is
-rendered."""
+"""Maximum number of characters rendered of a note; of a longer note, only the part around the requested line
+is rendered."""
 LINES_BEFORE = 200
 """Number of lines shown before the requested line if a note is cut."""
 LINE_CHARS = 60_000
-"""Maximum rendered characters of a line; for longer ones, only the part around the requested column is
-rendered."""
+"""Maximum number of characters rendered of a line; of a longer line, only the part around the requested
+column is rendered."""
 NOTE = "note"
 PLAIN = frozenset({"text", "org"})
 """Kinds of files that are shown as written, because they contain no Markdown."""
@@ -41,9 +41,9 @@ async def read_note(
 ) -> JSON:
     """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
 
-    If a note is too long, only the lines around ``line`` are shown, or around ``at_line``, the first line of
-    the anchor ``at``, if it exists. ``html`` contains the lines from ``first_line`` to ``last_line``; ``cut``
-    means that there are others, and ``cut_lines`` that some of these are too long.
+    If a note is too long, only the lines around ``line`` are shown or, if the anchor ``at`` exists, around
+    its first line ``at_line``. ``html`` contains the lines from ``first_line`` to ``last_line``. ``cut``
+    means that there are more lines, and ``cut_lines`` that some of the shown lines were too long.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
     folder = answer["vault_path"]

@@ -70,7 +70,7 @@ SCHEMES = {"http", "https", "mailto"}
 NESTING = 40
 """Maximum rendered depth of quotes and lists."""
 COLOURED_CHARS = 20_000
-"""Maximum characters of a code block with syntax colours; longer ones are plain."""
+"""Maximum length of a code block with syntax colours; longer blocks are plain."""
 
 
 def as_html(
@@ -79,8 +79,8 @@ def as_html(
     """Return the HTML of a note's ``text``, whose first line is ``first_line`` of the file.
 
     ``targets`` has the paths of link targets. Blocks have their lines as ``data-line`` and ``data-end``.
-    Links have ``data-note`` instead of an address, pictures ``data-file``, so nothing is loaded or opened
-    except by the page. With ``line_breaks``, each line end is shown as a line break.
+    Links have ``data-note`` instead of an address, and pictures have ``data-file``, so nothing is loaded or
+    opened except by the page. With ``line_breaks``, each line end is shown as a line break.
     """
     environment = {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks}
     return _cleaner().clean(_renderer().render(text, environment))
@@ -122,7 +122,7 @@ def _renderer() -> MarkdownIt:
 
 
 def _coloured(code: str, language: str, attributes: str) -> str:
-    """Return code with a class for each kind of word; "" if it stays plain."""
+    """Return code in which each kind of word has a class; "" if the code stays plain."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name

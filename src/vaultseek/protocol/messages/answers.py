@@ -15,7 +15,7 @@ class Answer(TypedDict):
 
 
 class OfVault(Answer):
-    """The vault of an answer."""
+    """The vault to which an answer belongs."""
 
     vault: str
     vault_path: str
@@ -53,7 +53,7 @@ class LanePart(Answer):
     """Rank and score of a note in one lane (kind of search); ``score`` is the lane's own."""
 
     rank: int | None
-    """Rank from 1; None for a note that another lane proposed."""
+    """Rank from 1; None for a note that only another lane proposed."""
     score: float | None
     fused_rank: NotRequired[float | None]
     """With ``explain``: the rank used in the formula."""
@@ -68,14 +68,15 @@ class LanePart(Answer):
 
 
 class Advice(Answer):
-    """Something to do; ``names`` are the vaults to choose from, the vault, the model or the extra."""
+    """An action to take; ``names`` are the vaults to choose from, or the vault, model or extra that it is
+    about."""
 
     kind: str
     names: list[str]
 
 
 class Explained(Answer):
-    """A state; code and reason are None if all is well."""
+    """A state; ``code`` and ``reason`` are None if all is well."""
 
     code: ReasonCode | None
     reason: str | None
@@ -83,7 +84,8 @@ class Explained(Answer):
 
 
 class Lane(Answer):
-    """A lane that was left out, with the cause; "vault" if notes may be missing from the answer."""
+    """A lane that was left out, with the cause. The lane is "vault" if notes may be missing from the
+    answer."""
 
     lane: str
     code: ReasonCode
@@ -96,7 +98,7 @@ class Remark(Answer):
 
     code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
     text: str
-    """It begins with a small letter and has no full stop."""
+    """The remark; begins with a small letter and has no full stop."""
     advice: NotRequired[Advice]
 
 
@@ -118,7 +120,7 @@ class Reranked(Answer):
     score: float
     rank_before: int
     score_before: NotRequired[float | None]
-    """With ``explain``: the note's own score; the displayed score is the one of its rank."""
+    """With ``explain``: the note's own score; the displayed score belongs to its rank."""
 
 
 class Arithmetic(Answer):
@@ -135,10 +137,10 @@ class Arithmetic(Answer):
     anchors: float
     """Factor for the query's identifiers and phrases in the note, and for its words in names."""
     bound: float
-    """Factor that keeps notes found only by link, or named by another word with the same stem, below
-    others."""
+    """Factor that keeps notes below others if they were found only by link, or if their name has the query's
+    stem but not its word."""
     joined: float
-    """Factor for a note linked to a better one, if the two together have much of the query."""
+    """Factor for a note linked to a better one, if both together have much of the query."""
     time: float
     """Gain of a note from the time named in the query."""
     name: float
@@ -148,7 +150,7 @@ class Arithmetic(Answer):
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
-    """The value that all scores are divided by."""
+    """The value by which all scores are divided."""
 
 
 class Successor(Answer):
@@ -159,14 +161,14 @@ class Successor(Answer):
 
 
 class Currency(Answer):
-    """The reason why a note, or the passage shown, no longer holds, or why it ranks before an
-    outdated one."""
+    """The reason why a note, or the passage shown, no longer holds, or why a note ranks before an outdated
+    one."""
 
     state: str
-    """``superseded``: by other notes, or by its own statement; ``stale``: past its date; ``struck``: the
-    line shown is struck out; ``successor``: it replaces another result."""
+    """``superseded``: replaced by other notes, or outdated by its own statement; ``stale``: past its date;
+    ``struck``: the line shown is struck out; ``successor``: the note replaces another result."""
     by: list[Successor]
-    """The notes at the end of each chain of successors; a circle has none."""
+    """The notes at the end of each chain of successors; empty for a circle."""
     replaces: list[Successor]
     """The results that a successor replaces."""
     missing: list[str]
@@ -184,7 +186,7 @@ class Judged(Answer):
 
 
 class Via(Answer):
-    """The note through which another one was found, by a link between the two."""
+    """The note through which another note was found, because a link joins the two."""
 
     path: str
     title: str
@@ -204,14 +206,15 @@ class Result(Titled):
     """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf, image or session."""
     score: float
     certainty: float
-    """Probability that the note is right, in [0, 1]: decreases with rank; 1 for filters only."""
+    """Probability that the note is right, in [0, 1]. It never increases with rank, and is 1 if the query has
+    only filters."""
     modified: str
     created: str
     """The day or time stated in the note or its file name, otherwise the modification time."""
     heading_path: list[str]
-    """Headings of the passage; empty if ``brief`` left it out."""
+    """Headings of the passage; empty if ``brief`` left the passage out."""
     start_line: int
-    """First line of the passage; 1 if ``brief`` left it out."""
+    """First line of the passage; 1 if ``brief`` left the passage out."""
     currency: NotRequired[Currency | None]
     """None if the note is current and replaces no other result."""
 
@@ -239,11 +242,11 @@ class FullResult(Result, total=False):
     line: int
     """The line of the passage with most of the query's words."""
     column: int
-    """The column in that line where the first of them begins."""
+    """The column in ``line`` at which the first of these words begins."""
     line_text: str
-    """The text of that line, or its beginning."""
+    """The text of ``line``, or the beginning of it."""
     property: str | None
-    """The matching property, if it is not the text; ``preview`` shows it."""
+    """The matching property, if a property and not the text matched; ``preview`` shows it."""
     preview: str
     highlights: list[list[int]]
     """Ranges ``[start, end)`` of characters of ``preview``."""
@@ -283,12 +286,12 @@ class Interpreted(Answer):
     rank_text: str
     """The words used for ranking; empty if the query has only filters."""
     time: Time | None
-    """Notes from this time rank higher; None if the query names no time."""
+    """The time named in the query, None if it names none; notes from this time rank higher."""
     phrases: list[str]
     filters: list[str]
     """All conditions, in words."""
     notes: list[str]
-    """The parts that were ignored, and why."""
+    """The parts that were ignored, each with the reason."""
 
 
 class Nearest(Answer):
@@ -312,7 +315,7 @@ class Summary(Answer):
     less_certain: NotRequired[int]
     """Number of unlikely results at the end; user interfaces collapse them."""
     total: NotRequired[int | None]
-    """For a query of only filters: the number of matching notes."""
+    """For a query with only filters: the number of matching notes."""
 
 
 class VaultSearch(OfVault, Summary):
@@ -375,7 +378,7 @@ class LineRange(Answer):
 
 
 class EvidencePassage(Lines):
-    """Lines of a note that may help with a question; ``cut`` if their passage continues."""
+    """Lines of a note that may help with a question; ``cut`` is true if their passage continues."""
 
     title: str
     heading_path: list[str]
@@ -388,7 +391,7 @@ class EvidencePassage(Lines):
     block: LineRange | None
     """The lines of the block that contains this part, such as a table."""
     opening: str | None
-    """The text above that opens this block, such as the table's head."""
+    """The text above these lines that opens the block, such as the table's head."""
     text: str
     cut: bool
 
@@ -396,7 +399,8 @@ class EvidencePassage(Lines):
 class Context(OfVault):
     """Evidence for a question, in reading order.
 
-    ``text`` contains all of it, with the place and day of each passage; ``left_out`` lists what did not fit.
+    ``text`` contains all the evidence, with the place and day of each passage; ``left_out`` lists the
+    passages that did not fit.
     """
 
     query: str
@@ -413,7 +417,7 @@ class Context(OfVault):
 
 
 class WhyLane(Answer):
-    """Rank and score of a note in one lane, or the reason why it has none."""
+    """Rank and score of a note in one lane, or the reason why the note has none."""
 
     rank: int | None
     score: float | None
@@ -485,7 +489,7 @@ class Note(OfVault, About, Judged):
 
 
 class RelatedNote(About, Judged):
-    """A note similar to another; ``link`` is the direction of a link between the two."""
+    """A note similar to another note; ``link`` is the direction of a link between the two."""
 
     rank: int
     score: float
@@ -515,7 +519,7 @@ class Link(Answer):
     column: NotRequired[int | None]
     """First column of the link in its line, from 1."""
     end_column: NotRequired[int | None]
-    """The column after the link's end, in that line."""
+    """The column after the end of the link, in the same line."""
 
 
 class OutgoingLink(Link, Judged):
@@ -547,10 +551,10 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The outcome of a report of what was opened, or given to an agent."""
+    """The outcome of a report that a note was opened, or that an agent was given an answer."""
 
     kept: bool
-    """True if it was added to the history; False if recording is off."""
+    """True if the report was added to the history; False if recording is off."""
 
 
 class OpenedNote(Answer):
@@ -575,7 +579,7 @@ class History(OfVault, Counted):
 
 
 class GivenNote(Answer):
-    """A note in an answer to an agent, and the lines that were shown; None if it was only mentioned."""
+    """A note in an answer to an agent, and the lines that were shown; None if the note was only mentioned."""
 
     path: str
     start_line: int | None
@@ -588,7 +592,7 @@ class GivenAnswer(Answer):
     time: str
     """A local time with its offset, in ISO 8601."""
     agent: str
-    """Name of the agent, or of the program that showed it the answer."""
+    """Name of the agent, or of the program that gave the agent the answer."""
     tool: str
     question: str
     tokens: int
@@ -596,7 +600,8 @@ class GivenAnswer(Answer):
 
 
 class HidingEntry(Answer):
-    """An entry of ``[agents] hide``, and how many files of the vault it hides; a misspelt one hides none."""
+    """An entry of ``[agents] hide``, and the number of files in the vault that it hides; a misspelt entry
+    hides none."""
 
     entry: str
     files: int
@@ -613,7 +618,7 @@ class AgentHistory(OfVault, Counted):
 
 
 class Forgotten(OfVault):
-    """The number of opened notes, or of answers to agents, that are forgotten."""
+    """The number of opened notes, or of answers to agents, that were forgotten."""
 
     forgotten: int
 
@@ -642,7 +647,8 @@ class Mention(About, Judged):
     line: int
     name: str
     text: str
-    """The line; if it is long, the part around the name, with a leading ``…`` if it is not the beginning."""
+    """The line or, if it is long, the part around the name; ``…`` at the beginning means that text before it
+    was left out."""
     highlights: list[list[int]]
     """Range ``[start, end)`` of the name's characters in ``text``."""
 
@@ -682,7 +688,7 @@ class Linked(About):
 
 
 class Hub(Linked):
-    """A much linked note; ``rank`` is its PageRank. The ranks of all notes sum to 1."""
+    """A note with many links; ``rank`` is its PageRank. The ranks of all notes sum to 1."""
 
     rank: float
 
@@ -698,7 +704,7 @@ class Cluster(Answer):
 
     ``hub`` is the note with the most links inside the cluster; its title names the cluster. ``words`` are the
     most distinctive words of their names and headings. ``created`` and ``changed`` count the notes created
-    and changed in the last 30 days. ``notes`` are the first by rank.
+    and changed in the last 30 days. ``notes`` are the first notes by rank.
     """
 
     hub: About | None
@@ -746,9 +752,10 @@ class Overview(OfVault):
 
 
 class Step(About, Judged):
-    """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first.
+    """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first
+    note.
 
-    A link is in ``line`` of the note ``source``, and ``text`` is that line.
+    A link is in ``line`` of the note ``source``, and ``text`` is the text of that line.
     """
 
     by: Literal["link", "meaning"] | None
@@ -760,21 +767,22 @@ class Step(About, Judged):
 
 
 class Routes(OfNote, Judged):
-    """The shortest routes from a note to the ``other``; empty if neither links nor meaning connect them."""
+    """The shortest routes from a note to the ``other`` note; empty if neither links nor meaning connect the
+    two."""
 
     other: About
     routes: list[list[Step]]
     partial: list[Lane]
-    """If no links connect them: why search by meaning was left out."""
+    """If no links connect the notes: the reason why search by meaning was left out."""
 
 
 class LinkReason(Answer):
     """A reason for a link.
 
-    ``mentioned``: the note names the other in ``line``; ``mentions``: the other names it in ``line``;
-    ``links_back``: the other links to it; ``cited_together``: ``count`` notes link to both;
-    ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes similar in meaning
-    link to the other; ``meaning``: the notes have this ``cosine``.
+    ``mentioned``: the note names the other note in ``line``; ``mentions``: the other note names this one in
+    ``line``; ``links_back``: the other note links to this one; ``cited_together``: ``count`` notes link to
+    both; ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes similar in
+    meaning link to the other note; ``meaning``: the two notes have this ``cosine``.
     """
 
     kind: Literal[
@@ -792,23 +800,24 @@ class Suggestion(About):
     likely: bool
     reasons: list[LinkReason]
     link: str
-    """The target of a new link to it, in the style of the vault's settings."""
+    """The target of a new link to this note, in the style of the vault's settings."""
     source: NotRequired[Titled]
     """The note that would contain the link, if the request named none."""
 
 
 class StaleItem(Titled):
-    """A note to tidy up, and why.
+    """A note to tidy up, and the reason.
 
-    ``kind`` is ``circle``: it and another note claim to supersede each other; ``missing``: its successor is
-    missing; ``past_date``; or ``link``: its ``line`` links to the superseded ``target``.
+    ``kind`` is ``circle``: this note and another one claim to supersede each other; ``missing``: the note's
+    successor is missing; ``past_date``: the note is past its date; or ``link``: its ``line`` links to the
+    superseded ``target``.
     """
 
     kind: str
     line: int | None
     target: Successor | None
     currency: Currency
-    """The currency of the note, or of the target of its link."""
+    """The currency of the note; for ``link``, the currency of the target."""
     text: str
     """The reason in a few words."""
 
@@ -821,10 +830,10 @@ class Stale(OfVault):
 
 
 class Suggestions(OfVault):
-    """Links that may be missing, most likely first; ``markdown`` if the vault does not use wikilinks.
+    """Links that may be missing, most likely first; ``markdown`` is true if the vault does not use wikilinks.
 
-    ``next`` is the ``start`` of the notes changed last that were not examined within a second; None if all
-    were.
+    ``next`` is the ``start`` with which to continue if not all of the notes changed last were examined within
+    a second; otherwise None.
     """
 
     suggestions: list[Suggestion]
@@ -843,8 +852,8 @@ class GraphNode(Answer):
 
 
 class GraphExport(OfVault):
-    """All notes and links; each link is a pair of indices into ``nodes``; ``clusters`` has the words
-    of each."""
+    """All notes and links; each link is a pair of indices into ``nodes``; ``clusters`` has the words of each
+    cluster."""
 
     nodes: list[GraphNode]
     links: list[list[int]]
@@ -883,7 +892,7 @@ class Property(Answer):
 
 
 class Properties(OfVault, Counted):
-    """Every property; with a name, ``property`` and its ``values`` instead."""
+    """Every property; if a name is given, ``property`` and its ``values`` instead."""
 
     properties: NotRequired[list[Property]]
     property: NotRequired[str | None]
@@ -963,7 +972,7 @@ class TableView(Answer):
 
 
 class Table(Answer):
-    """A table: a view of a base, or the notes found by a query."""
+    """A table, which is a view of a base or the notes found by a query."""
 
     name: str
     """Name of the view; empty for a query."""
@@ -1000,13 +1009,13 @@ _NamedBy = TypedDict(
 
 
 class Item(_NamedBy, Answer):
-    """A completion; its other fields depend on its kind. For a note, ``is`` tells which name ``text`` is;
-    ``operator`` is the name of a filter."""
+    """A completion; its other fields depend on its kind. For a note, ``is`` tells which kind of name ``text``
+    is; ``operator`` is the name of a filter."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
     path: NotRequired[str | None]
-    """For a note; for a missing one, where it would be created."""
+    """For a note: its path; for a missing note, the path at which it would be created."""
     title: NotRequired[str | None]
     """For a note: its title."""
     level: NotRequired[int | None]
@@ -1023,7 +1032,7 @@ class Item(_NamedBy, Answer):
     """For a tag, property, value, folder or extension: its number of notes; for a missing name, the number
     of notes linking to it."""
     link: NotRequired[str | None]
-    """With ``source``: the target of a link from there, in the style of the vault."""
+    """With ``source``: the target of a link from that note, in the style of the vault."""
 
 
 class Completions(OfVault):
@@ -1036,7 +1045,7 @@ class Completions(OfVault):
 
 
 class Similar(Answer):
-    """A note with a name similar to a missing one, and the target of a link to it."""
+    """A note whose name is similar to a missing name, and the target of a link to this note."""
 
     text: str
     path: str
@@ -1044,7 +1053,7 @@ class Similar(Answer):
 
 
 class ResolvedLink(Answer):
-    """The target of a link: a file and a line in it, both None if it is missing."""
+    """The target of a link: a file and a line in it, both None if the target is missing."""
 
     resolved: str | None
     title: str | None
@@ -1061,7 +1070,7 @@ class ResolvedLink(Answer):
     create: NotRequired[str | None]
     """Path at which a missing note would be created."""
     similar: NotRequired[list[Similar]]
-    """Notes with names similar to a missing one."""
+    """Notes with names similar to that of the missing note."""
 
 
 class Resolved(OfVault):
@@ -1073,7 +1082,7 @@ class Resolved(OfVault):
 
 
 class PlacedProblem(Answer):
-    """A problem of a note: a link of it, with its columns, or anything else that could not be read."""
+    """A problem of a note: a link, with its columns, or another part that could not be read."""
 
     path: str
     line: int | None
@@ -1097,11 +1106,12 @@ class NamedNote(Answer):
     path: str
     title: str
     link: str
-    """The target of a link to it."""
+    """The target of a link to this note."""
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of notes; ``line`` is its number in the request, from 1."""
+    """A piece of text that is the name of one or more notes; ``line`` is the number of its line in the
+    request, from 1."""
 
     line: int
     column: int
@@ -1136,14 +1146,16 @@ class Rename(OfVault):
     notes: int
     """Number of notes with edits."""
     left: list[str]
-    """Files to change by hand: the place of a link or tag is unknown, or a base or query names a path."""
+    """Files to change by hand, because the place of a link or tag is unknown, or a base or query names a
+    path."""
 
 
 _KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
 
 
 class Vault(_KnownFrom, Answer):
-    """A vault; ``from`` is the configuration, ``vault/add``, or a request that named its folder."""
+    """A vault; ``from`` tells whether it comes from the configuration, from ``vault/add``, or from a request
+    that named its folder."""
 
     name: str
     path: str
@@ -1204,15 +1216,15 @@ class DaemonStatus(Answer):
     config: str | None
     socket: str
     addresses: dict[str, str | None]
-    """The addresses of a team's server in the settings, with the reason if one cannot be used, or None;
-    ``daemon.tcp`` represents the daemon's own port if that cannot be used."""
+    """The addresses of a team's server in the settings, each with the reason if it cannot be used, or None.
+    ``daemon.tcp`` stands for the daemon's own port, and is present only if the port cannot be used."""
     shards_problem: str | None
     """The reason why a searcher cannot list the vaults of the engine, or None."""
     worker: WorkerStatus
 
 
 class LaneStatus(Explained):
-    """The state of a lane; ``up`` if it takes part in searches."""
+    """The state of a lane; ``up`` is true if the lane takes part in searches."""
 
     up: bool
 
@@ -1227,7 +1239,7 @@ class NoteProblem(Answer):
 
 
 class VaultModels(Answer, total=False):
-    """The models of one vault, by their names in the settings; empty until it is open."""
+    """The models of one vault, by their names in the settings; empty until the vault is open."""
 
     main: str
     why: str | None
@@ -1237,7 +1249,7 @@ class VaultModels(Answer, total=False):
     second: str | None
     """Model for questions in other languages."""
     second_notes_left: int | None
-    """Notes without up-to-date vectors of ``second``; None before that is known."""
+    """Number of notes without up-to-date vectors of ``second``; None while it is unknown."""
     second_problem: str | None
     """The reason why vectors of ``second`` cannot be computed now."""
     advice: str | None
@@ -1255,7 +1267,7 @@ class VaultStatus(Index, Explained):
     problem_count: int
     models: NotRequired[VaultModels]
     embeddings_computed: NotRequired[int]
-    """Since the index was created."""
+    """Number of embeddings computed since the index was created."""
     share: NotRequired[float]
     """Estimated share of the index that is complete."""
     rate: NotRequired[float]
@@ -1281,7 +1293,7 @@ class TextsToEmbed(OfVault):
     fingerprint: str
     """Identity of the model; vectors of other models are refused."""
     texts: dict[str, str]
-    """Texts by key, in the order in which they were added; empty if there are none at the moment."""
+    """Texts by key, in the order in which they were added; empty if no text is waiting at the moment."""
     next: str
     """Position after these texts, for ``after``."""
 
@@ -1328,7 +1340,7 @@ class Verified(OfVault):
     """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]
     pending: int
-    """Number of notes to read plus vectors to store. It explains a difference."""
+    """Number of notes to read plus vectors to store; it may explain a difference."""
     same: bool
     """True if all counts are equal."""
     reason: str | None
@@ -1355,7 +1367,7 @@ class MovedVault(OfVault):
     numbers: list[EngineNumber]
     searches: list[ComparedSearch]
     unsearched: str | None
-    """The reason why there was no search before the move."""
+    """The reason why no searches were made before the move."""
 
 
 class Moved(Answer):
@@ -1368,7 +1380,7 @@ class Moved(Answer):
     former: str | None
     """The former server, which keeps its copy."""
     was_there: bool
-    """True if there was nothing to move, not even from an interrupted move."""
+    """True if there was nothing to move, including from an interrupted move."""
     same: bool
     """True if all counts are equal, and nine in ten of the notes are found again."""
     vaults: list[MovedVault]
@@ -1402,7 +1414,7 @@ class Progress(Answer):
 
 
 class Changed(OfVault):
-    """Notes that were added, changed or removed; ``more`` if there are others."""
+    """Notes that were added, changed or removed; ``more`` is true if the list is incomplete."""
 
     revision: int
     paths: list[str]

@@ -24,7 +24,7 @@ def adapter(answer: Any) -> TypeAdapter[Any]:
 
 
 def check_request(method: str, request: JSON) -> None:
-    """Raise UsageError that names the first wrong parameter. Unknown methods pass."""
+    """Raise a UsageError that names the first wrong parameter. Unknown methods pass."""
     if method in METHODS:
         own = {name: value for name, value in request.items() if name not in OF_EVERY_REQUEST}
         # In the form in which it travels: tuples become lists.
@@ -32,7 +32,7 @@ def check_request(method: str, request: JSON) -> None:
 
 
 def check_answer(method: str, answer: object) -> None:
-    """Raise ProtocolError that names the first wrong field. Unknown methods pass."""
+    """Raise a ProtocolError that names the first wrong field. Unknown methods pass."""
     if method not in METHODS:
         return
     try:

@@ -1,7 +1,7 @@
 """The table of the protocol's methods and notifications.
 
-Checks, JSON Schema, handlers and the Python clients follow it. It names types, so that a client starts
-without pydantic.
+Checks, JSON Schema, handlers and the Python clients follow this table. It contains the names of types, not
+the types, so that a client starts without pydantic.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class Method:
     """A method: its parameters in ``params``, its answer in ``answers``, and its call in the Python clients.
 
-    The call has the parameters that may be passed by position; it is empty if the clients make it themselves.
+    The call lists the parameters that may be passed by position; it is empty if the clients implement the
+    method themselves.
     """
 
     def __init__(self, params: str, answer: str | None, call: str = "") -> None:

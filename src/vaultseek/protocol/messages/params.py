@@ -21,7 +21,7 @@ class Nothing(BaseModel):
 
 
 class VaultParams(Nothing):
-    """A vault by name or absolute folder, otherwise the one that contains the folder ``cwd``."""
+    """A vault by name or absolute folder; by default the vault that contains the folder ``cwd``."""
 
     vault: str | None = None
     """Name or absolute folder of the vault."""
@@ -56,7 +56,7 @@ class SearchOptions(Query):
     brief: bool = False
     """Leave the passages out of the results."""
     passages: int = Field(default=1, ge=1, le=limits.NOTE_PASSAGES)
-    """Maximum number of passages per note; those after the best are in its ``passages``."""
+    """Maximum number of passages per note; passages after the best one are in the note's ``passages``."""
     plain: bool = False
     """Treat the query as plain words, even if it contains operators. It may then be a whole passage."""
     typing: bool = False
@@ -72,7 +72,7 @@ class AllVaultsParams(SearchOptions):
     """A query to several vaults, and how to answer it."""
 
     vaults: list[str] | None = Field(default=None, min_length=1)
-    """Names or absolute folders of the vaults; by default every one."""
+    """Names or absolute folders of the vaults; by default every vault."""
     cwd: str | None = None
     """Absolute folder to which relative folders in ``vaults`` refer."""
 
@@ -101,7 +101,7 @@ class OpenedParams(NoteParams):
     """A note that was opened from the answer to a query."""
 
     query: str = Field(max_length=limits.QUERY_CHARS)
-    """The query as asked."""
+    """The query as typed."""
     position: int = Field(ge=1, le=limits.RESULTS)
     """Rank of the note among the results, from 1."""
 
@@ -114,7 +114,7 @@ class ForgetParams(VaultParams):
 
 
 class GivenNote(Nothing):
-    """A note in an answer to an agent, and the lines that were shown; none if it was only mentioned."""
+    """A note in an answer to an agent, and the lines that were shown; none if the note was only mentioned."""
 
     path: str
     start_line: int | None = None
@@ -125,13 +125,13 @@ class GivenParams(VaultParams):
     """An answer that an agent was given."""
 
     tool: str = Field(max_length=limits.NAME_CHARS)
-    """Tool or command that gave it."""
+    """Tool or command that gave the answer."""
     question: str = Field(max_length=limits.QUERY_CHARS)
-    """Query, note or folder that was asked for."""
+    """Query, note or folder that the agent asked for."""
     tokens: int = Field(ge=0)
-    """Tokens of the answer, at three bytes of UTF-8 to a token."""
+    """Number of tokens of the answer, estimated at three bytes of UTF-8 per token."""
     notes: list[GivenNote] = Field(default_factory=list, max_length=limits.LISTED_ITEMS_MOST)
-    """Notes in it."""
+    """Notes in the answer."""
     agent: str | None = Field(default=None, max_length=limits.NAME_CHARS)
     """Name of the agent; by default the client's."""
 
@@ -153,7 +153,7 @@ class GetParams(NoteParams):
 
 
 class RelatedParams(NoteParams):
-    """A note, and how many similar ones to return."""
+    """A note, and the number of similar notes to return."""
 
     limit: int = Field(default=limits.SHOWN_RESULTS, ge=1, le=limits.RESULTS)
     """Maximum number of notes."""
@@ -178,7 +178,7 @@ class UnresolvedParams(ListParams):
 
 
 class NeighborsParams(NoteParams):
-    """A note, and how far to follow links from it."""
+    """A note, and the distance to which links from it are followed."""
 
     depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH)
     """Maximum distance in links."""
@@ -190,7 +190,7 @@ class OverviewParams(VaultParams):
     """Limits of the lists in the link structure."""
 
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of hubs, bridges and clusters each."""
+    """Maximum number each of hubs, bridges and clusters."""
     without_bridges: bool = False
     """Leave out the bridges, which take longest."""
     nodes: int = Field(default=0, ge=0, le=limits.GRAPH_NODES)
@@ -214,18 +214,18 @@ class StaleParams(VaultParams):
 
 
 class SuggestParams(VaultParams):
-    """The note that may be missing links; without one, the notes changed last."""
+    """The note that may be missing links; by default the notes changed last."""
 
     note: str | None = None
     """Note that may be missing links; by default the notes changed last."""
     start: int = Field(default=0, ge=0)
-    """Number of the notes changed last to skip: ``next`` of the answer before."""
+    """Number of the notes changed last to skip: ``next`` of the previous answer."""
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
     """Maximum number of suggestions."""
 
 
 class PropertiesParams(ListParams):
-    """All properties, or all values of one."""
+    """All properties, or all values of one property."""
 
     name: str | None = None
     """Property whose values are listed."""
@@ -263,10 +263,10 @@ class TableParams(VaultParams):
     group: str | None = None
     """For a query: column to group by."""
     summaries: dict[str, str | list[str]] = Field(default_factory=dict)
-    """For a query: names of the summaries of each column, such as ``Average``, one or a list."""
+    """For a query: for each column, the name of a summary, such as ``Average``, or a list of names."""
     limit: int | None = Field(default=None, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of rows of a table; by default the maximum of lists, or of results for a search with
-    words."""
+    """Maximum number of rows of a table; by default the maximum of lists or, for a search with words, of
+    results."""
 
 
 class CompleteParams(VaultParams):
@@ -277,13 +277,14 @@ class CompleteParams(VaultParams):
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
     """Text typed so far; for ``query``, the query up to the cursor."""
     note: str | None = None
-    """Note whose headings or blocks are completed, for these two kinds; by default all notes."""
+    """For the kinds heading and block: the note whose headings or blocks are completed; by default all
+    notes."""
     source: str | None = None
-    """Path of the note in which a link is typed: items then have the ``link`` to write there."""
+    """Path of the note in which a link is typed; items then have the ``link`` to write in that note."""
     missing: bool = False
-    """With ``source``, for ``note``: also complete names that notes link to and no note has."""
+    """With ``source``, for ``note``: also complete names of missing notes, to which notes link."""
     property: str | None = None
-    """Property whose values are completed, for ``value``."""
+    """For the kind ``value``: the property whose values are completed."""
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
     """Maximum number of items."""
 
@@ -320,7 +321,7 @@ class ResolveParams(VaultParams):
     moves: list[Move] = Field(default_factory=list)
     """Files that are about to move: links that must change get their ``moved`` target."""
     similar: bool = False
-    """Return notes with names similar to a missing one."""
+    """For missing notes, also return notes with similar names."""
     wait: bool = False
     """Index the notes currently on disk first."""
 
@@ -386,7 +387,8 @@ class NamedVaultParams(Nothing):
 
 
 class RefreshParams(VaultParams):
-    """A vault to compare with the disk; if most notes are gone, this confirms their deletion."""
+    """A vault to compare with the disk. If most notes are gone, the request confirms that they were deleted
+    on purpose."""
 
     remember: bool = False
     """Add the vault, like ``vault/add``."""
@@ -400,12 +402,13 @@ class WaitParams(RefreshParams):
 
 
 class MoveParams(VaultParams):
-    """A move of all vaults to an engine; without a vault, all are waited for and compared."""
+    """A move of all vaults to an engine. The request waits for the given vault and compares it, by default
+    all vaults."""
 
     to: EngineKind
     """The engine."""
     uri: str | None = None
-    """Its address; by default the one in the settings."""
+    """The engine's address; by default the address in the settings."""
     progress: bool = False
     """Send ``index/progress`` of all vaults while moving."""
 
@@ -429,7 +432,7 @@ class VectorsParams(VaultParams):
 
 
 class SubscribeParams(Nothing):
-    """A vault, or all of them."""
+    """A vault, or all vaults."""
 
     vault: str | None = None
     """Name or absolute folder of the vault; by default all vaults."""
@@ -449,9 +452,11 @@ class Hello(BaseModel):
     token: str | None = None
     """On the port only: the token from the address file."""
     time_zone: str | None = None
-    """The client's zone in the form of TZ, ``Europe/Berlin``; if omitted or unknown, the daemon's."""
+    """The client's zone in the form of TZ, such as ``Europe/Berlin``; if omitted or unknown, the daemon's
+    zone."""
     agent: bool = False
-    """True for a client that shows its answers to an agent; notes in ``[agents] hide`` are then left out."""
+    """True for a client that shows its answers to an agent; notes hidden by ``[agents] hide`` are then left
+    out."""
 
 
 class Cancel(BaseModel):
@@ -463,7 +468,7 @@ class Cancel(BaseModel):
 
 
 def read(kind: type[P], params: JSON) -> P:
-    """Return the parameters as ``kind``. Raises UsageError that names the first wrong one."""
+    """Return the parameters as ``kind``. Raises a UsageError that names the first wrong parameter."""
     try:
         return kind.model_validate(params)
     except ValidationError as error:

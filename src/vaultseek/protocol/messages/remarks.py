@@ -1,4 +1,5 @@
-"""Remarks on an answer: what a person or an agent should know besides its results, in one wording for all."""
+"""Remarks on an answer, which a person or an agent should know in addition to its results. All clients show
+the same wording."""
 
 from collections.abc import Iterator
 
@@ -19,10 +20,10 @@ NAMES = {
 def with_remarks(answer: JSON, *, found: bool) -> JSON:
     """Return ``answer`` with its ``remarks``, the most important one first: objects of ``code`` and ``text``.
 
-    A text begins with a small letter and has no full stop, like the message of an error. The codes:
+    A text begins with a small letter and has no full stop, like the message of an error. The codes are
     ``no_match`` if nothing was found, ``closest`` if the results are only near, ``query`` for parts of the
-    query that were read differently than typed, ``incomplete`` for parts that were left out, and ``waiting``
-    for notes that are not searched by meaning yet. ``found`` is true if the answer has results.
+    query that were not read as typed, ``incomplete`` for parts of the search that were left out, and
+    ``waiting`` for notes that are not searched by meaning yet. ``found`` is true if the answer has results.
     """
     return {
         **answer,
@@ -48,7 +49,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
     if reading and not found:
         yield _remark("no_match", f"no note matches yet: {reading}")
         return
-    # Matches by meaning are not known yet, so no remark mentions them.
+    # Matches by meaning are not known yet, so the remark does not mention them.
     none = "no note has these words" if any(map(_is_coming, answer["partial"])) else "no note matches"
     if found:
         yield _remark("closest", f"{none}; these are the closest")
@@ -58,7 +59,8 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
 
 
 def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
-    """Yield a remark for each part left out; one for everything that search by meaning waits for."""
+    """Yield a remark for each part left out, but a single one for all the causes for which search by meaning
+    is waiting."""
     lanes = answer["partial"]
     for lane in lanes:
         of = f"{lane['vault']}: " if lane.get("vault") else ""

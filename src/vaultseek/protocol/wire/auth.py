@@ -33,7 +33,7 @@ class Admission(NamedTuple):
 
 
 class TokenVerifier(Protocol):
-    """Verifies tokens. ``where`` tells clients where to find the right one."""
+    """Verifies tokens. ``where`` tells clients where to find the right token."""
 
     where: str
 
@@ -57,9 +57,9 @@ class LoopbackVerifier:
 class Authenticator:
     """Reads the first message of each connection; passes admitted ones to ``add_client``.
 
-    Until then a connection costs only a small buffer, and only a few are read at the same time: a further one
-    closes the connection that has been silent longest, so that a silent client cannot keep others out. Other
-    protocols, such as a web page's request, get no answer at all.
+    Until then, a connection costs only a small buffer, and only a few connections are read at the same time.
+    A further connection closes the one that has been silent longest, so that a silent client cannot keep
+    others out. Other protocols, such as a web page's request, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:
@@ -69,7 +69,7 @@ class Authenticator:
         self._refused_before = False
 
     def accept(self, connection: socket.socket) -> None:
-        """Read the first message of a new connection; the oldest one is closed if there are too many."""
+        """Read the first message of a new connection; if there are too many connections, close the oldest."""
         if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
             oldest = next(iter(self._pending))
             del self._pending[oldest]

@@ -63,8 +63,8 @@ class Connection:
 class RequestContext:
     """Context of a request, apart from its parameters.
 
-    ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used after
-    the request is answered, from the event loop's thread.
+    ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used even
+    after the request is answered, from the event loop's thread.
     """
 
     client: ClientInfo = field(default_factory=ClientInfo)
@@ -77,8 +77,8 @@ class RequestContext:
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
         """Send the client a notification. Return true if it will be sent.
 
-        While the client is slow to read, notifications are dropped. With ``latest`` the newest of a method is
-        sent when the client has caught up, which suits progress.
+        While the client is slow to read, notifications are dropped. With ``latest``, the newest notification
+        of a method is sent when the client has caught up, which suits progress.
         """
         return self.connection.notify(method, params, latest=latest)
 
@@ -89,7 +89,7 @@ class RequestContext:
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the client disconnects, immediately if it already has."""
+        """Call ``callback`` when the client disconnects; immediately if it has already disconnected."""
         self.connection.on_disconnect(callback)
 
 

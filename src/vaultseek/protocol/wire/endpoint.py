@@ -1,8 +1,8 @@
 """The daemon's folder, lock and socket.
 
-The order matters. The lock is taken before anything else is accessed, so its holder may replace a dead
-socket; a live socket is never replaced, and a file that is not our socket is never removed. The locks are
-kernel locks, which end with the process; a process id is only displayed.
+The order matters. The lock is taken before anything else is accessed, so the lock's holder may replace a dead
+socket. A live socket is never replaced, and a file that is not our socket is never removed. The locks are
+kernel locks, which end with the process; the process id in the lock file is only for display.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK_GLANCE_SECONDS = 0.1
-"""Timeout for the lock file: a process that only checks the lock takes it for a moment."""
+"""Timeout in seconds for the lock file, because a process that only checks the lock takes it for a moment."""
 LOCK_SECONDS = 0.5
-"""Timeout for the lock on the folder: cleaners of temporary folders take it for a moment."""
+"""Timeout in seconds for the lock on the folder, because cleaners of temporary folders take it for a
+moment."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -115,7 +116,7 @@ class _Locks:
         self._held: dict[Path, int] = {}
 
     def take(self) -> None:
-        """Take the locks that are not held, or whose file or folder was removed. Raises AlreadyRunning."""
+        """Take locks that are not held yet, or whose file or folder was removed. Raises AlreadyRunning."""
         taken: dict[Path, int] = {}
         try:
             for place, opened in ((self._file.parent, _private_folder), (self._file, _open_lock)):
@@ -221,8 +222,8 @@ def _bind(path: Path) -> socket.socket:
 
 
 def _write_owner(lock: int) -> None:
-    """Write the holder of the lock to its file; on a full disk, the daemon runs without that, so that it can
-    report the disk."""
+    """Write the holder of the lock to the lock's file. On a full disk, the daemon runs without this entry, so
+    that it can report the full disk."""
     try:
         os.pwrite(lock, owner().encode(), 0)
     except OSError as error:
@@ -232,7 +233,8 @@ def _write_owner(lock: int) -> None:
 
 @contextlib.contextmanager
 def _private_mode(unbound: socket.socket) -> Iterator[None]:
-    # Linux gives the file the mode of the descriptor. The umask is shared by all threads, so it comes second.
+    # Linux gives the file the mode of the descriptor. The umask is only the second protection, because all
+    # threads share it.
     if sys.platform == "linux":
         os.fchmod(unbound.fileno(), 0o600)
         yield

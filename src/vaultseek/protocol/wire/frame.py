@@ -108,7 +108,7 @@ def _body_length(head: bytes, limit: int) -> int:
     for line in head.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         if not colon or name.lower() not in _HEADERS:
-            raise FrameLost("a header must hold Content-Length and Content-Type only")
+            raise FrameLost("a header must contain only Content-Length and Content-Type")
         if name.lower() == b"content-length":
             lengths.append(value.strip(b" \t"))
     if len(lengths) != 1:
@@ -135,7 +135,8 @@ def examine(body: bytes) -> Decoded:
 
     Faults: bytes that are not UTF-8, text that is not JSON, more than ``JSON_DEPTH`` levels, NaN and
     infinity, integers of more than ``INTEGER_BITS`` bits, duplicate keys, lone surrogates. ``value`` is None
-    if nothing could be parsed; else it is set despite a fault, so that an error can name the request's id.
+    if nothing could be parsed. Otherwise it is set despite a fault, so that an error can name the request's
+    id.
     """
     try:
         text = body.decode()
@@ -164,7 +165,7 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 
 class _Strict:
-    """A JSON parser that continues after a value that we do not allow, and records the first such fault."""
+    """A JSON parser that continues after a value that is not allowed, and records the first such fault."""
 
     def __init__(self) -> None:
         self.fault: str | None = None

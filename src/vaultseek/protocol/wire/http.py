@@ -1,4 +1,4 @@
-"""Limits for every HTTP server of the program, before and after a client is trusted.
+"""Limits for every HTTP server of the program. They apply before and after a client is trusted.
 
 uvicorn does not limit the time of a request or the number of connections, and its faster parser, httptools,
 does not limit the size of headers.
@@ -27,9 +27,9 @@ _numbers = count()
 class BoundedProtocol(H11Protocol):
     """One HTTP connection, which ends if the client takes too long for its next step.
 
-    If there are too many, the one that has waited longest for a request makes room for a new one, so that a
-    silent client cannot keep others out. If its request still arrives, it gets status 503: under load, many
-    requests have arrived but have not been read yet.
+    If there are too many connections, the one that has waited longest for a request makes room for a new one,
+    so that a silent client cannot keep others out. If the request of the replaced connection still arrives,
+    it gets status 503, because under load many requests have arrived but have not been read yet.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:

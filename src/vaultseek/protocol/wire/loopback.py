@@ -1,8 +1,8 @@
 """The TCP port on the loopback interface, for programs that cannot use the Unix socket.
 
-Every user of the machine can connect to a port, so clients must send a token first. It is in the address
-file, which only the user can read. The file contains a second secret with which the daemon proves that it
-wrote the file: after a crash, another program may own the port.
+Every user of the machine can connect to a port, so clients must send a token first. The token is in the
+address file, which only the user can read. The file also contains a second secret, with which the daemon
+proves that it wrote the file, because another program may own the port after a crash.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class LoopbackPort:
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket listening on ``port`` of only this computer; 0 lets the system choose a port.
+    """Return a socket that listens on ``port`` for this computer only; 0 lets the system choose a port.
 
     Raises Unavailable if the port is taken.
     """
@@ -133,8 +133,8 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     """Return a blocking socket connected to the port in ``file``, and the secrets for it.
 
     Raises FileNotFoundError if there is no file, ConnectionError if nothing listens (the file is from a dead
-    daemon), Forbidden if other users can read or may have written it, Unavailable if it is not an address
-    file.
+    daemon), Forbidden if other users can read the file or may have written it, and Unavailable if it is not
+    an address file.
     """
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()

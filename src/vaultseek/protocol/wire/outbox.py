@@ -1,4 +1,5 @@
-"""The send buffer of one connection: bounded, and dropped if the other end does not read."""
+"""The send buffer of one connection. Its size is limited, and the connection is dropped if the other end does
+not read."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ class Outbox:
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
         """Send a notification unless the client is behind. Return true if it was accepted.
 
-        With ``latest`` the newest frame of a kind is sent when the client has caught up.
+        With ``latest``, the newest frame of a kind is sent when the client has caught up.
         """
         if self._unsent + len(frame) <= NOTICE_BYTES:
             self.put(frame)
@@ -71,7 +72,8 @@ class Outbox:
         self._update_events()
 
     async def run(self) -> None:
-        """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
+        """Send until cancelled. Raises TimeoutError if the client does not read, OSError if the client is
+        gone."""
         while True:
             await self._filled.wait()
             loop = asyncio.get_running_loop()

@@ -63,7 +63,8 @@ class Rejected:
 
 
 def read(body: bytes) -> Request | Rejected | None:
-    """Parse a message of a client. Never raises. None for an answer, because the daemon sends no requests."""
+    """Parse a message of a client. Never raises. Returns None for an answer, because the daemon sends no
+    requests."""
     decoded = examine(body)
     value = decoded.value
     if decoded.fault is not None:
@@ -138,7 +139,7 @@ def unknown_method(method: str) -> VaultseekError:
 
 
 def duplicate_id(id: Id) -> VaultseekError:
-    """Return the error for a request with the id of one that is still running."""
+    """Return the error for a request with the id of another request that is still running."""
     text = f"request {quote(id)} is still running; every request needs its own id"
     return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
 

@@ -33,8 +33,8 @@ OWNER_BYTES = 300
 
 
 def holder(path: Path | None = None) -> int | None:
-    """Return the process id of the daemon holding the lock beside ``path``, 0 if unknown, None if there is
-    none.
+    """Return the process id of the daemon that holds the lock beside ``path``; 0 if unknown, None if there is
+    no daemon.
 
     Does not connect, because a connection to the socket of a service manager would start a daemon.
     """
@@ -56,7 +56,7 @@ def holder(path: Path | None = None) -> int | None:
 
 
 def owner() -> str:
-    """Return the content that a lock's holder writes into its file: process id and machine."""
+    """Return the content that the holder of a lock writes into the lock file: process id and machine."""
     return f"{os.getpid()} {_machine()}\n"
 
 
@@ -78,8 +78,8 @@ def _machine() -> str:
 def connect(path: Path | str, until: float | None) -> socket.socket:
     """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
 
-    Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it does not accept
-    the connection in time.
+    Raises NotRunning if there is no daemon, Unavailable if the daemon is another user's, Busy if it does not
+    accept the connection in time.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -102,7 +102,7 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
 
 
 def answers(path: Path | str, until: float) -> bool:
-    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return True if one answers."""
+    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return True if a daemon answers."""
     initialize = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )
@@ -154,7 +154,7 @@ def make_folders(folder: Path) -> None:
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the user id of the process at the other end, None if the system does not provide it."""
+    """Return the user id of the process at the other end; None if the system does not provide it."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])

@@ -1,4 +1,4 @@
-"""Requests of one client: a few run, the others wait for a slot, and all can be cancelled."""
+"""Requests of one client: a few run, the other requests wait for a slot, and all can be cancelled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUEUE_GRACE_SECONDS = 0.1
 class Work:
     """A received request.
 
-    ``deadline`` is a time of the event loop's clock or None; ``reason`` is set when it is cancelled.
+    ``deadline`` is a time of the event loop's clock or None; ``reason`` is set when the request is cancelled.
     """
 
     request: Request
@@ -35,7 +35,7 @@ class Work:
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
     waiting: Waiting = field(default_factory=Waiting)
-    """The wait for its slot, then for threads."""
+    """The wait of the request for its slot, and later for threads."""
 
 
 class Requests:
@@ -79,7 +79,7 @@ class Requests:
     def add(self, work: Work) -> None:
         """Run ``work`` as soon as a slot is free.
 
-        It is cancelled at its deadline if it is still waiting, otherwise soon after.
+        It is cancelled at its deadline if it is still waiting, otherwise soon after the deadline.
         """
         if work.request.id is not None:
             self._by_id[work.request.id] = work
@@ -115,7 +115,7 @@ class Requests:
             await asyncio.sleep(0)
 
     def _schedule_deadline(self, work: Work, deadline: float) -> None:
-        """Cancel ``work`` at its deadline if it is waiting in a queue, and in any case a little later."""
+        """Cancel ``work`` at its deadline if it is waiting in a queue, or else a little later."""
         loop = asyncio.get_running_loop()
 
         def check() -> None:

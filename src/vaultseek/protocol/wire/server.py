@@ -37,8 +37,8 @@ class Server:
     """Answers each request with the handler of its method.
 
     ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
-    the server itself. A handler raises the errors of ``vaultseek.errors`` for the client; of any other
-    exception the client gets only an incident number. ``admits`` decides whether a connection is accepted.
+    the server itself. A handler raises the errors of ``vaultseek.errors`` for the client. For any other
+    exception, the client gets only an incident number. ``admits`` decides whether a connection is accepted.
     """
 
     def __init__(
@@ -104,8 +104,8 @@ class Server:
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        If the user has too many, the one silent longest is disconnected, so that no silent program can keep
-        others out.
+        If the user has too many clients, the client that has been silent longest is disconnected, so that no
+        silent program can keep others out.
 
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``; for
         ``grant`` and ``principal`` see `ClientInfo`.

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 class Session(Connection):
     """Serves one client over a non-blocking connected socket, until the client disconnects.
 
-    Reading continues while requests run, so that a cancel and a disconnect are noticed; it pauses while too
+    Reading continues while requests run, so that a cancel or a disconnect is noticed. It pauses while too
     many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
     answer to ``initialize``; ``received`` are the bytes that were already read from the connection.
     """
@@ -84,10 +84,10 @@ class Session(Connection):
 
     @property
     def claim(self) -> tuple[bool, bool, float]:
-        """The order in which idle clients are disconnected; the smallest value comes first.
+        """Key that orders idle clients for disconnecting; the smallest value comes first.
 
-        Clients that never sent a message come first, then those without notifications, then the one silent
-        longest.
+        Clients that never sent a message come first, then clients without notifications, then the client that
+        has been silent longest.
         """
         return self._messages > 0, bool(self._callbacks), self._heard
 
@@ -96,7 +96,8 @@ class Session(Connection):
         self._closed.set()
 
     async def run(self) -> None:
-        """Serve the client until it disconnects, breaks a frame or does not read; then cancel its work."""
+        """Serve the client until it disconnects, sends a broken frame or does not read; then cancel its
+        work."""
         sending = asyncio.create_task(self._outbox.run())
         receiving = asyncio.create_task(self._receive())
         ending = asyncio.create_task(self._closed.wait())
@@ -115,7 +116,8 @@ class Session(Connection):
         await self._requests.wait_until_finished(limits.CLOSE_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
-        """Refuse new and waiting requests, give running ones ``seconds``, flush the answers, disconnect."""
+        """Refuse new and waiting requests, give running requests ``seconds`` to finish, send the answers, and
+        disconnect."""
         self._closing = reason
         self._requests.cancel_waiting(reason)
         await self._requests.wait_until_finished(seconds)
@@ -247,7 +249,7 @@ class Session(Connection):
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
         name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
-        # A connection once used for an agent stays one.
+        # A connection that was once used for an agent remains an agent's.
         is_agent = self.client.is_agent or protocol.client_is_agent(request.params)
         self.client = replace(self.client, name=name, version=version, zone=zone, is_agent=is_agent)
         if request.id is not None:
@@ -313,8 +315,8 @@ class Session(Connection):
 
 
 def _unexpected(error: Exception, method: str) -> VaultseekError:
-    """Return the error as the client sees it; a bug is logged under an incident number, which the client
-    gets."""
+    """Return the error as the client sees it. A bug is logged under an incident number, and the client gets
+    only this number."""
     if what := shortage(error):
         return Unavailable(f"{what}, then try again")
     incident = secrets.token_hex(4)

@@ -1,13 +1,13 @@
 """BERT encoders: texts are tokenized, and a network turns them into unit vectors in batches.
 
 Most small embedding models, including the bundled one, are BERT encoders. Without torch, transformers and
-sentence-transformers, start-up is seconds faster, memory is 300 MB less and a short query takes a third of
-the time; the vectors of passages agree to six digits. `embed` runs all other models with
+sentence-transformers, start-up is seconds faster, 300 MB less memory is used, and a short query takes a third
+of the time; the vectors of passages agree to six digits. `embed` runs all other models with
 sentence-transformers.
 
 Two networks compute the same vectors: `OnnxNetwork`, and in bulk `TorchNetwork` with bfloat16 on processors
 that support it natively. On processors with native eight-bit products, queries use eight-bit weights. The
-weights for passages are in memory only while passages arrive.
+weights for passages are in memory only while passages are being embedded.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -78,13 +78,14 @@ class NetworkOnDemand:
 
 
 HALF_TOKENS = 512
-"""Maximum tokens of a bfloat16 batch, including padding; larger ones are not faster.
+"""Maximum number of tokens in a bfloat16 batch, including padding; larger batches are not faster.
 
-In float32 each text is computed alone, which takes no longer, so its vector does not depend on others.
+In float32 each text is computed alone, which takes no longer, so its vector does not depend on other texts.
 """
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 2
-"""Maximum threads for one query; more would spend most of their time waiting for each other."""
+"""Maximum number of threads for one query; more threads would spend most of their time waiting for each
+other."""
 MAX_PROCESSORS = 8
 """Maximum number of concurrent batches."""
 
@@ -136,9 +137,9 @@ class BertParts:
     """Contents of a model's files.
 
     ``tokenize`` returns the tokens of each text, including special ones, up to the length of ``positions``.
-    ``prompts`` are put before passages and before queries. ``window`` is the number of tokens left for a text
-    besides both. ``is_mean`` means mean pooling instead of the first token's vector. ``tensors_again`` reads
-    the tensors once more, or raises WorkerUnavailable.
+    ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens left
+    for a text after special tokens and prompt. ``is_mean`` means mean pooling instead of the first token's
+    vector. ``tensors_again`` reads the tensors once more, or raises WorkerUnavailable.
     """
 
     fingerprint: str
@@ -157,9 +158,9 @@ def read_folder(
     directory: Path, weights: bytes, read_again: Callable[[], bytes], *, fingerprint: str
 ) -> BertParts:
     """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
-    ``read_again`` returns the same.
+    ``read_again`` reads these bytes once more.
 
-    Raises KeyError, ValueError or `ConfigError` if it is damaged or not a BERT model.
+    Raises KeyError, ValueError or `ConfigError` if the model is damaged or is not a BERT model.
     """
     tensors = Weights(weights)
     shape = BertShape.from_config(read_json(directory / "config.json"))
@@ -195,7 +196,7 @@ def tokenizer_of(directory: Path) -> Any:
 class BertEncoder:
     """A BERT model on the CPU.
 
-    ``half`` computes with bfloat16, for bulk; cosines to the float32 vectors are 0.9999.
+    ``half`` computes in bfloat16, for embedding in bulk; the cosines with the float32 vectors are 0.9999.
     """
 
     def __init__(self, parts: BertParts, *, half: bool = False) -> None:
@@ -291,9 +292,10 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield batches of texts of similar length, to save padding; the longest first, so memory peaks once.
+    """Yield batches of texts of similar length, to save padding.
 
-    A batch has up to ``tokens``, including padding, or a single text.
+    The longest texts come first, so memory peaks once. A batch has up to ``tokens`` tokens, including
+    padding, or a single text.
     """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

@@ -46,7 +46,7 @@ class Weights:
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
         """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
 
-        It is a copy if the file stores it in another type than float32. Raises the errors of `get`.
+        If the file does not store it as float32, return a copy. Raises the errors of `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -90,8 +90,8 @@ class Weights:
 
 
 _EIGHT_BITS = 4
-"""Accuracy level of products with low-bit weights: the other factor uses eight bits, with a scale per
-block."""
+"""Accuracy level of products with low-bit weights: the other factor is also rounded to eight bits, with a
+scale per block."""
 
 Matrix = NDArray[np.float32]
 
@@ -123,8 +123,8 @@ FileTensors = Weights | PackedFile
 class EightBitTensors:
     """The tensors of a file, with eight-bit weights for products.
 
-    A short query takes two thirds of the time, and the weights a quarter of the memory. A long text takes as
-    long as in float32.
+    Compared with float32, a short query takes two thirds of the time, a long text takes as long, and the
+    weights take a quarter of the memory.
     """
 
     def __init__(self, tensors: FileTensors) -> None:
@@ -132,8 +132,8 @@ class EightBitTensors:
         self._quantized = tensors.quantized
 
     def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | EightBitMatrix | None:
-        """Return the weights ``name``, unchanged if they have fewer bits; None if they do not fill whole
-        blocks.
+        """Return the weights ``name`` in eight bits, or unchanged if they have fewer bits; None if they do
+        not fill whole blocks.
 
         Raises the errors of `get`.
         """
@@ -252,8 +252,8 @@ _ERRORS_ONLY = 3
 
 
 class OnnxNetwork:
-    """A session with the graph of an encoder. Its threads do not spin: next to other work, spinning costs
-    more than it saves.
+    """A session with the graph of an encoder. Its threads do not spin-wait, because that costs more than it
+    saves when the machine has other work.
 
     With one thread, it computes in the caller's thread. Several callers may use it at the same time.
     """
@@ -289,12 +289,12 @@ class OnnxNetwork:
 IR_VERSION = 10
 OPSET = 20
 FUSED = "com.microsoft"
-"""Domain of the operators that onnxruntime adds to the standard ones."""
+"""Domain of the operators that onnxruntime adds to the standard operators."""
 
 _ELEMENTS = {"float32": 1, "uint8": 2}
 _EXTERNAL = 1
 _ANYWHERE = "constants"
-"""Name of the file that would hold the constants; they are passed in memory instead."""
+"""Name of the file that would hold the constants, which are passed in memory instead."""
 
 _Field = tuple[int, int | float | str | bytes]
 Attribute = int | float | str

@@ -1,8 +1,8 @@
 """BERT cross-encoders: one score for each pair of query and passage, computed by the embedding encoder.
 
 A cross-encoder reads query and passage as one text with two token types; the score comes from the first
-token's vector. Without torch and sentence-transformers it is loaded in a fraction of the time. The scores
-agree to six digits with those of sentence-transformers, which `rerank` uses for all other models.
+token's vector. Without torch and sentence-transformers, the model is loaded in a fraction of the time. The
+scores agree to six digits with those of sentence-transformers, which `rerank` uses for all other models.
 
 Source of the computation: Devlin et al., *BERT* (2019), classification of sentence pairs.
 """
@@ -69,7 +69,8 @@ class BertReranker:
         self.threads = processors()
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return one batch per pair: several at once are not faster, and more would be lost at a deadline."""
+        """Return one batch per pair: larger batches are not faster, and more work would be lost at a
+        deadline."""
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
         return [Batch([number], partial(self._scores, pair)) for number, pair in enumerate(pairs)]
 

@@ -1,7 +1,7 @@
 """Loading of embedding models, and embedding of texts with checked results.
 
-Light to import: onnxruntime and sentence-transformers are imported by the functions that need them, which
-only run in the semantic worker.
+The import is light: onnxruntime and sentence-transformers are imported by the functions that need them, which
+run only in the semantic worker.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts; ``failed`` has index and reason of texts without a vector, whose rows are NaN."""
+    """Vectors of texts; ``failed`` has the index and the reason of each text without a vector, whose row is
+    NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
@@ -67,7 +68,7 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
 def embed(
     encoder: Encoder, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
 ) -> Embedded:
-    """Embed the texts and check the vectors. A failing batch is halved down to the text that fails.
+    """Embed the texts and check the vectors. A failing batch is halved until the failing text is found.
 
     Failures are a wrong count or shape, non-finite numbers, and a lack of memory. Raises WorkerUnavailable if
     no text can currently be embedded.
@@ -163,7 +164,7 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
 
 
 def _same_weights(directory: Path, identity: str) -> bytes:
-    """Return the bytes of the weights again. Raises WorkerUnavailable if the model has changed."""
+    """Read the bytes of the weights again. Raises WorkerUnavailable if the model has changed."""
     try:
         weights = (directory / WEIGHTS).read_bytes()
         is_same = fingerprint(directory, weights) == identity

@@ -1,7 +1,7 @@
-"""Cross-encoders: scoring query and passage together. Slow, so only for the first results.
+"""Cross-encoders: scoring of query and passage together. They are slow, so they score only the first results.
 
-BERT models are computed like embeddings, all others by sentence-transformers. Light to import: the engines
-are imported when a model is loaded, in the semantic worker.
+BERT models are computed like embeddings, all others by sentence-transformers. The import is light: the
+engines are imported when a model is loaded, in the semantic worker.
 """
 
 import logging
@@ -42,7 +42,7 @@ class Reranker(Protocol):
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as fit a time limit, judging by the measured time per
+    """A cross-encoder that scores as many pairs as a time limit allows, judging by the measured time per
     pair."""
 
     def __init__(self, model: Reranker) -> None:
@@ -55,7 +55,7 @@ class TimedReranker:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
         Texts that do not fit before ``until``, by `time.monotonic`, get NaN, starting with the last ones. If
-        none fits, a pair is measured after the answer, so that a machine that was busy once does not count as
+        no text fits, a pair is timed after the answer, so that a machine that was busy once does not count as
         slow forever. Raises ValueError if the model returns anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
@@ -68,9 +68,11 @@ class TimedReranker:
         return scores
 
     def _fitting(self, until: float | None, most: int) -> int:
-        """Return how many pairs fit into half of the remaining time; one if nothing is measured yet.
+        """Return the number of pairs that fit into half of the remaining time; one if nothing is measured
+        yet.
 
-        Half, because a pair may take longer than the one before; time left over is used by the next pairs.
+        Only half is used, because a pair may take longer than the previous one; the rest of the time is used
+        by the next pairs.
         """
         if until is None or (self._model.all_at_once and time.monotonic() < until):
             return most

@@ -3,7 +3,7 @@
 Ollama, TEI, vLLM, LM Studio and llama.cpp have this API. A server may be slow, busy, gone or hostile. So
 every call has a deadline and every answer a limit, and no redirect is followed. A server that failed is not
 called for a while, so that no search waits for it; callers retry background work. When a text is refused, a
-harmless one shows whether the server refuses everything.
+harmless text is sent to see whether the server refuses everything.
 """
 
 import asyncio
@@ -69,7 +69,8 @@ class Server:
         self._reason = ""
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
-        """Return what ``read`` extracts from the server's answer, which has about this many ``numbers``.
+        """Return the value that ``read`` extracts from the server's answer, which is expected to have this
+        many ``numbers``.
 
         Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer is unusable;
         callers report a failed server with `trip_breaker`.
@@ -172,9 +173,9 @@ class ServedEncoder:
         return vectors
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
-        """Return unit vectors. In the background, a text is at fault if a harmless one succeeds.
+        """Return unit vectors. Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
 
-        Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
+        For background work, the text is at fault if a harmless text succeeds.
         """
         for _ in range(2 if in_background else 1):
             try:
@@ -207,7 +208,8 @@ class ServedEncoder:
         return unit
 
     def _verify_model(self) -> Vectors:
-        """Return a vector of the server that has the same model as before; the first time, record it."""
+        """Check that the server still has the same model, and return its vector of the check text. The first
+        time, record that vector."""
         try:
             probe: Vectors = self._ask([PROBE], QUERY_SECONDS)[0]
         except CallFailed as error:
@@ -228,7 +230,8 @@ class ServedEncoder:
 
 
 class ServedReranker:
-    """A reranker behind a server, in the dialects of Cohere (``documents``) and TEI (``texts``) at once."""
+    """A reranker behind a server. Requests use the dialects of Cohere (``documents``) and TEI (``texts``) at
+    once."""
 
     threads = 1
     all_at_once = True

@@ -1,9 +1,9 @@
 """Calibration of each model's cosines, and a measure of how well a model reads a text.
 
 Cosines of two models cannot be compared: for one model .3 is near, for another .8 is far. So each model has
-its own curve from cosine to confidence. An English model cannot read Russian, and its tokenizer shows that
-without running the model: an English word has one or two pieces of the vocabulary, a German word two or
-three, and a word in another script is spelled letter by letter or unknown.
+its own curve from cosine to confidence. An English model cannot read Russian, and its tokenizer shows this
+without running the model. An English word has one or two pieces of the vocabulary, and a German word two or
+three; a word in another script is spelled letter by letter or unknown.
 """
 
 import re
@@ -19,11 +19,11 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.service import SERVED
 
 _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
-"""File with the mean vector of many texts: the mean over seven sets, which are articles in English, German,
-Russian and Chinese, and English abstracts from three sciences.
+"""File with the mean vector of many texts from seven sets: articles in English, German, Russian and Chinese,
+and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-Subtracting the query's product with the centre from a cosine shows what is near for *this* query.
+After the query's product with the centre is subtracted, a cosine shows what is near for *this* query.
 """
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as a word in unspaced scripts."""
@@ -33,9 +33,9 @@ CHARACTERS_PER_WORD = 2
 class Calibration:
     """The constants of a model, by default of the bundled one.
 
-    ``meaning_curve`` has intercept and slope of the logistic curve from cosine to confidence; if the model
-    has a ``centre``, the curve starts from the cosine minus the query's product with it. ``fluent_pieces`` is
-    the maximum number of pieces per word in a text that the model reads well. A model with an unknown
+    ``meaning_curve`` has the intercept and slope of the logistic curve from cosine to confidence; if the
+    model has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces``
+    is the maximum number of pieces per word in a text that the model reads well. A model with an unknown
     tokenizer ``reads_all``.
     """
 
@@ -57,11 +57,11 @@ _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
-"""The curve was set by hand, on questions in four languages and in languages other than the notes': it puts
-hardly any of them below `search.nothing_below`. Logistic fits on all sets but one were two to four times as
-steep, and lost a quarter of the English questions about Chinese notes. Without its language
-(``question.py``), a question's vector is .62 as long before scaling to 1, so the slope is .62 times the
-former one."""
+"""Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four languages
+and in languages other than the notes': hardly any of these questions fall below `search.nothing_below`.
+Logistic fits on all sets but one were two to four times as steep, and lost a quarter of the English questions
+about Chinese notes. Removing the language (``question.py``) shortens a question's vector to .62 before it is
+scaled to 1, so the slope was multiplied by .62."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:
@@ -75,8 +75,9 @@ def calibration_of(fingerprint: str) -> Calibration:
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
     """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
 
-    This is the share of known letters, if ``count`` has ``unknown_letters``, times ``fluent_pieces`` / pieces
-    per word if that is below 1. A text without letters and digits gives 0.
+    The result is ``fluent_pieces`` divided by the pieces per word, at most 1. If ``count`` has
+    ``unknown_letters``, it is multiplied by the share of known letters. A text without letters and digits
+    gives 0.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:

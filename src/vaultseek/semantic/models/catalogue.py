@@ -1,4 +1,4 @@
-"""The model named in the settings, with the facts that the daemon needs without loading it."""
+"""The model named in the settings, with the facts that the daemon needs before the model is loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,16 +28,16 @@ SUGGESTED = {
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
     "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
 }
-"""Models of the hub worth trying, with a description."""
+"""Models on the hub that are worth trying, with descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine, or behind ``service``. ``directory`` is None for the latter, and for the
-    stand-in used in tests.
+    """A model on this machine, or behind ``service``. ``directory`` is None for a model behind a service, and
+    for the stand-in used in tests.
 
-    ``window`` is the maximum number of tokens of a text, without special tokens. ``fault`` is the reason why
-    it cannot be used, or None.
+    ``window`` is the maximum number of tokens in a text, without special tokens. ``fault`` is the reason why
+    the model cannot be used, or None.
     """
 
     name: str
@@ -68,7 +68,7 @@ class LocalModel:
 
 
 def find_model(name: str) -> LocalModel:
-    """Return the model named in the settings: ``bundled``, a packed one, a folder, a fetched one, or
+    """Return the model named in the settings: ``bundled``, a packed model, a folder, a fetched model, or
     ``hashing[-32]``."""
     directory = find_directory(name)
     if directory is None:
@@ -79,7 +79,7 @@ def find_model(name: str) -> LocalModel:
 
 
 def served_model(service: Service) -> LocalModel:
-    """Return the model behind a server; its ``fault`` is the reason if the settings cannot be used."""
+    """Return the model behind a server. If the settings cannot be used, its ``fault`` is the reason."""
     name = service.model or "the server's model"
     fault = Reason("model_unusable", service.fault) if service.fault else None
     return LocalModel(name, None, service.fingerprint, service.window, fault, service=service)
@@ -88,7 +88,7 @@ def served_model(service: Service) -> LocalModel:
 def find_directory(name: str) -> Path | None:
     """Return the folder of the model named in the settings; None for the stand-in.
 
-    Raises `ConfigError` if there is none.
+    Raises `ConfigError` if there is no such model.
     """
     if name in PACKED:
         return PACKED[name].file().parent

@@ -29,8 +29,8 @@ class VaultModels:
     """The models that the settings allow, or the models of one vault, as returned by `of_vault`.
 
     ``only_english`` means that ``main`` supports only English. Then ``second`` fills a second vector space
-    for questions in other languages, unless it is ``missing`` for a reason with advice.
-    ``automatic`` lets the language of each vault decide between the two, and ``why`` is the reason for
+    for questions in other languages; if there is no second model, ``missing`` is the reason, with advice.
+    With ``automatic``, the language of each vault decides between the two models. ``why`` is the reason for
     choosing ``main``.
     """
 
@@ -61,8 +61,8 @@ class VaultModels:
 def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
     """Return the models for the settings ``model.name`` and ``model.other_languages``.
 
-    A ``service`` replaces both. A missing second model is left out; a missing first one is replaced by a
-    placeholder with a ``fault``.
+    A ``service`` replaces both models. A missing second model is left out; a missing first model is replaced
+    by a placeholder with a ``fault``.
     """
     if service is not None:
         return VaultModels(served_model(service), why="set as model.url")

@@ -11,16 +11,17 @@ BUNDLED_PACKAGE = "vaultseek_minilm"
 """Import name of the bundled model, which is part of vaultseek's wheel."""
 
 PACKAGES = "vaultseek_models"
-"""Namespace package of the wheels that ``scripts/pack_model`` writes: a folder for each model, named like the
-folder of a fetched one, beside a file with its digest."""
+"""Namespace package of the wheels that ``scripts/pack_model`` writes. It has a folder for each model, named
+like the folder of a fetched model, beside a file with the model's digest."""
 
 _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 
 
 def bundled_directory() -> Path:
-    """Return the folder of the bundled model, without importing its package.
+    """Return the folder of the bundled model, without importing its package; if the package is missing, the
+    folder of the same model if it was fetched.
 
-    If the package is missing, the same model may have been fetched. Raises `ConfigError` if neither exists.
+    Raises `ConfigError` if neither exists.
     """
     package = package_path(BUNDLED_PACKAGE, "model")
     if package is not None:
@@ -53,10 +54,10 @@ def is_bundled(name: str) -> bool:
 
 
 def model_directory(name: str) -> Path:
-    """Return the folder of the model ``name``: the bundled one, an absolute path, or a model that was fetched
-    or comes in a package.
+    """Return the folder of the model ``name``: the bundled model, an absolute path, a fetched model, or a
+    model from a package.
 
-    Raises `ConfigError` if there is none.
+    Raises `ConfigError` if there is no such model.
     """
     if is_bundled(name):
         return bundled_directory()
@@ -75,7 +76,8 @@ def model_directory(name: str) -> Path:
 
 
 def named_directory(name: str) -> Path | None:
-    """Return the folder of a model that was fetched or comes in a package; None if there is none."""
+    """Return the folder of a fetched model or a model from a package; None if there is none with this
+    name."""
     fetched = paths.model_directory(name)
     if fetched is None or fetched.is_dir():
         return fetched
@@ -91,7 +93,8 @@ def packaged_directories() -> list[Path]:
 
 
 def packaged_digest(directory: Path) -> str | None:
-    """Return the digest that a package states for the model in this folder; None if it is in no package."""
+    """Return the digest that a package states for the model in this folder; None if the model is not from a
+    package."""
     try:
         return directory.with_name(f"{directory.name}.digest").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
 """Download of a model from the Hugging Face hub; the only module that connects to another machine.
 
-Only ``vaultseek models fetch`` calls it. Nothing is sent beyond what a download needs: no token and no
-telemetry. The download is not trusted: only data files are accepted, nothing that could run code is kept, and
-a model fetched again must be the same as before.
+Only ``vaultseek models fetch`` calls it. Only what a download needs is sent: no token and no telemetry. The
+download is not trusted: only data files are accepted, files that could run code are not kept, and a model
+that is fetched again must be identical.
 """
 
 import json
@@ -32,7 +32,7 @@ _ENVIRONMENT = {
     "HF_HUB_VERBOSITY": "error",
 }
 LICENCES = ("LICENSE", "LICENSE.md", "README.md")
-"""Files that may state a model's licence; a README does so in its frontmatter."""
+"""Files that may state a model's licence; a README states it in its frontmatter."""
 _RECORD = "fetched.json"
 """File with the digests of fetched models."""
 
@@ -65,11 +65,11 @@ def fetch(
 ) -> FetchedModel:
     """Download the model ``name`` to its folder. Complete files of an interrupted download are reused.
 
-    ``pinned`` maps known models to the SHA-256 of their weights. For other models the first digest is
-    recorded, and a different one is refused later unless ``accept_change``.
+    ``pinned`` maps known models to the SHA-256 of their weights. For other models, the first digest is
+    recorded, and a different digest is refused later unless ``accept_change`` is set.
 
     Raises UsageError if ``name`` is not a model name, Unavailable for problems with the hub or the disk, and
-    ConfigError if the model is refused. An earlier version then stays in place.
+    ConfigError if the model is refused. After an error, an earlier version stays in place.
     """
     if paths.model_directory(name) is None or name.count("/") != 1:
         raise UsageError(f"{name!r} is not a model name of the hub; expected one like {BUNDLED_NAME}")
@@ -139,7 +139,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and {available:,} MiB are free at {folder}; free some space"
+            f"{name} needs {required:,} MiB and a reserve; {available:,} MiB are free at {folder}. Make room"
         )
 
 
@@ -164,7 +164,7 @@ def _download(name: str, commit: str, files: list[_RemoteFile], part: Path, on_p
 
 
 def _progress_bar(on_progress: OnProgress, total: int) -> Any:
-    """Return a class to use as the hub library's tqdm, which reports the total progress of all files."""
+    """Return a class to use as the hub library's tqdm; it reports the total progress of all files."""
     done = 0
 
     class Bar:
@@ -240,7 +240,7 @@ def _endpoint() -> str | None:
 
 @contextmanager
 def _translated_errors(name: str) -> Iterator[None]:
-    """Translate errors of the hub's library into vaultseek's, with advice."""
+    """Translate errors of the hub's library into vaultseek's errors, with advice."""
     try:
         yield
     except Exception as error:

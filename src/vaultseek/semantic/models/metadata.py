@@ -68,12 +68,13 @@ def dimension_of(directory: Path) -> int | None:
 
 
 def window_of(directory: Path) -> int:
-    """Return the maximum number of tokens of a text, without special tokens."""
+    """Return the maximum number of tokens in a text, without special tokens."""
     return max_length(directory) - _SPECIAL_TOKENS
 
 
 def max_length(directory: Path) -> int:
-    """Return the maximum number of tokens, including special ones, as sentence-transformers truncates."""
+    """Return the number of tokens, including special ones, to which sentence-transformers truncates a
+    text."""
     sentence = read_json(directory / "sentence_bert_config.json").get("max_seq_length")
     if sentence is None:
         sentence = _table(directory / "tokenizer_config.json").get("model_max_length")
@@ -91,8 +92,8 @@ def fingerprint(directory: Path, weights: bytes | None = None) -> str:
 def digest(directory: Path, weights: bytes | None = None) -> str:
     """Return the SHA-256, in hexadecimal, of all files that determine the model's vectors.
 
-    These are weights, tokenizer, window, pooling, prompts and modules. Passing ``weights`` avoids reading
-    them a second time.
+    These files contain weights, tokenizer, window, pooling, prompts and modules. Passing ``weights`` avoids
+    reading the weights a second time.
     """
     total = hashlib.sha256()
     for path in sorted(files_of(directory)):

@@ -1,4 +1,4 @@
-"""Models in Python packages, each one packed file that is verified by its SHA-256.
+"""Models in Python packages; each is a single packed file that is verified by its SHA-256.
 
 The package is found without being imported, so none of its code runs. Nothing is read from a file before its
 digest is verified.
@@ -29,8 +29,8 @@ _STEP_BYTES = 1 << 20
 class PackedModel:
     """A model by its name in the settings, and the file that holds it.
 
-    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are put before passages and
-    before queries; ``window`` is the number of tokens left for a text besides a prompt.
+    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are the texts put before
+    passages and before queries; ``window`` is the number of tokens left for a text after a prompt.
     """
 
     name: str
@@ -78,7 +78,7 @@ def verify_packed(model: PackedModel) -> Path:
 def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFile:
     """Return the model's contents after checking the digest of the whole file.
 
-    ``most`` limits the bytes read into memory; the tensors after them are then missing. Raises a one-line
+    ``most`` limits the bytes read into memory; tensors beyond this limit are then missing. Raises a one-line
     `ConfigError` if the file is missing or has another digest.
     """
     from vaultseek.semantic.models.packed_file import PackedFile

@@ -3,13 +3,13 @@
 All numbers are little-endian. The file contains, in this order:
 
 1. ``E5S1``, a version, seven sizes (width, layers, heads, inner width, tokens, positions, kinds of text), the
-   epsilon of the norms, and the size of a block of four-bit numbers;
+  epsilon of the norms, and the size of a block of four-bit numbers;
 2. the number of pieces, the tokens for begin, end, padding and unknown pieces, and the length of all pieces
-   in bytes; the start of each piece, and the end of the last one; a score for each; the pieces in UTF-8;
-3. the number of characters to be replaced and the bytes that follow; for each the character, the number of
-   characters that replace it, and these characters;
-4. the number of tensors; for each its name, type (0 for float32, 1 for four bits), number of values,
-   position and length in bytes.
+  in bytes; the start of each piece, and the end of the last one; a score for each piece; the pieces in UTF-8;
+3. the number of characters to be replaced, and the number of bytes that follow; for each, the character, the
+  number of characters that replace it, and these characters;
+4. the number of tensors; for each, its name, type (0 for float32, 1 for four bits), number of values,
+  position, and length in bytes.
 
 Only known files are read: `packed.py` first verifies the digest of the whole file.
 """
@@ -137,7 +137,7 @@ class PackedFile:
 
 
 def _short_name(name: str) -> str:
-    """Return the name in the file of one of BERT's tensors."""
+    """Return the name that a BERT tensor has in the file."""
     if name in _NAMES:
         return _NAMES[name]
     owner, _, part = name.rpartition(".")

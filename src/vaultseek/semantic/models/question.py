@@ -1,8 +1,9 @@
 """Removal of the language component from a question's vector.
 
 A multilingual model puts texts of one language close together, whatever they mean, and questions close to
-short notes. So an Italian question about English notes would find the only Italian note, and an empty
-template. The language component is removed from the question; the vectors of the notes are unchanged.
+short notes. So an Italian question about English notes would find the only Italian note, or an empty
+template. Therefore the language component is removed from the question; the vectors of the notes are
+unchanged.
 """
 
 from functools import cache
@@ -17,8 +18,8 @@ MEANS = {MULTILINGUAL.fingerprint: Path(__file__).with_name("multilingual-e5-sma
 """Files with the mean vectors of questions, one row per language, by the model's fingerprint; written by
 ``scripts/language_means.py``."""
 COMMON_SHARE = 0.6
-"""Share of the mean of all questions that is subtracted; with all of it, questions in the language of the
-notes would be answered worse."""
+"""Share of the mean of all questions that is subtracted. If all of it were subtracted, questions in the
+language of the notes would be answered worse."""
 
 
 def without_language(vector: Vectors, fingerprint: str) -> Vectors:

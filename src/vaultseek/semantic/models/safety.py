@@ -1,4 +1,4 @@
-"""Refusal of models that could run code or are not what they claim to be; loads no model."""
+"""Refusal of models that could run code or are not what they claim to be. Loads no model."""
 
 import hashlib
 from pathlib import Path
@@ -51,7 +51,7 @@ def check_model(directory: Path) -> Kind:
 def refuse_code(directory: Path) -> None:
     """Raise `ConfigError` if loading the model could run code from its folder.
 
-    Refused are pickles and other executable formats, Python files, ``auto_map`` and the like in any JSON
+    It refuses pickles and other executable formats, Python files, ``auto_map`` and similar keys in any JSON
     file, modules that are not from sentence-transformers, and a folder without safetensors weights.
     """
     has_weights = False

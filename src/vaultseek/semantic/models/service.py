@@ -1,6 +1,6 @@
-"""A server of the user's own that embeds or reranks: its address, and the source of its key.
+"""A user's own server that embeds or reranks: its address, and the source of its key.
 
-Light to import, and sends nothing: `served.py` calls the server, in the semantic worker.
+The import is light, and nothing is sent here: `served.py` calls the server, in the semantic worker.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _ADDRESS = 'expected the address before /embeddings or /rerank, such as "http://
 class Service:
     """The address before ``/embeddings`` or ``/rerank``, the server's name for the model, and how to call it.
 
-    ``batch`` is the number of texts in a request, ``seconds`` its time limit, ``window`` the length of a text
-    in tokens; the prefixes precede each passage and each question; a different ``revision`` makes everything
-    be embedded again.
+    ``batch`` is the number of texts in a request, ``seconds`` the request's time limit, and ``window`` the
+    maximum length of a text in tokens. The prefixes precede each passage and each question. If ``revision``
+    changes, everything is embedded again.
     """
 
     url: str
@@ -55,13 +55,14 @@ class Service:
         except ValueError:
             return _ADDRESS
         if parts.username or parts.password or parts.query or parts.fragment:
-            return f"{_ADDRESS}, without a user, a password or a key: a key belongs into key_file"
+            return f"{_ADDRESS}, without a user, a password or a key: a key belongs in key_file"
         return None if is_address and self.url.isascii() and self.url.isprintable() else _ADDRESS
 
     def key(self) -> str | None:
         """Return the key from the environment or the file; None if the settings name neither.
 
-        Raises ConfigError if it is missing, if others can read the file, or if a header cannot contain it.
+        Raises ConfigError if the key is missing, if others can read the file, or if a header cannot contain
+        the key.
         """
         key = paths.read_secret(self.key_variable, self.key_file, "key")
         if key and not (key.isascii() and key.isprintable()):
@@ -70,14 +71,14 @@ class Service:
 
 
 def sent_text(embedding: Service | None, reranking: Service | None) -> str | None:
-    """Return which text goes to which server, in words; None if none does."""
+    """Return, in words, which text goes to which server; None if no text is sent."""
     of_what = {"the text of notes and questions": embedding, "what is reranked": reranking}
     parts = [f"{what} is sent to {destination(service.url)}" for what, service in of_what.items() if service]
     return "; ".join(parts) or None
 
 
 def destination(url: str) -> str:
-    """Return where text is sent, in words."""
+    """Return, in words, where text is sent."""
     host = "" if Service(url).fault else urlsplit(url).hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
     return f"{url} ({'on this machine' if is_here else 'out of this machine'})"

@@ -1,4 +1,4 @@
-"""Token counters, which split a text like a model's tokenizer."""
+"""Token counters; they split a text like a model's tokenizer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from vaultseek.semantic.models.packed import PACKED, PackedCounter
 TOKEN_CACHE_WORDS = 100_000
 """Number of words in the cache of a counter."""
 TOKEN_CACHE_WORD_CHARS = 100
-"""Maximum length of a cached word; longer ones are rare and would fill the cache."""
+"""Maximum length of a cached word; longer words are rare and would fill the cache."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\U0002f800-\U0002fa1f"
 )
-"""Characters that BERT's normalizer surrounds with spaces: each is a word of one token."""
+"""Characters that BERT's normalizer surrounds with spaces, so that each is a word of one token."""
 SPACES = " \\t\\n\\r\u00a0\u2000-\u200a\u202f\u3000"
 PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
 
@@ -32,8 +32,8 @@ class TokenCounter:
     """A callable that returns the number of tokens of a text, without ``[CLS]`` and ``[SEP]``.
 
     BERT's WordPiece tokenizer splits each word separately, so counts are cached per word and only new words
-    are tokenized. Other tokenizers get the whole text. ``additive`` is True in the first case: the count of
-    two texts joined by white space is the sum of their counts.
+    are tokenized. Other tokenizers get the whole text. ``additive`` is True for WordPiece: the count of two
+    texts joined by white space is the sum of their counts.
     """
 
     def __init__(self, tokenizer: Any, description: Mapping[str, Any] | None = None) -> None:
@@ -53,7 +53,7 @@ class TokenCounter:
 
     @classmethod
     def from_tokenizer_file(cls, path: Path) -> TokenCounter:
-        """Load a ``tokenizer.json`` and turn its truncation and padding off.
+        """Load a ``tokenizer.json``, and turn off truncation and padding.
 
         Raises:
             OSError: the file cannot be read.
@@ -158,8 +158,8 @@ class _WordCounts(dict[str, int]):
         return tokens
 
     def _count_long(self, word: str) -> int:
-        """Do the tokenizer's first steps here, because the tokenizer would need a hundred bytes of
-        memory per character."""
+        """Count a long word, doing the tokenizer's first steps here, because the tokenizer would need a
+        hundred bytes of memory per character."""
         total = 0
         characters: list[str] = []
         for character in word:
@@ -210,8 +210,8 @@ def _special_tokens(description: Mapping[str, Any]) -> re.Pattern[str] | None:
 
 
 def describe_counter(count: Callable[[str], int]) -> str | None:
-    """Return the description from which ``load_counter`` builds the same counter elsewhere; None if
-    impossible."""
+    """Return the description from which ``load_counter`` builds the same counter in another process; None if
+    that is impossible."""
     if count is count_words:
         return ""
     if isinstance(count, PackedCounter):

@@ -1,8 +1,8 @@
 """Unigram tokenizer, which splits texts into pieces like SentencePiece.
 
 Each piece has a probability, and the most probable split of a word wins (Kudo, *Subword Regularization*,
-2018); it is found from left to right (Viterbi). The ``tokenizers`` library gives the same result and takes
-260 MB for 250,000 pieces; this module takes 12 MB, and a known word costs one look-up.
+2018). It is found in one pass from left to right (Viterbi). The ``tokenizers`` library gives the same result
+and takes 260 MB for 250,000 pieces; this module takes 12 MB, and a known word costs one look-up.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ CACHED_CHARS = 40
 """Maximum length of a cached word."""
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
-"""A string's key is 64 bits of a polynomial in its characters, so each character extends it by one step.
+"""Constants of a string's key, 64 bits of a polynomial in its characters, so that each character extends the
+key by one step.
 
-Python's own hash of 250,000 strings would have to be computed one by one.
+Python's own hash would have to be computed for each of 250,000 strings.
 """
 
 _MARK = "\u2581"
 _KEPT = "\uff5e"
-"""The only character changed by NFKC and kept by SentencePiece's rules."""
+"""The only character that NFKC changes and SentencePiece's rules keep."""
 
 
 class Pieces:
@@ -52,7 +53,8 @@ class Pieces:
     def keys(self) -> tuple[Keys, Keys, NDArray[np.int64]]:
         """Return the key of each string, the key of its first two characters, and its length.
 
-        All keys grow together by one character, because a loop over 250,000 strings takes half a second.
+        All keys are extended together, one character at a time, because a loop over 250,000 strings takes
+        half a second.
         """
         data = np.frombuffer(self._text, np.uint8)
         characters = np.zeros(len(data) + 1, np.int32)
@@ -88,13 +90,13 @@ class Vocabulary:
 class KeyTable:
     """A map from the keys of strings to small numbers, in a fifth of a dictionary's memory.
 
-    Two of a million strings share a 64-bit key once in 40 million cases.
+    Among a million strings, the probability that two share a 64-bit key is 1 in 40 million.
     """
 
     def __init__(self, keys: Keys, numbers: NDArray[np.int64]) -> None:
         """Of equal ``keys``, the last one counts.
 
-        All keys are entered together: each at its place if that is free, otherwise one place further on.
+        All keys are entered together, each at its place if that is free, otherwise one place further on.
         """
         bits = (2 * len(keys)).bit_length()
         size, self._shift = 1 << bits, 64 - bits
@@ -122,7 +124,8 @@ class KeyTable:
 
 
 class UnigramTokenizer:
-    """A tokenizer for texts. Words are split at white space, and each gets a mark in front."""
+    """A tokenizer for texts. Texts are split into words at white space, and each word gets a mark in
+    front."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -165,7 +168,8 @@ class UnigramTokenizer:
         return (_MARK + word for word in self._normalized(text).split())
 
     def _normalized(self, text: str) -> str:
-        """Apply the vocabulary's rules: NFKC, where it composes characters, and rules for single ones."""
+        """Apply the vocabulary's rules: NFKC where it composes characters, and replacements of single
+        characters."""
         if not text.isascii():
             parts = replace_surrogates(text).split(_KEPT)
             text = _KEPT.join(unicodedata.normalize("NFKC", part) for part in parts)

@@ -20,7 +20,8 @@ _HNSW = {
     "batch_size": 1000,
     "sync_threshold": 2_000,
 }
-"""Options of the index. Besides the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes."""
+"""Options of the index. In addition to the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes
+in memory."""
 
 
 class ChromaIndex:

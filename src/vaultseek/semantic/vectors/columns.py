@@ -1,4 +1,4 @@
-"""Arrays that grow at the end while others read the beginning."""
+"""Arrays that grow at the end while other threads read the beginning."""
 
 from typing import Any
 

@@ -24,9 +24,10 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 8, 100
-"""Unused rows tolerated before the files are rewritten: one in this many, and always a few."""
+"""Unused rows that are tolerated before the files are rewritten: one in this many rows, and a minimum
+number."""
 PROPOSED = 1000
-"""Maximum candidates of the approximate index; if more are needed, scanning is as fast."""
+"""Maximum number of candidates from the approximate index; if more are needed, scanning is as fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
@@ -41,10 +42,10 @@ class VectorIndex:
         open_index: OpenIndex | None = None,
         is_proposed: Callable[[int], bool] = lambda vectors: False,
     ) -> None:
-        """Open the index in files of this name in ``folder``, created if necessary.
+        """Open the index in files of this name in ``folder``, creating them if necessary.
 
-        ``open_index`` opens an approximate index. That index is used above the matrix's budget,
-        or if ``is_proposed`` returns true for the vectors' size in bytes. Raises ``IndexDamaged``.
+        ``open_index`` opens an approximate index. It is used if the vectors exceed the matrix's budget, or if
+        ``is_proposed`` returns true for their size in bytes. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
         self._is_proposed = is_proposed
@@ -62,14 +63,14 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index is ready; starts one if there should be one."""
+        """True if an approximate index is ready. Starts one if it is needed."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
         """Delete vectors, then store or replace others, then set the version if given.
 
-        For equal numbers, the last vector is stored; non-finite vectors are left out. A crash in between
+        For equal numbers, the last vector is stored; non-finite vectors are left out. A crash before the end
         changes nothing. Idempotent.
         """
         batch, deletes, version = _unique(batch), np.unique(deletes), version or self.version
@@ -88,7 +89,8 @@ class VectorIndex:
         self._publish()
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by number.
+        """Return the best hits of the ``k`` best notes, best first, with a few hits per note; ties are in the
+        order of their numbers.
 
         Notes as near as the ``k``-th are also returned. ``allowed`` are the notes to search in. The filter is
         exact and precedes the cut: the result has ``k`` notes if ``k`` allowed ones have vectors.
@@ -101,7 +103,7 @@ class VectorIndex:
         return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
-        """Return the vector of each note that has one; if there are several, the one with the lowest
+        """Return the vector of each note that has one; if a note has several, the vector with the lowest
         number."""
         snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
@@ -128,7 +130,7 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index reads all rows, and so did every scan before it was ready, or for a filter.
+        # Filling the index reads all rows. So does every scan, before the index is ready or for a filter.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:
@@ -147,14 +149,14 @@ class VectorIndex:
 
 
 class _Current(NamedTuple):
-    """The vectors at one moment, with the index that proposes the nearest of them."""
+    """The vectors at one moment, with the index that proposes the nearest ones."""
 
     snapshot: Snapshot
     proposals: Proposals | None
 
     def proposed(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits | None:
-        """Return the best among the approximate index's proposals and the rows that it lacks; None if it is
-        not ready or has too few of the notes."""
+        """Return the best rows among the approximate index's proposals and the rows that this index lacks;
+        None if the index is not ready or finds too few of the notes."""
         if self.proposals is None or k <= 0:
             return None
         is_allowed = self.snapshot.is_allowed(allowed)

@@ -1,7 +1,7 @@
 """The vectors of a collection as one matrix, fully scanned for every query.
 
-Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision only
-needs to decide among possible results, and the answer is the same as in full precision.
+Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision is
+needed only to choose among possible results. The answer is the same as in full precision.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatc
 VECTOR_PASSAGES = 5
 """Number of passages per note that a search returns."""
 VECTOR_TIES = 1000
-"""Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th, so that the result does
-not depend on the order of storing."""
+"""Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th. With ties, the result
+does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
-"""Maximum numbers in a matrix that is scanned in full precision."""
+"""Maximum count of numbers in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
 """Maximum share of allowed rows that are copied together instead of scanning all rows."""
 _LEVELS = 127
@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""Note number of a deleted row; as an index, it is the last element of any array by note."""
+"""Note number of a deleted row; as an index, it means the last element of an array by note."""
 
 
 class VectorHits(NamedTuple):
@@ -55,7 +55,7 @@ class VectorHits(NamedTuple):
 class Codes:
     """Vectors as eight-bit integers: ``vector = scale * code``, up to an error.
 
-    ``error`` is the length of the largest error, ``length`` the length of the longest coded vector.
+    ``error`` is the length of the largest error vector, ``length`` that of the longest coded vector.
     """
 
     codes: NDArray[np.int8]
@@ -99,9 +99,9 @@ class Snapshot:
     codes: Codes | None
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, and of notes tied with the last of them.
+        """Return the best hits of the ``k`` best notes, and of notes tied with the last one.
 
-        They are sorted, best first, a few per note; ties by number.
+        They are sorted, best first, with a few hits per note; ties are in the order of their numbers.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """
@@ -129,7 +129,8 @@ class Snapshot:
         return np.flatnonzero(self.is_allowed(allowed))
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
-        """Return for each row whether its note is in ``allowed``, or, if that is None, was not deleted."""
+        """Return, for each row, whether its note is in ``allowed``; if that is None, whether the row was not
+        deleted."""
         rows: NDArray[np.bool_] = self.notes != _GONE
         if allowed is not None:
             mask = np.zeros(self.notes_end + 1, dtype=bool)
@@ -138,7 +139,8 @@ class Snapshot:
         return rows
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
-        """Return the rows to score, None for all, and their notes, with -1 for notes that are not allowed."""
+        """Return the rows to score, None for all rows, and their notes, with -1 for notes that are not
+        allowed."""
         if allowed is None:
             return None, self.notes
         is_allowed = self.is_allowed(allowed)
@@ -179,7 +181,7 @@ class Snapshot:
 class Matrix:
     """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file.
 
-    One thread writes. ``codes_bytes`` limits the memory of the codes; if they need more, there are none.
+    One thread writes. ``codes_bytes`` limits the memory of the codes; above this limit, no codes are kept.
     """
 
     def __init__(self, codes_bytes: int) -> None:
@@ -249,8 +251,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # Without ``out``: with it, each call drops a reference to None that it does not own, until the process
-    # crashes.
+    # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
+    # process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
     return products
@@ -282,7 +284,7 @@ def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _cut(hits: VectorHits, k: int) -> VectorHits:
-    """Return the first hits of the first ``k`` notes, and of notes tied with the last of them, in order."""
+    """Return the first hits of the first ``k`` notes, and of notes tied with the last one, in order."""
     hits = hits.at(np.lexsort((hits.numbers, -hits.scores)))
     by_note = np.argsort(hits.notes, kind="stable")
     begins, lengths = _runs(hits.notes[by_note])
@@ -295,7 +297,7 @@ def _cut(hits: VectorHits, k: int) -> VectorHits:
 
 
 def _with_ties(scores: Scores, k: int) -> int:
-    """Return how many of the sorted scores are among the ``k`` best or tie with the last of them."""
+    """Return the number of sorted scores that are among the ``k`` best or tie with the last of these."""
     if len(scores) <= k:
         return k
     return min(int(np.searchsorted(-scores, -scores[k - 1], side="right")), k + VECTOR_TIES)

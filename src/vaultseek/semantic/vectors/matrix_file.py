@@ -2,9 +2,9 @@
 
 ``<name>.<n>.rows`` contains the vectors in full precision, one after another, and is memory-mapped.
 ``<name>.journal`` has a record of each write: the added rows with their numbers and notes, the deleted
-numbers, and the version afterwards, all with checksums. A write appends to the rows, then to the journal,
-then sets the journal's length in its header; an incomplete record after a kill is overwritten. Any other
-damage, and any loss, is detected when the files are opened.
+numbers, and the new version, all with checksums. A write appends to the rows, then to the journal, then sets
+the journal's length in its header. A record that a kill left incomplete is overwritten. All other damage and
+loss is detected when the files are opened.
 """
 
 import contextlib
@@ -29,10 +29,11 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, VectorBatch
 
 _MAGIC = b"vsmat002"
 _HEADER = struct.Struct("<8sIQI")
-"""Magic, number in the name of the rows file, minimum length of the journal, checksum."""
+"""Layout of the header: magic number, number in the name of the rows file, minimum length of the journal,
+checksum."""
 _RECORD = struct.Struct("<8xIIIIIII")
-"""Dimension, vectors, deletions, bytes of the version; checksums of rows, lists and header. The first eight
-bytes are unused."""
+"""Layout of a record's header: dimension, number of vectors, number of deletions, bytes of the version;
+checksums of rows, lists and header. The first eight bytes are unused."""
 _READ_ROWS = 4096
 _RECORDS = 1000
 _FLOAT = np.dtype("<f4")
@@ -73,7 +74,7 @@ class _Mapping:
 
     @contextlib.contextmanager
     def writing(self, path: Path) -> Iterator[None]:
-        """Announce a write to ``path``, which may no longer be the mapped file."""
+        """Mark the time of a write to ``path``, which may no longer be the mapped file."""
         if not os.path.samestat(path.stat(), os.fstat(self.file)):
             yield
             return
@@ -247,7 +248,7 @@ def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
 
 
 def _write_at(path: Path, end: int, data: bytes | memoryview, header: bytes = b"") -> None:
-    """Write ``data`` at ``end``, replacing the remains of a failed write; then a ``header``."""
+    """Write ``data`` at ``end``, replacing the remains of a failed write; then write the ``header``."""
     with path.open("r+b") as file:
         file.truncate(end)
         file.seek(end)

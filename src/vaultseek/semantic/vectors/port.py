@@ -36,7 +36,7 @@ class VectorBatch:
 
 
 class ApproximateIndex(Protocol):
-    """An index of the first rows of a matrix that finds the nearest ones without scanning all.
+    """An index of the first rows of a matrix that finds the nearest rows without scanning all rows.
 
     Every method may raise ``WorkerUnavailable``; the index is unusable afterwards.
     """
@@ -45,7 +45,7 @@ class ApproximateIndex(Protocol):
         """Return the number of rows."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store the rows starting with ``first``. Some rows may already exist."""
+        """Store rows, of which ``first`` is the number of the first. Some rows may already exist."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
         """Return the ``k`` nearest rows, best first; may miss a few."""

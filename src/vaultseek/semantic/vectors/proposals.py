@@ -1,5 +1,6 @@
 """Proposals of the nearest rows of a large matrix, by an index that a thread opens, fills and closes."""
 
+import contextlib
 import logging
 import shutil
 import threading
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vaultseek.base.paths import checksum, write_atomically
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
@@ -25,6 +27,8 @@ PROPOSAL_IDLE_SECONDS = 60.0
 """Seconds without a query after which the index is closed."""
 
 log = logging.getLogger(__name__)
+_SEAL = "sealed"
+"""Name of the file, in an index's folder, with the checksums of all others."""
 _SCORE_ERROR = 1e-4
 _NONE: Vectors = np.zeros((0, 0), np.float32)
 
@@ -32,14 +36,14 @@ _NONE: Vectors = np.zeros((0, 0), np.float32)
 class Proposals:
     """The approximate index of a matrix, in the folder ``path``.
 
-    It is opened when a query could use it. The matrix is scanned until it is open and has nearly all rows,
-    and permanently once it has failed.
+    The index is opened when a query could use it. Until it is open and has nearly all rows, the matrix is
+    scanned; if the index fails, the matrix is scanned from then on.
     """
 
     def __init__(
         self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``release_rows`` is called when the rows need not be scanned any more, and when there are no
+        """``release_rows`` is called when the rows no longer need to be scanned, and when there are no
         queries."""
         self._open = open_index
         self._path = path
@@ -52,8 +56,8 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return how many of these rows, starting with the first, can currently be proposed. For one
-        thread."""
+        """Return the number of these rows, counted from the first, that can currently be proposed. Call it
+        from one thread only."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
@@ -86,15 +90,21 @@ class Proposals:
 
     def _serve(self) -> None:
         try:
+            if self._path.exists() and not is_sealed(self._path):
+                self._begin_again("is damaged, or filling it was interrupted")
             if not self._serve_until_idle():
-                log.warning("%s misses results that a full scan finds; refilling it", self._path)
-                shutil.rmtree(self._path, ignore_errors=True)
+                self._begin_again("misses results that a full scan finds")
                 self._serve_until_idle()
         except WorkerUnavailable as error:
             self._fail(error)
 
+    def _begin_again(self, reason: str) -> None:
+        log.warning("%s %s; refilling it", self._path, reason)
+        shutil.rmtree(self._path, ignore_errors=True)
+
     def _serve_until_idle(self) -> bool:
         """Open the index and fill it; return False at once if it is not sound."""
+        break_seal(self._path)  # opening an index changes its files
         # In this thread, because an index's process ends together with the thread that started it.
         index = self._open(self._path)
         try:
@@ -108,13 +118,15 @@ class Proposals:
             index.end()
 
     def _fill_until_idle(self, index: ApproximateIndex) -> None:
-        count = index.count() // PROPOSAL_WRITE * PROPOSAL_WRITE  # a kill may have interrupted a write
+        count = index.count()
         while not self._has_ended:
             self._asked.clear()
             vectors, self._wanted = self._wanted, _NONE
             if len(vectors):
+                break_seal(self._path)
                 for first in range(count, len(vectors), PROPOSAL_WRITE):
                     index.add(first, vectors[first : first + PROPOSAL_WRITE])
+                seal(self._path)  # searching changes no file
                 self._count = count = len(vectors)
                 del vectors  # it may be an older mapping of the rows
                 self._release_rows()
@@ -128,10 +140,35 @@ class Proposals:
             self.end()
 
 
+def seal(folder: Path) -> None:
+    """Record the checksums of all files in a folder. If that fails, the folder stays without a seal."""
+    with contextlib.suppress(OSError):
+        write_atomically(folder / _SEAL, _checksums(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    """True if the folder is unchanged since it was sealed. Reads all files."""
+    try:
+        return (folder / _SEAL).read_bytes() == _checksums(folder).encode()
+    except OSError:
+        return False
+
+
+def break_seal(folder: Path) -> None:
+    """Remove the seal before the files are changed."""
+    with contextlib.suppress(OSError):
+        (folder / _SEAL).unlink()
+
+
+def _checksums(folder: Path) -> str:
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != _SEAL)
+    return "\n".join(f"{checksum(file)} {file.relative_to(folder)}" for file in files)
+
+
 def is_sound(index: ApproximateIndex, vectors: Vectors) -> bool:
     """Return whether an index finds nearly all of the nearest rows that a scan of ``vectors`` finds.
 
-    Chroma answers without an error after some kinds of damage to its files.
+    Chroma may have other vectors than the matrix, or a new version may read its files differently.
     """
     count = index.count()
     if count > len(vectors):

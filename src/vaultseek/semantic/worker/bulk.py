@@ -1,4 +1,4 @@
-"""Bulk embedding in the faster of two ways: in this process, or in another one with bfloat16.
+"""Bulk embedding in the faster of two ways: in this process, or in another process with bfloat16.
 
 The faster way depends on the processor, so the first texts of a long run are embedded both ways. The other
 process ends after the run.
@@ -22,18 +22,18 @@ from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
 from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 BULK_TEXTS = 64
-"""Number of uninterrupted texts after which a run justifies a separate process."""
+"""Number of texts in an uninterrupted run after which a separate process is justified."""
 BULK_IDLE_SECONDS = 20.0
 """Seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
 """Number of measured texts. Embedding them twice in both ways takes less than a second."""
 MEASURED_CHARS = 400
-"""Minimum mean length of the measured texts; the speed on short ones does not predict the speed on
-long ones."""
+"""Minimum mean length of the measured texts, in characters; the speed on short texts does not predict the
+speed on long texts."""
 BULK_GAIN = 1.2
 """Minimum speed-up for which another process is worth its memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
-"""Minimum cosine to the float32 vector, for each vector and for their mean."""
+"""Minimum cosine with the float32 vector: for each single vector, and for the mean over all vectors."""
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
@@ -99,8 +99,8 @@ class Measurement:
 class BulkEncoder:
     """An encoder that lets another process compute long runs if that is faster.
 
-    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process. Without a
-    ``measurement``, one is made.
+    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process. If there is
+    no ``measurement``, both ways are measured.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class BulkEncoder:
         self._measurement = Measurement(gain, float(cosines.min()), float(cosines.mean()))
 
     def _end_when_idle(self) -> None:
-        """End the other process when the run is over, or bfloat16 is not better."""
+        """End the other process when the run is over, or if bfloat16 is not better."""
         while True:
             time.sleep(self._idle_seconds / 4)
             with self._lock:

@@ -98,8 +98,8 @@ class ChildExit:
 class Child:
     """A running child process. `ready` completes when the model is loaded, `exited` when it has ended.
 
-    The process is killed if it takes too much memory, or if a busy queue does not react within its request's
-    time limit: native code then hangs. On a busy machine the limit is longer.
+    The process is killed if it uses too much memory. It is also killed if a busy queue does not react within
+    its request's time limit, because native code then hangs. On a busy machine, this limit is longer.
     """
 
     def __init__(
@@ -114,8 +114,8 @@ class Child:
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
         self._quiet: dict[str, tuple[float, float]] = {}
-        """Seconds since each queue last reacted, and how long the child's threads waited to run in that
-        time."""
+        """Seconds since each queue last reacted, and seconds of that time during which the child's threads
+        waited to run."""
         self._last_id = 0
         self._answered = loop.time()
         self._reason: str | None = None
@@ -161,7 +161,8 @@ class Child:
         return child
 
     async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
-        """Return the answer. Raises the child's error, or `WorkerUnavailable` if it exits or is late."""
+        """Return the answer. Raises the child's error, or `WorkerUnavailable` if the child exits or is
+        late."""
         pending = self._send(request)
         try:
             async with asyncio.timeout(seconds):
@@ -183,7 +184,8 @@ class Child:
         return 0.0 if self._pending else asyncio.get_running_loop().time() - self._answered
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the child, in bytes; its peak if the system does not report it."""
+        """Return the resident memory of the child, in bytes; the peak if the system does not report the
+        current value."""
         memory = memory_bytes(self.pid)
         return self._peak if memory is None else memory
 

@@ -77,7 +77,7 @@ def _dimension(encoder: Encoder) -> int:
 
 
 def _load(settings: JSON) -> Encoder:
-    """Return the model, with a process for long runs if bfloat16 may be faster."""
+    """Return the model, with a separate process for long runs if bfloat16 may be faster."""
     if settings.get("service"):
         from vaultseek.semantic.inference.served import ServedEncoder
 
@@ -97,7 +97,7 @@ def _load(settings: JSON) -> Encoder:
 class _Outbox:
     """The pipe to the daemon, for several threads. The process ends when the daemon stops reading it.
 
-    ``encoder`` is set once it is loaded; each message contains its ``computing``.
+    ``encoder`` is set once it is loaded; each message then contains the encoder's ``computing``.
     """
 
     encoder: Encoder | None = None

@@ -1,7 +1,7 @@
 """Frames between the daemon, the semantic worker and its processes: a header and arrays, little-endian.
 
-They have the format of `vaultseek.base.child_process`: ``arrays`` in the header has the type and shape of
-each array, and the payload their bytes.
+They have the format of `vaultseek.base.child_process`. ``arrays`` in the header gives the type and shape of
+each array; the payload contains the arrays' bytes.
 """
 
 import asyncio

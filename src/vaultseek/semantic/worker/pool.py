@@ -1,4 +1,4 @@
-"""The semantic workers of a process: one child process per model, so that ending the child frees the model's
+"""The semantic workers of a process: one child process per model, because ending the child frees the model's
 memory."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MakeWorker = Callable[[LocalModel], SemanticWorker]
 class WorkerPool:
     """The workers by model, for one event loop.
 
-    A kept worker runs until it is released; others run while in use, and a little longer.
+    A kept worker runs until it is released; other workers run while in use, and a little longer.
     """
 
     def __init__(self, make: MakeWorker, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -35,7 +35,8 @@ class WorkerPool:
         return self._lease(model).worker
 
     async def keep(self, model: LocalModel) -> SemanticWorker:
-        """Start the worker of the model, and keep it running until it is released as often as it was kept.
+        """Start the worker of the model, and keep it running until ``release`` was called as often as
+        ``keep``.
 
         Raises WorkerUnavailable once the pool is stopped.
         """
@@ -88,7 +89,7 @@ class _Lease:
         self._changing = asyncio.Lock()
 
     async def keep(self) -> None:
-        """Count one more user, and start the worker; a worker that is ending ends first."""
+        """Count one more user, and start the worker; if it is ending, wait for its end first."""
         self.users += 1
         self.stop_timer()
         async with self._changing:

@@ -1,8 +1,8 @@
 """Work queues inside the semantic worker: one thread each, first in, first out.
 
-``answer`` is for interactive requests, ``lookup`` for those that read vectors while a query is embedded,
-``embed`` for background embedding at the lowest priority, ``store`` for writing vectors, ``rerank`` for the
-cross-encoder. The queues run in parallel, so a query never waits for a batch.
+``answer`` is for interactive requests, ``lookup`` for requests that read vectors while a query is being
+embedded, ``embed`` for background embedding at the lowest priority, ``store`` for writing vectors, and
+``rerank`` for the cross-encoder. The queues run in parallel, so a query never waits for a batch.
 """
 
 import contextlib
@@ -73,7 +73,7 @@ class _Queue:
 
     def _run(self) -> None:
         if self._name == EMBED and sys.platform == "linux":
-            # There it is the priority of this thread, and torch's threads inherit it.
+            # On Linux it is the priority of this thread only, and torch's threads inherit it.
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         while True:

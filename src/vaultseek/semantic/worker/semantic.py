@@ -38,8 +38,8 @@ class SemanticWorker:
     """The semantic worker, for one event loop; `stop` it before the loop ends.
 
     Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
-    or too slow, or exits; methods with a store raise `IndexDamaged` if it must be dropped and refilled.
-    Urgent requests never wait for a worker that is not ready; all others do.
+    or too slow, or exits. Methods with a store raise `IndexDamaged` if the store must be dropped and
+    refilled. Urgent requests never wait for a worker that is not ready; all other requests do.
     """
 
     counts_quickly = True
@@ -81,9 +81,10 @@ class SemanticWorker:
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
     ) -> Vectors:
-        """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed.
+        """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed
+        on its text.
 
-        Background texts are sent in batches of similar length, at the lowest priority; urgent ones overtake
+        Background texts are sent in batches of similar length, at the lowest priority; urgent texts overtake
         them.
         """
         remaining, settings = _Deadline(deadline), self._settings
@@ -115,10 +116,11 @@ class SemanticWorker:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection, created if necessary; then set the version.
+        """Delete, store or replace vectors in a collection, which is created if necessary; then set the
+        version.
 
-        Safe to repeat. After a crash the version is never newer than the vectors. Non-finite vectors are left
-        out; for equal numbers, the last one is stored.
+        Safe to repeat. After a crash, the version is never newer than the vectors. Non-finite vectors are
+        left out; for equal numbers, the last vector is stored.
         """
         remaining = _Deadline(deadline)
         rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
@@ -145,8 +147,8 @@ class SemanticWorker:
     ) -> SemanticAnswer:
         """Return the ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
 
-        ``allowed`` are the notes to search in, exactly and before the cut. A missing collection counts as
-        empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
+        ``allowed`` are the notes to search in; this filter is exact and precedes the cut. A missing
+        collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
         """
         header: JSON = {
             "chunks": collections[0],
@@ -171,7 +173,7 @@ class SemanticWorker:
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        None stops loading a model; a loaded one stays until the child ends.
+        With None, no model is loaded any more; a loaded one stays until the child ends.
         """
         if model != self._kept_reranker:
             self._kept_reranker = model
@@ -188,7 +190,7 @@ class SemanticWorker:
         """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
 
         Texts that do not fit before the deadline get NaN, starting with the last ones. Urgent. Unless the
-        model is kept, the first request starts loading it and will probably be too late.
+        model is kept, the first request starts loading it and will probably get its scores too late.
         """
         remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)
@@ -282,7 +284,7 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Number of crashes while loading a model after which the model is not tried again."""
+"""Number of crashes during loading after which a model is not tried again."""
 
 
 class LoadedReranker:
@@ -295,9 +297,10 @@ class LoadedReranker:
         self._crashes: Counter[str] = Counter()
 
     async def load(self, child: Child, model: str, seconds: float | None) -> None:
-        """Wait until the child has loaded the model, which it does only once.
+        """Wait until the child has loaded the model, which happens only once.
 
-        Raises `WorkerUnavailable` if that takes longer than ``seconds`` (loading continues) or fails.
+        Raises `WorkerUnavailable` if loading fails or takes longer than ``seconds``; in the second case, it
+        continues.
         """
         if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(

@@ -21,7 +21,7 @@ from vaultseek.semantic.worker.pipe import Frame
 WORKER_START_SECONDS = 120.0
 """Seconds without any activity after which a start counts as hung."""
 WORKER_LONGEST_START_SECONDS = 1_200.0
-"""Maximum seconds of a start, and of loading a reranker; an import from a slow disk takes minutes."""
+"""Maximum seconds for a start, and for loading a reranker; an import from a slow disk takes minutes."""
 WORKER_QUERY_SECONDS = 10.0
 """Seconds after which a query in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
@@ -34,10 +34,11 @@ Status = Literal["down", "starting", "ready", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when it is ready.
+    """State of the worker. ``reason`` is None when the worker is ready.
 
-    In words: ``doing`` is its current work, ``computing`` how it computes vectors, and ``sends`` which text
-    it sends to which server. ``in_vain`` is True while it restarts repeatedly without success.
+    Three fields are in words: ``doing`` is its current work, ``computing`` the way it computes vectors, and
+    ``sends`` the text that it sends, and to which server. ``in_vain`` is True while it restarts repeatedly
+    without success.
     """
 
     status: Status
@@ -58,7 +59,7 @@ class WorkerSettings:
     """Settings of the child; only tests change the defaults, except for the first three."""
 
     reranker: Service | None = None
-    """The server's reranker, named by `SERVER`; None if the settings have none."""
+    """The reranker behind a server, whose name is `SERVER`; None if the settings have none."""
     vector_index: VectorIndexKind = "auto"
     """Use of Chroma for the nearest vectors: for many vectors, never, or always."""
     idle_seconds: float | None = None
@@ -91,8 +92,8 @@ class SemanticAnswer:
     """The nearest passages and notes, best first, and the time taken.
 
     Three columns of equal length hold the passages: chunk number, note and cosine, for up to ``k`` notes with
-    a few passages each. Two more columns hold the notes by their own vectors. ``vector`` is the query's
-    vector: ``(dimension,)``.
+    a few passages each. Two more columns hold the nearest notes by their own vectors, with the cosines.
+    ``vector`` is the query's vector: ``(dimension,)``.
     """
 
     passage_numbers: Ints = field(default_factory=_no_numbers)

@@ -26,7 +26,8 @@ class StoreCache:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
-        """Yield a lookup of collections by name, valid within the context; None for a missing collection."""
+        """Yield a function that returns a collection by its name, None if it is missing; valid within the
+        context."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None
@@ -88,7 +89,7 @@ class _OpenStore:
 
 
 def has_memory(vectors: int) -> bool:
-    """Return whether there are enough ``vectors``, in bytes, for Chroma, and enough memory for both."""
+    """Return whether there are enough ``vectors``, in bytes, to need Chroma, and enough memory for both."""
     if vectors < limits.PROPOSED_BYTES:
         return False
     try:
@@ -99,5 +100,4 @@ def has_memory(vectors: int) -> bool:
 
 
 _CHROMA_MEMORY = 4
-"""Bytes of memory required for each byte of vectors, with room for the rest of the machine; Chroma takes
-two."""
+"""Bytes of memory required per byte of vectors. Chroma uses two; the rest is left for other programs."""

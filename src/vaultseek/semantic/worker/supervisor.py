@@ -2,9 +2,9 @@
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a growing pause. After several consecutive failures, the longest
-pause applies (the circuit breaker), but a much shorter one if another program ended the child or it was idle.
-A request ends a long pause. A store on which the child crashes twice is treated as corrupt. A kill by another
-program counts less than a crash: when memory runs out, the system ends the process that takes the last of it.
+pause applies (the circuit breaker). The pause is much shorter if another program ended the child, or if the
+child was idle. A request ends a long pause. A store on which the child crashes twice is treated as corrupt. A
+kill by another program counts less than a crash, because the system may kill the child when memory runs out.
 
 An idle child is ended to free its memory; the next request starts another one.
 """
@@ -55,7 +55,7 @@ class Supervisor:
         self._spawned = 0
         self._failures = 0
         self._failed_start: str | None = None
-        """Reason why the last child ended before it was ready; None once a child was ready."""
+        """Reason why the last child ended before it was ready; None once a child has become ready."""
         self._stopped = False
         self._is_asleep = False
         """True after an idle child was ended; the status is still "ready"."""
@@ -64,7 +64,7 @@ class Supervisor:
         self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
         self._kills: dict[tuple[str, str], int] = {}
-        """Weight of the crashes on a store operation, in kills."""
+        """Crashes on each store operation, counted in kills."""
         self._damaged: set[str] = set()
 
     @property
@@ -100,7 +100,7 @@ class Supervisor:
 
     @property
     def dimension(self) -> int:
-        """Dimension of the model's vectors; known once the child was ready."""
+        """Dimension of the model's vectors; known once the child has become ready."""
         return int(self._hello["dimension"])
 
     async def start(self) -> None:
@@ -146,7 +146,7 @@ class Supervisor:
         return self._child
 
     def want(self) -> None:
-        """Cut short a long pause before the next child. Call it in the event loop."""
+        """Shorten a long pause before the next child. Call it in the event loop."""
         self._wanted.set()
 
     def check_store(self, store: Path) -> None:
@@ -183,10 +183,10 @@ class Supervisor:
             await self._pause(exit, broken=broken)
 
     async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
-        """Wait before the next child; a request ends the wait, unless the next child would end the
-        same way."""
+        """Wait before starting the next child; a request ends the wait, unless the next child would end in
+        the same way."""
         pauses = self._settings.backoff_seconds
-        # The cause may be gone if another program ended the child, or it was idle.
+        # The cause may be gone if another program ended the child, or if the child was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
         pause = pauses[min(len(pauses) if broken else max(1, self._failures), longest) - 1]
@@ -307,12 +307,12 @@ class PoisonTexts:
 
     def __init__(self) -> None:
         self._kills: dict[int, int] = {}
-        """Weight of the crashes on each suspected text by itself, in kills, by hash."""
+        """Crashes on each suspected text alone, counted in kills, by the text's hash."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
         """Record that the worker ended at this batch, with a weight of ``kills``.
 
-        A suspected text is poison once the kills on it alone add up to a crash.
+        A suspected text counts as poison once the kills on it alone add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()
@@ -323,7 +323,8 @@ class PoisonTexts:
             self._kills.setdefault(digest, 0)
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
-        """Yield indexes of the texts in batches of similar length: suspected texts alone, poison never."""
+        """Yield indexes of the texts in batches of similar length. A suspected text is a batch by itself, and
+        poison is left out."""
         single: list[int] = []
         batched: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):

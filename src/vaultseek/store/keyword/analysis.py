@@ -1,22 +1,22 @@
 """Text analysis: one set of rules for the terms that the index stores and that queries look up.
 
 A text is cut into *tokens* by one regular expression. Each distinct token is analysed once into
-``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions it takes.
+``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions that the
+token takes.
 
 * A plain word gives one term: lower case, accents removed, stemmed.
 * A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
   ``1.2.3``) gives the whole compound at the position of its first part, and then its parts in order. So
-  ``user id`` matches ``user_id``, and the words around it keep their positions. Adjacent letters and
-  digits (``D40``, ``sha256``) are one word and are never split.
+  ``user id`` matches ``user_id``, and the words around it keep their positions. Adjacent letters and digits
+  (``D40``, ``sha256``) are one word and are never split.
 * Days and identifiers also give their normal form, which is added at the end of the text and takes no
-position there
-  (``content/query/normal_forms.py``): ``2026-03`` and ``2026-03-15`` match *15 March 2026*.
-* Scripts without spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
-  and every pair of adjacent syllables, which replaces a dictionary (``content/languages/syllables.py``).
+  position (``content/query/normal_forms.py``). So ``2026-03`` and ``2026-03-15`` match *15 March 2026*.
+* Scripts without spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable and
+  every pair of adjacent syllables, so that no dictionary is needed (``content/languages/syllables.py``).
 
-A note is analysed by the rules of one language, its own or the vault's. Stems of languages other than
-English carry the language's code: ``hund~de``. A query is analysed by the rules of every language in the
-index, so it finds in each note what it would find in a vault of only that language.
+A note is analysed by the rules of one language, its own or the vault's. Stems of languages other than English
+carry the language's code: ``hund~de``. A query is analysed by the rules of every language in the index. So it
+finds the same notes as if each language had a vault of its own.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.query.normal_forms import normal_forms
 
 ANALYZER_VERSION = 5
-"""Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
+"""Version of the rules. Increase it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
 """Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable
-next to the pairs of an unspaced script, or a normal form, which only the index has."""
+next to the pairs of an unspaced script, or a normal form, which occurs only in the index."""
 FORMS = "\ue000"
-"""Start of, and separator within, a token of normal forms; not a character of any word."""
+"""Character that starts a token of normal forms and separates its parts; it occurs in no word."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
@@ -70,7 +70,8 @@ class Term(NamedTuple):
 class TokenTerms(NamedTuple):
     """All terms of a token by offset, and ``advance``, the number of positions that it takes.
 
-    ``identifier`` is true for a name, number or path; unlike in ``long-term``, its parts are not words.
+    ``identifier`` is true for a name, number or path, whose parts are not words; it is false for
+    ``long-term``.
     """
 
     advance: int
@@ -190,7 +191,7 @@ class Analyzer:
         return len(words)
 
     def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
-        """Return the term of a word, and a second term if the word differs without its accents.
+        """Return the term of a word, and a second term for the word without its accents if that differs.
 
         Suffixes carry accents in many languages, and queries typed without accents must match as well.
         """
@@ -218,7 +219,7 @@ def analyzer_of(language: str | None) -> Analyzer:
 
 
 def content_terms(text: str, language: str | None) -> set[str]:
-    """Return the terms of the words of a text, without stop words and compounds."""
+    """Return the terms of the words in a text, except stop words and compounds."""
     analyzer = analyzer_of(language)
     stops = analyzer.stop_words
     terms = (term for _, term in analyzer.terms(text))
@@ -226,7 +227,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
-    """Return the text without its ``word*`` prefixes, and the prefixes without accents."""
+    """Return the text without its ``word*`` prefixes, and these prefixes with accents removed."""
     if "*" not in text:
         return text, []
     words = _PREFIX.findall(text)
@@ -280,7 +281,8 @@ def _syllable_terms(pair: str) -> TokenTerms:
 
 
 def _without_elision(token: str) -> list[str]:
-    """Split at apostrophes: ``user's`` becomes ``user``, ``don't`` becomes ``don``, ``l'homme`` two words."""
+    """Split at apostrophes: ``user's`` becomes ``user``, ``don't`` becomes ``don``, and ``l'homme`` becomes
+    two words."""
     if "'" not in token and "’" not in token:
         return [token]
     words = [word for word in re.split("['’]", token) if word]
@@ -290,7 +292,7 @@ def _without_elision(token: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """True for letters without a capital inside a word."""
+    """True for a word of letters without a capital inside it."""
     return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
 
 
@@ -314,7 +316,7 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
 
 
 _GIVEN = 0x80
-"""Bit that marks a note whose language is the vault's."""
+"""Bit that marks a note that is analysed in the vault's language because its own is unclear."""
 _NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
 _NONE = 0x7F
 """Number for no language; words are not stemmed."""
@@ -337,7 +339,7 @@ class LanguageRules:
 
     @classmethod
     def of_vault(cls, main: str, configured: str | None = None) -> LanguageRules:
-        """Return the rules for a vault with this main language and optionally a configured one."""
+        """Return the rules for a vault with this main language and, optionally, a configured language."""
         return cls(configured, for_all=True) if configured else cls(analysis_language(main))
 
     def language_of(self, own: str) -> str | None:
@@ -356,7 +358,7 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return the bytes of notes that got their language from the vault, if the vault's language has
+        """Return the language bytes of notes that were assigned the vault's language, if that language has
         changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 

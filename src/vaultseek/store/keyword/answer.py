@@ -29,7 +29,7 @@ def places_of(wanted: Ints, notes: Ints) -> Ints:
 
 
 def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
-    """Return the ``ids`` that are in the sorted array ``allowed``; all of them if ``allowed`` is None."""
+    """Return the ``ids`` that are in the sorted array ``allowed``; all ids if ``allowed`` is None."""
     if allowed is None or not ids:
         return set(ids)
     candidates = np.fromiter(ids, np.int64, len(ids))
@@ -43,8 +43,8 @@ def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
 class MatchedTerm:
     """A term of the query and what it matched: ``word`` as in the query, ``terms`` as in the index.
 
-    ``fuzzy`` is true if the word is missing from the vault and these similar terms replace it. ``df`` is the
-    number of notes with any of the terms, 0 if there are none.
+    ``fuzzy``: the word is missing from the vault, and these similar terms replace it. ``df`` is the number of
+    notes with any of the terms, which may be 0.
     """
 
     word: str
@@ -69,9 +69,9 @@ class Columns:
     """The notes of an answer, best first, with parallel arrays of the values that ranking needs.
 
     notes: int64[n], ids in the ledger. scores: float64[n], BM25F of the whole note. passage_scores:
-    float64[n], BM25F of its best passage, 0 if only title, tags or path match. proximity: float64[n], the
-    score for words near each other. coverage: float64[n], the share of the query's words that it contains,
-    weighted by idf, from 0 to 1.
+    float64[n], BM25F of the note's best passage, 0 if only title, tags or path match. proximity: float64[n],
+    the score for words near each other. coverage: float64[n], the share of the query's words that the note
+    contains, weighted by idf, from 0 to 1.
     """
 
     notes: Ints

@@ -7,8 +7,8 @@ For a term and a note d, over the fields f (title, body, ...)::
     score(d) = sum over terms of  idf * tf(d) / (k1 + tf(d))
 
 Unlike a sum of BM25 scores per field, counts are added over the fields first and saturated once, and there is
-one idf. N and df count living notes. ``average_f`` is the mean over notes that have the field: most notes
-have no alias and no code, and counting those would make a note with one seem extremely long.
+one idf. N and df count living notes. ``average_f`` is the mean over the notes that have the field. Most notes
+have no alias and no code; if they counted, a note with an alias would seem extremely long.
 
 Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df counts
 the union of their notes.
@@ -92,7 +92,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note (in any order), 0 without the term, and whether it has the term."""
+        """Return the score of each note (in any order), 0 if the note lacks the term, and whether it has the
+        term."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)

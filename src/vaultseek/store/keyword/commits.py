@@ -3,8 +3,8 @@
 Whoosh keeps the list of segments and their deletions, publishes a commit by renaming its table of contents,
 locks the index, and removes the files that no commit needs. Two things are added:
 
-* a *storage* that creates files with mode 0600, flushes them to disk before the table of contents
-  refers to them, and appends a checksum to the table of contents, a pickle read only if that matches;
+* a *storage* that creates files with mode 0600, flushes them to disk before the table of contents refers to
+  them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
 
 Postings are in segments of our own format (``segment``): flat arrays, ready for arithmetic.
@@ -68,7 +68,7 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
         return len(self.deleted)
 
     def alive(self) -> Bools:
-        """Return bool[D], false where a note is deleted."""
+        """Return a mask of the notes that are not deleted, bool[D]."""
         alive = np.ones(self._size, np.bool_)
         alive[list(self.deleted)] = False
         return alive
@@ -115,7 +115,7 @@ class Commits:
         """Write a segment that is not part of a commit yet; ``write`` fills the file and returns its note
         count.
 
-        Needs no lock and may be slow. An error leaves nothing behind.
+        Needs no lock and may be slow. After an error, no file remains.
         """
         path = self.directory / f"{uuid.uuid4().hex}{_UNFINISHED}"
         with _translate_write_errors():
@@ -130,7 +130,7 @@ class Commits:
 
     @contextmanager
     def writing(self, prepared: PreparedSegment | None) -> Iterator[Commit]:
-        """Lock the index and yield its last commit; afterwards, drop a prepared segment that was not
+        """Lock the index and yield its last commit. At the end, drop a prepared segment that was not
         published.
 
         Raises ``Busy`` if another process is writing.
@@ -150,7 +150,8 @@ class Commits:
         prepared: PreparedSegment | None = None,
         deleted: Collection[int] = (),
     ) -> None:
-        """Publish these segments and the prepared one, except its ``deleted`` notes; only while writing."""
+        """Publish these segments and the prepared one without its ``deleted`` notes. Call it only within
+        ``writing``."""
         contents = _Contents(entries)
         contents.revision, contents.analyzer_version = revision, last.analyzer_version
         if prepared is not None and prepared.size:
@@ -202,7 +203,7 @@ class _Storage(FileStorage):  # type: ignore[misc]
         return super().create_file(name, excl=False, mode=mode, **kwargs)
 
     def open_file(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Open a file; copy a table of contents first, because Whoosh leaves an unreadable one open."""
+        """Open a file. Copy a table of contents first, because Whoosh does not close an unreadable one."""
         if name.endswith(".toc"):
             return StructFile(BytesIO(Path(self._fpath(name)).read_bytes()), name=name)
         return super().open_file(name, *args, **kwargs)
@@ -261,8 +262,8 @@ def translate_read_errors() -> Iterator[None]:
 
 @contextmanager
 def _translate_write_errors() -> Iterator[None]:
-    """Raise ``IndexDamaged`` like ``translate_read_errors``, but pass on errors of the system, except for a
-    missing file."""
+    """Raise ``IndexDamaged`` like ``translate_read_errors``, but pass on system errors other than a missing
+    file."""
     try:
         with translate_read_errors():
             yield

@@ -1,6 +1,6 @@
 """The keyword index of one vault: notes by their words, ranked by BM25F.
 
-A cache beside the ledger. A commit carries a revision that is published by the same rename as its content.
+The index is a cache beside the ledger. A commit's revision and its content are published by the same rename.
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
 One thread at a time changes the index. Any thread may search concurrently; a search sees the state that was
@@ -37,7 +37,8 @@ from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 
 MERGE_INLINE_NOTES = 512
-"""Maximum notes of a merge done along with the change that made it due; it takes milliseconds."""
+"""Maximum number of notes in a merge that runs together with the change that made it due; such a merge takes
+milliseconds."""
 
 __all__ = [
     "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordIndex",
@@ -95,12 +96,12 @@ class KeywordIndex(KeywordLane):
 
     @property
     def revision(self) -> str | None:
-        """The revision of the last ``apply``; None before the first."""
+        """The revision of the last ``apply``; None before the first call."""
         return self._state.commit.revision
 
     @property
     def segments(self) -> int:
-        """The number of segments."""
+        """The number of segments in the index."""
         return len(self._state.segments)
 
     def stored(self) -> tuple[int, int]:
@@ -109,7 +110,7 @@ class KeywordIndex(KeywordLane):
         return snapshot.count, snapshot.passage_count()
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
-        """Delete notes, then add or replace others, in one idempotent commit with this revision.
+        """Delete notes, then add or replace other notes, in one idempotent commit with this revision.
 
         Raises ``ValueError`` if a note occurs twice in the upserts, ``OSError`` if the disk is full and
         ``Busy`` if another process is writing; the index then stays unchanged and usable.
@@ -137,21 +138,21 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return one word and the note count of each term found in at least ``least`` notes."""
+        """Return, for each term in at least ``least`` notes, one of its words and its note count."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return how many notes the next ``merge_step`` would read; 0 if it has nothing to do."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
         return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
 
     def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
         """Merge segments if there are too many or too many deleted notes; return False if not needed.
 
         Call it in idle time until it returns False. It may take seconds in a large vault; searches continue,
-        and changes wait only for the commit. ``merge`` writes the segment in another process; ``purge`` takes
-        all segments with deleted notes, so that no file holds their text any longer.
+        and changes wait only for the commit. ``merge`` writes the segment in another process. With ``purge``,
+        all segments with deleted notes are merged, so that no file contains these notes' text any longer.
         """
         with self._merging:
             state = self._state
@@ -200,6 +201,8 @@ class KeywordIndex(KeywordLane):
             prepared = merge([(entry.file_name, sorted(entry.deleted)) for entry in merged])
         with self._changing:
             with self._commits.writing(prepared) as last:
+                for source in sources:
+                    source.segment.check_unchanged()
                 now = {entry.segment_id(): entry for entry in last.segments}
                 deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in merged])
                 merged_ids = {entry.segment_id() for entry in merged}
@@ -250,7 +253,8 @@ def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) 
 
 @contextmanager
 def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
-    """Verify all segments if the body fails, and raise ``IndexDamaged`` if one is damaged."""
+    """Raise ``IndexDamaged`` after the body if a segment has changed, or if the body fails and one is
+    damaged."""
     try:
         yield
     except Exception:
@@ -258,6 +262,9 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
             for view in snapshot.views:
                 view.segment.verify()
         raise
+    with translate_read_errors():
+        for view in snapshot.views:
+            view.segment.check_unchanged()
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
@@ -271,9 +278,9 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
 
 
 def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
-    """Return the shortest word and living note count of each term found in at least ``least`` notes.
+    """Return, for each term in at least ``least`` notes, its shortest word and the number of living notes.
 
-    Terms of several languages with the same shortest word are one.
+    Terms of several languages with the same shortest word count as one.
     """
     counts: Counter[bytes] = Counter()
     words: dict[bytes, bytes] = {}

@@ -1,4 +1,5 @@
-"""Inversion of documents into one segment: each term occurrence is a number in an array, sorted once.
+"""Inversion of documents into one segment. Each occurrence of a term is a number in an array that is sorted
+once.
 
 The work per occurrence is one dictionary lookup: a ``Lexicon`` caches the terms of each distinct token, and
 the rest is arithmetic over whole arrays.
@@ -34,8 +35,8 @@ LEXICON_TOKENS = 100_000
 """Number of distinct tokens at which a lexicon is cleared."""
 PROPERTIES = "properties"
 NAMES = "names"
-"""Ids of the two passages with a note's properties: its names and tags, and all others. Chunks of text never
-have such an id."""
+"""Ids of the two passages with a note's properties: one for its names and tags, one for all other properties.
+Chunks of text never have these ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,8 @@ class KeywordChunk:
 class KeywordDocument:
     """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
 
-    A file name that differs from the title counts as one more alias. ``language`` is the note's own, or ""
-    for the vault's.
+    A file name that differs from the title counts as another alias. ``language`` is the note's own language,
+    or "" for the vault's.
     """
 
     note: int
@@ -77,10 +78,9 @@ class KeywordDocument:
 class Lexicon:
     """A cache of the analysis: numbers for tokens and terms, and the terms of each token number.
 
-    A token has one number in each language.
-
-    The terms of token ``i`` are ``terms[firsts[i]:][:sizes[i]]``, as term numbers, at the positions in
-    ``offsets``. ``texts`` has the text of each term number, ``words`` the (word, term number) of each token.
+    A token has a different number in each language. The terms of token ``i`` are the term numbers
+    ``terms[firsts[i]:][:sizes[i]]``, at the positions in ``offsets``. ``texts`` has the text of each term
+    number, ``words`` the pairs of word and term number of each token.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Lexicon:
         return numbers
 
     def shrink(self) -> None:
-        """Clear the lexicon if it is too large; only between two segments."""
+        """Clear the lexicon if it is too large. Call it only between two segments."""
         if len(self.words) > LEXICON_TOKENS:
             self._clear()
 
@@ -235,9 +235,10 @@ def _occurrences(
 
 
 def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Block, Ints, Ints]:
-    """Group occurrences into rows; they arrive sorted by key and position, so a stable sort suffices.
+    """Group occurrences into rows.
 
-    Returns the rows, and the first row and the first position of each term.
+    Occurrences arrive sorted by key and position, so a stable sort suffices. Returns the rows, and the first
+    row and the first position of each term.
     """
     order = np.argsort(terms, kind="stable")
     terms, keys, positions = terms[order], keys[order], positions[order]

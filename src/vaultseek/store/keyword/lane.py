@@ -20,7 +20,7 @@ class KeywordLane(ABC):
 
     def __init__(self, rules: LanguageRules) -> None:
         self.rules = rules
-        """Chooses a note's language; may change as long as its ``version`` stays the same."""
+        """Rules that choose a note's language. They may be replaced by rules with the same ``version``."""
 
     @property
     @abstractmethod
@@ -37,7 +37,7 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return one word and the note count of each term found in at least ``least`` notes."""
+        """Return, for each term in at least ``least`` notes, one of its words and its note count."""
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -65,11 +65,11 @@ class KeywordLane(ABC):
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words of the text; no word is required.
 
-        ``allowed``: int64 ids of the notes to search; the cut to ``k`` comes after this filter, while N and
-        df still cover the whole vault, or the ``visible`` notes. ``unfinished``: the last word is still
-        being typed, so longer words also match. ``ties``: maximum number of notes returned beyond ``k``
+        ``allowed``: int64 ids of the notes to search. Notes are filtered before the cut to ``k``, while N and
+        df still cover the whole vault or the ``visible`` notes. ``unfinished``: the last word is still being
+        typed, so longer words also match. ``ties``: maximum number of notes beyond ``k`` that are returned
         because they score the same as the ``k``-th. ``visible``: int64 ids of the notes that the user may
-        see; all others count nowhere, as if they did not exist.
+        see; other notes are treated as if they did not exist.
         """
         started = time.perf_counter()
         snapshot = self.snapshot

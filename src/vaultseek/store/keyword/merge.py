@@ -44,11 +44,12 @@ class MergeSource:
 
 
 def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None) -> list[int]:
-    """Return the indexes of the segments to merge next, given (notes, deleted notes) of each.
+    """Return the indexes of the segments to merge next, given the numbers of notes and deleted notes of each
+    segment.
 
-    ``MERGE_FACTOR`` segments of similar size become one, the smallest first, so that their number grows with
-    the logarithm of the vault; a segment with most notes deleted is rewritten. ``largest`` is the maximum
-    number of notes that such a merge may read.
+    ``MERGE_FACTOR`` segments of similar size are merged into one, the smallest first, so that the number of
+    segments grows with the logarithm of the vault. A segment with most notes deleted is rewritten.
+    ``largest`` is the maximum number of notes that a merge may read.
     """
     tiers: dict[int, list[int]] = {}
     for index, (size, deleted) in enumerate(sizes):
@@ -91,8 +92,8 @@ class _Part:
         return [terms[number] for number in np.flatnonzero(self.rows).tolist()]
 
     def set_term_numbers(self, ranks: dict[bytes, int]) -> None:
-        """Number the terms as in the result; a term without notes gets its predecessor's number, to stay
-        sorted."""
+        """Number the terms as in the result. A term without notes gets its predecessor's number, so that the
+        numbers stay sorted."""
         numbers = [ranks.get(term, -1) for term in self.tables.vocabulary[:]]
         self.terms = np.maximum.accumulate(np.array(numbers, np.int64)) if numbers else self.terms
 
@@ -243,15 +244,17 @@ class SegmentPreparer:
         return self._commits.prepare(write)
 
     def merged(self, sources: Sequence[MergeSource]) -> PreparedSegment:
-        """Write one segment of the living notes of others. Raises ``IndexDamaged`` or ``OSError``."""
+        """Write one segment with the living notes of other segments. Raises ``IndexDamaged`` or
+        ``OSError``."""
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Write one segment of the living notes of segment files, each given with its deleted notes."""
+        """Write one segment with the living notes of segment files; each file is given with its deleted
+        notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:
-        segment = Segment(self._commits.directory / name, verify=False)
+        segment = Segment(self._commits.directory / name)
         alive = np.ones(len(segment), np.bool_)
         alive[list(deleted)] = False
         return MergeSource(segment, alive)

@@ -1,4 +1,4 @@
-"""Postings of single notes, which allow searching a note for terms without its text.
+"""Postings of single notes. They allow searching a note for terms without its text.
 
 Building a segment from the postings of some notes and terms takes almost no time. Terms have the numbers of
 the vocabulary that keeps the postings.

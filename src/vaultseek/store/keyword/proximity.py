@@ -1,13 +1,13 @@
 """Proximity score: one more BM25 term for each pair of query words that occur near each other.
 
 Two adjacent words of a query mean more where they occur together (sequential dependence model, Metzler and
-Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word is at most ``WINDOW``
-positions before or after the first, within one field::
+Croft, SIGIR 2005, 3.2: unordered windows). ``near`` counts the places where the second word is at most
+``WINDOW`` positions before or after the first, within one field::
 
     score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))
 
-``idf(pair)`` counts the notes with both words, near each other or not: an upper bound on the notes with the
-pair that is known without reading positions.
+``idf(pair)`` is based on the notes with both words, near each other or not. Their number is an upper bound on
+the notes with the pair, and known without reading positions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def proximity(
     """Return the proximity score of each note, float64[len(notes)].
 
     ``notes`` are numbered over all segments and ascending. ``places`` holds each term's ascending places in
-    these notes, with a note's row in ``notes`` in place of its number.
+    these notes; they contain a note's row in ``notes`` instead of its number.
     """
     scores = np.zeros(len(notes))
     if not pairs or not len(notes):
@@ -55,7 +55,8 @@ def proximity(
 
 
 def _count_near(pairs: Sequence[Pair], places: Mapping[int, Ints], size: int) -> Ints:
-    """Return, by pair and note, how many places of the first word have the second nearby: int64[P, n]."""
+    """Return, by pair and note, the number of places of the first word with the second word nearby: int64[P,
+    n]."""
     note_bits = size.bit_length()
     first, second = (
         np.concatenate([places[term] | at << NOTE_SHIFT + note_bits for at, term in enumerate(terms)])

@@ -15,7 +15,7 @@ from vaultseek.content.query.normal_forms import MARK, THOUSANDS_DIGITS, identif
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
-"""Maximum number of prefixes (``word*``) in one query; each expands to many terms."""
+"""Maximum number of prefixes (``word*``) in one query; each prefix expands to many terms."""
 
 TermKind = Literal["word", "whole", "part", "character", "prefix"]
 
@@ -28,7 +28,7 @@ CHARACTER_WEIGHT = 0.3
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Minimum total letters of two words that are also looked up as one word."""
+"""Minimum number of letters that two words need together to be looked up as one word as well."""
 K3 = 2.0
 """Saturation of repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
@@ -38,7 +38,7 @@ class QueryTerm:
     """A term to look up. ``token`` is the number of its token in the query.
 
     ``also``: the word's terms in notes of other languages, which count as the same term. ``weight`` applies
-    if the vault has the token as a whole, ``weight_unknown`` if it does not.
+    if the vault contains the whole token, ``weight_unknown`` if it does not.
     """
 
     word: str
@@ -59,7 +59,7 @@ class QueryAnalyzer:
         self.main = self.analyzers[0]
 
     def stop_words(self, text: str) -> frozenset[str]:
-        """Return the stop words of the text's main language; of the index's main language on a tie."""
+        """Return the stop words of the text's main language; on a tie, of the index's main language."""
         if len(self.analyzers) == 1:
             return self.main.stop_words
         words = {term.word for _, term in self.main.terms(text)}
@@ -76,7 +76,7 @@ def parse_query_terms(
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
-    # No English suffix has an accent, so the accentless form of a word comes from the word as written.
+    # No English suffix has an accent, so the form without accents is derived from the word as written.
     is_english = [each.language for each in analyzer.analyzers] == ["en"]
     has_accents = not (is_english or text.isascii())
     last_pair = ""
@@ -98,8 +98,8 @@ def parse_query_terms(
 def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     """Add the normal forms of expressions that span several tokens.
 
-    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are terms of their own. Two
-    adjacent words also match their joined form: ``WM 14`` matches ``WM14``, *set up* ``set-up``.
+    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are separate terms. Two adjacent
+    words also match their joined form: ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
     """
     joined = list(terms)
     for at, (first, second) in enumerate(pairwise(terms)):
@@ -120,7 +120,8 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return the terms of a word's other spellings: its normal form, its days, a version without ``v``."""
+    """Return the terms of a word's other spellings: its normal form, the days in it, a version number without
+    ``v``."""
     plain = "".join(filter(str.isalnum, word))
     form = identifier_form(word) or (MARK + word if word == plain and not word.isdecimal() else "")
     if word.isdecimal() and len(word) >= THOUSANDS_DIGITS:
@@ -134,7 +135,7 @@ _VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)+")
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
-    """Merge a token's terms in all languages: the same words with different stems."""
+    """Merge a token's terms in all languages, which are the same words with different stems."""
     if len(terms) == 1:
         return terms[0]
     joined: dict[tuple[str, str], QueryTerm] = {}
@@ -210,7 +211,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Keep one form of each word: as written, or the last one if accents do not count.
+    """Keep one form of each word: the form as written or, if accents do not count, the last one.
 
     The index stores the second form for queries that are typed without accents.
     """

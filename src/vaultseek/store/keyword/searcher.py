@@ -30,13 +30,14 @@ PREFIX_TERMS = 64
 PREFIX_WEIGHT = 0.8
 """Weight of a prefix."""
 UNFINISHED_SHARE = 0.5
-"""Relative weight of longer words that begin with the last word, while it is being typed."""
+"""Relative weight of longer words that begin with the last word while that word is being typed."""
 UNFINISHED_CHARS = 2
 """Minimum length of an unfinished last word that longer words match."""
 FUZZY_WORDS = 8
 """Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
-"""Maximum number of similar terms that replace a word, by prefix and by edit distance each."""
+"""Maximum number of terms that replace a word because of a common prefix, and maximum number because of edit
+distance."""
 FUZZY_CHARS = 4
 """Minimum length of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
@@ -44,11 +45,12 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each requested term if the user may not see all notes."""
+"""Number of terms examined per requested term if the user may not see all notes."""
 HALF_CHARS = 3
 """Minimum length of each half if a missing word is searched as two words."""
 PAIR_DISTANCE = 3
-"""Maximum distance, in query tokens, of two words that form a pair with only stop words in between."""
+"""Maximum distance, in query tokens, between two words that form a pair although stop words are between
+them."""
 
 
 class Searcher:
@@ -75,7 +77,7 @@ class Searcher:
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
-        # Most words have no other spelling in the vault, so that forms of a word share a key of the cache.
+        # Most words have no other spelling in the vault, so forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
@@ -100,9 +102,10 @@ class Searcher:
         )
 
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
-        """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
+        """Rank the ``k`` best of the allowed notes (bool[size]), and count the allowed notes that match at
+        all.
 
-        Ranks up to ``ties`` more that score the same as the ``k``-th.
+        Also rank up to ``ties`` further notes that score the same as the ``k``-th.
         """
         weighted = [(each.scores, each.weight) for each in self._scored]
         top, count = best_notes(weighted, self._snapshot, allowed, k, ties)
@@ -125,9 +128,10 @@ class Searcher:
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
-        """Return a term; for the unfinished last word, also a term of all words that begin with it.
+        """Return a term.
 
-        These words count like the word itself; the exact word counts in addition.
+        For the unfinished last word, also return a term of all words that begin with it. All of them count as
+        one word, and the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -152,8 +156,8 @@ class Searcher:
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by words that begin with it or are within one edit, or else by the two
-        words that form it; replace a missing identifier by identifiers with the same beginning."""
+        """Replace a missing word by words that begin with it or are within one edit of it, or else by the two
+        words that form it. Replace a missing identifier by identifiers with the same beginning."""
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
@@ -288,8 +292,8 @@ class Searcher:
 class _ScoredTerm:
     """A query term with its matching index terms, their scores and their weight.
 
-    ``share`` is its share of the word's weight. A term ``in_addition`` has the rest: the exact form of a word
-    that the query already contains.
+    ``share`` is the term's share of the word's weight. ``in_addition`` marks the term of the word's exact
+    form, which has the rest of the weight.
     """
 
     term: QueryTerm
@@ -305,7 +309,7 @@ class _ScoredTerm:
         return self if weight == self.weight else replace(self, weight=weight)
 
     def importance(self, count: int) -> float:
-        """Return the score of a full match; a word in no note is as important as the rarest."""
+        """Return the score of a full match; a word that no note has is as important as the rarest word."""
         if self.in_addition:
             return 0.0
         weight = self.weight / (FUZZY_WEIGHT if self.fuzzy else self.share)
@@ -313,7 +317,8 @@ class _ScoredTerm:
 
 
 def _is_code(term: QueryTerm) -> bool:
-    """True for an identifier with letters that ends in a number, so that others may share its beginning."""
+    """True for an identifier with letters that ends in a number, so that other identifiers may share its
+    beginning."""
     return (
         term.kind in ("word", "whole") and term.word[-1].isdecimal() and _LETTER.search(term.word) is not None
     )
@@ -349,11 +354,11 @@ def best_notes(
     k: int,
     ties: int = 0,
 ) -> tuple[Ints, int]:
-    """Return the ``k`` best notes, best first and ties by the ledger's id, and the total number of matching
-    notes.
+    """Return the ``k`` best notes, best first, and the total number of matching notes.
 
-    Returns up to ``ties`` more that score the same as the ``k``-th. ``allowed``: bool[size], the notes to
-    consider; None for all. A note matches if its score is above 0.
+    Ties are in the order of the ledger's ids. Up to ``ties`` further notes that score the same as the
+    ``k``-th are included. ``allowed``: bool[size], the notes to consider; None for all. A note matches if its
+    score is above 0.
     """
     totals = np.zeros(snapshot.size)
     for term, weight in weighted:

@@ -1,9 +1,9 @@
 """An on-disk segment of the keyword index: notes, counts and positions of each term as flat arrays.
 
 A segment holds D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
-postings: one for each note and field that contains it, ascending by ``key = note * 8 + field``. So one slice
-of ``keys`` and ``counts`` is a whole posting list, ready for arithmetic. The array ``positions`` has the
-positions of row after row; those of a row start at the sum of the counts before it.
+postings: one row for each note and field that contains the term, ascending by ``key = note * 8 + field``. So
+one slice of ``keys`` and ``counts`` is a whole posting list, ready for arithmetic. The array ``positions``
+has the positions of one row after another; a row's positions start at the sum of the counts before it.
 
 The file is a sequence of such arrays, then a JSON directory with the type, offset, size and checksum of each,
 then a footer. It is written once and never changed. Arrays whose size depends on the number of terms or notes
@@ -35,7 +35,7 @@ from vaultseek.store.keyword.strings import Strings
 FIELDS = ("title", "aliases", "headings", "tags", "path", "body", "code")
 """The fields of a note, by number."""
 FIELD_BITS = 3
-"""The fields of a note; a field's number is its index."""
+"""Number of bits of a field's number."""
 FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
@@ -152,6 +152,7 @@ class Segment:
         self._name = path.name
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._fd)
+        self._state = self._file_state()
         self._sections = self._directory()
         if verify:
             self.verify()
@@ -167,6 +168,18 @@ class Segment:
         for section in self._sections.values():
             if self._checksum(section) != section.checksum:
                 raise self._damaged("its content has changed")
+
+    def check_unchanged(self) -> None:
+        """Raise ``IndexDamaged`` if another program has written to the open file.
+
+        Reads have no checksums of their own, so a caller uses what it read only after this check.
+        """
+        if self._file_state() != self._state:
+            raise self._damaged("another program changed it")
+
+    def _file_state(self) -> tuple[int, int]:
+        status = os.fstat(self._fd)
+        return status.st_size, status.st_mtime_ns
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
         """Return the numbers of the given terms that occur here; ``heads`` are their `first_bytes`."""
@@ -187,7 +200,8 @@ class Segment:
         return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
 
     def row_starts(self, term: int) -> RowStarts:
-        """Return the keys of a term's rows and the start of their positions, for looking up single notes."""
+        """Return the keys of a term's rows and the start of each row's positions, for looking up single
+        notes."""
         keys, counts = self.rows(term)
         starts = np.zeros(len(keys) + 1, np.uint32)
         np.cumsum(counts, out=starts[1:])
@@ -203,7 +217,7 @@ class Segment:
         return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
 
     def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
-        """Return some runs of a term's positions, reading each separately."""
+        """Return some runs of a term's positions; each run is read separately."""
         first, _ = self._span(self.tables.first_positions, term, term + 1)
         section = self._sections["positions"]
         offsets = (section.offset + (starts + first) * section.itemsize).tolist()
@@ -215,12 +229,12 @@ class Segment:
 
     @cached_property
     def length_sums(self) -> Ints:
-        """Sum and number of the non-zero lengths of each field, int64[2, 8]."""
+        """Sum and count of each field's non-zero lengths, int64[2, 8]."""
         return sum_lengths(self.tables.lengths.reshape(-1, FIELD_SLOTS))
 
     @cached_property
     def chunk_length_sums(self) -> Ints:
-        """Sum and number of the non-zero lengths of prose and code of the chunks, int64[2, 2]."""
+        """Sum and count of the non-zero lengths of the chunks' prose and code, int64[2, 2]."""
         return sum_lengths(self.tables.chunk_lengths.reshape(-1, 2))
 
     @cached_property
@@ -358,7 +372,7 @@ class _Writer:
 
 
 def sum_lengths(lengths: Ints) -> Ints:
-    """Return, by column, the sum of the lengths and the number above 0: int64[2, columns]."""
+    """Return, by column, the sum of the lengths and the count of lengths above 0: int64[2, columns]."""
     present = [np.count_nonzero(column) for column in lengths.T]
     return np.array([lengths.sum(axis=0, dtype=np.int64), present], np.int64)
 
@@ -398,6 +412,9 @@ class MemorySegment(Segment):
 
     def verify(self) -> None:
         """Do nothing; data in memory has no checksum."""
+
+    def check_unchanged(self) -> None:
+        """Do nothing; no other program can change data in memory."""
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""

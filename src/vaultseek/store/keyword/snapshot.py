@@ -31,7 +31,8 @@ from vaultseek.store.keyword.strings import Strings
 Floats = NDArray[np.float64]
 _NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
-"""Maximum ids per note at which a lookup table by id is worth its memory."""
+"""Maximum ratio of the largest id to the number of notes at which a lookup table by id is worth its
+memory."""
 KEPT_PARTS = 4
 """Number of snapshots of note subsets that are kept for the next search."""
 ENTRY_BYTES = 500
@@ -52,8 +53,8 @@ T = TypeVar("T", bound=Sized)
 class SegmentView:
     """A segment as a search sees it.
 
-    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the numbers of its first note and chunk over all
-    segments.
+    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the numbers of its first note and first chunk over
+    all segments.
     """
 
     segment: Segment
@@ -138,7 +139,7 @@ class Snapshot:
         self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
 
     def within(self, ids: Ints) -> Snapshot:
-        """Return the snapshot of only the notes with these ids, as if no others existed.
+        """Return a snapshot as if only the notes with these ids existed.
 
         It is kept for the next request with the same array of ids.
         """
@@ -159,7 +160,7 @@ class Snapshot:
         return joined([view.segment.tables.notes for view in self.views], np.int64)
 
     def mask(self, ids: Ints) -> Bools:
-        """Return which notes have one of these ledger ids, bool[size]."""
+        """Return a mask of the notes with these ledger ids, bool[size]."""
         numbers = self._numbers
         if numbers is None:
             return np.isin(self.notes, ids)
@@ -180,7 +181,7 @@ class Snapshot:
 
     @cached_property
     def alive(self) -> Bools:
-        """False where a note is deleted, bool[size]."""
+        """Mask of the notes that are not deleted, bool[size]."""
         return joined([view.alive for view in self.views], np.bool_)
 
     @cached_property
@@ -194,7 +195,8 @@ class Snapshot:
         return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of living notes to which these rules assign another language than the vault did."""
+        """Return the ids of living notes to which these rules assign another language than the one stored
+        with them."""
         ids: list[int] = []
         for view in self.views:
             outdated = rules.outdated(_language_marks(view))
@@ -205,7 +207,8 @@ class Snapshot:
 
     @cached_property
     def first_chunks(self) -> Ints:
-        """The first chunk of each note, int64[size + 1]; a note's chunks run up to the next note's first."""
+        """The first chunk of each note, int64[size + 1]; a note's chunks end before the next note's first
+        chunk."""
         firsts = [view.segment.tables.first_chunks[:-1] + np.int64(view.chunk_base) for view in self.views]
         return joined([*firsts, np.array([self.chunk_count])], np.int64)
 
@@ -232,16 +235,16 @@ class Snapshot:
 
     @cached_property
     def chunk_averages(self) -> Floats:
-        """Mean length of prose and of code over the living chunks that have any, float64[2]."""
+        """Mean lengths of prose and of code, each over the living chunks that have any, float64[2]."""
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the places within each segment that has any, with the segment's own note numbers."""
+        """Yield the places in each segment that has any, with note numbers as in that segment."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the ascending notes of each segment that has any, with the segment's own numbers."""
+        """Yield the ascending notes of each segment that has any, with numbers as in that segment."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 

@@ -24,8 +24,8 @@ CACHED_TOKENS = 20_000
 """Number of tokens per language whose spans are kept."""
 
 SAME_CHARS, SHORT_CHARS = 2, 5
-"""Number of first letters that no stemmer changes; in words up to the second length, only one, as in
-*dying*."""
+"""Number of first letters that no stemmer changes, and length up to which a word has only one such letter, as
+in *dying*."""
 CACHED_TEXTS = 2048
 """Number of texts, mostly passages, whose tokens are kept."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
@@ -41,8 +41,8 @@ Span = tuple[int, int, str]
 class _Tokens:
     """Known tokens with the spans of their terms, and the tokens of each term.
 
-    Most tokens of a text contain no query term, so looking tokens up by term takes a fraction of the time of
-    checking the terms of each token.
+    Most tokens of a text contain no query term, so looking up tokens by term takes a fraction of the time
+    that checking each token's terms would take.
     """
 
     def __init__(self, analyzers: Analyzers) -> None:
@@ -76,9 +76,9 @@ class _Tokens:
 
 
 class SpanFinder:
-    """Finds the terms of a text by the analysis rules of its note's language.
+    """Finds the terms of a text by the analysis rules of the note's language, which ``rules`` choose.
 
-    ``rules`` choose that language. For an unknown note, all languages of the query are tried.
+    For an unknown note, all languages of the query are tried.
     """
 
     def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
@@ -142,7 +142,7 @@ def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tupl
     """Return a text as analysed, its original character positions if they differ, its tokens by place, and
     its distinct tokens.
 
-    Cached, because the passages shown in answers recur while a query is typed, and with the next query.
+    Cached, because answers show the same passages again while a query is typed, and for the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     if not unicodedata.is_normalized("NFKC", text):
@@ -158,7 +158,7 @@ def _normal_forms(text: str) -> Sequence[NormalForm]:
 
 @lru_cache(maxsize=16)
 def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanFinder:
-    """Return the finder for notes in these languages; it keeps its caches for the next search."""
+    """Return the finder for notes in these languages; the finder keeps its caches for the next search."""
     return SpanFinder(QueryAnalyzer(rules.given, languages), rules)
 
 

@@ -76,7 +76,8 @@ class Strings(Sequence[bytes]):
         return bisect_left(self, value, low, high)
 
     def _first_bytes(self) -> Ints:
-        """Return the first bytes of each string as a number, ascending; they decide most comparisons."""
+        """Return the first bytes of each string as a number, in ascending order. These bytes decide most
+        comparisons."""
         if self._heads is None:
             starts = self.offsets[:-1].astype(np.int64)
             sizes = self.offsets[1:] - starts

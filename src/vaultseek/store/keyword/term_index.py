@@ -25,7 +25,7 @@ from vaultseek.store.keyword.strings import Strings, first_bytes
 RARE_NOTES = 4096
 """Maximum number of notes with a term whose places and passage scores are kept for the next search."""
 ALTERNATIVES = 16
-"""Number of alternatives that each raise RARE_NOTES, because every one is looked up separately."""
+"""Maximum number of alternatives that each raise RARE_NOTES; each alternative is looked up separately."""
 
 
 class TermIndex:
@@ -50,8 +50,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index with the places of terms in these notes, the notes that it contains, and their
-        numbers in it."""
+        """Return an index of the places of terms in these notes, the notes in this index, and their numbers
+        there."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -73,7 +73,8 @@ class TermIndex:
     def count_both(
         self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
     ) -> int:
-        """Return how many notes have at least one of the two ``terms``, given the scores of each."""
+        """Return the number of notes with at least one of the two ``terms``, given the scores of each
+        term."""
         present = np.zeros(self.snapshot.size, np.bool_)
         present[first.notes] = True
         return int(np.count_nonzero(present[second.notes]))
@@ -145,7 +146,7 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
 
 
 _COUNTED = 256
-"""Minimum number of terms counted per segment, the most frequent ones."""
+"""Minimum number of terms counted per segment; the most frequent terms are counted."""
 _SLACK_BYTES = 4
 """Maximum byte difference caused by one letter more or less."""
 
@@ -166,7 +167,7 @@ def is_one_edit(first: str, second: str) -> bool:
 def _candidates(words: Strings, word: bytes) -> Ints:
     """Return words of similar length that share nearly all of ``word`` at their beginning and end.
 
-    One edit leaves one half of the word intact, so few words remain to be compared.
+    One edit leaves half of the word intact, so few words remain to be compared.
     """
     half = len(word) // 2
     slack = 1 if word.isascii() else _SLACK_BYTES
@@ -189,12 +190,13 @@ def _ending(words: Strings, numbers: Ints, tail: bytes) -> Ints:
 
 
 def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints:
-    """Return how many bytes each word shares with ``word`` from its start or, for step -1, its end."""
+    """Return the number of bytes that each word shares with ``word`` at the start or, for step -1, at the
+    end."""
     blob = np.frombuffer(words.blob, np.uint8)
     places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
     common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
     for at, byte in enumerate(word[::step]):
-        # Bytes beyond the word belong to another one; a few too many do no harm here.
+        # Bytes beyond the word belong to the next word; a few too many do no harm here.
         going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
         common += going
     return common

@@ -37,7 +37,7 @@ class Changes(NamedTuple):
 
 
 def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
-    """Yield what changed after ``since``, at most ``size`` notes at a time, until nothing is left.
+    """Yield the changes after ``since``, at most ``size`` notes at a time, until none are left.
 
     Raises RemovalsPruned, at the start or when notes are removed while pages are read.
     """
@@ -61,7 +61,7 @@ def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
 
 
 def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
-    """Return how many notes changed after ``since``, counting up to ``most``."""
+    """Return the number of notes that changed after ``since``, at most ``most``."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM notes WHERE (revision, id) > (?, ?) LIMIT ?)"
     return int(ledger.select(sql, *since, most)[0][0])
 
@@ -71,8 +71,8 @@ def changed_rows(
 ) -> tuple[list[Any], list[int] | None]:
     """Return these columns of notes changed after the revision ``since``, and the ids of removed notes.
 
-    For data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None and the
-    rows are those of all notes that satisfy ``condition``.
+    Used for data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None, and
+    the rows of all notes that satisfy ``condition`` are returned.
     """
     removed = ledger.notes.removed_since(since) if since else None
     where, since = (f"{condition} AND revision > ?", 0) if removed is None else ("revision > ?", since)

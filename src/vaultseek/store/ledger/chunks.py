@@ -39,8 +39,8 @@ class ChunkTable:
         """Write the chunks that differ; ``dirty`` means that the vectors of all other chunks are outdated as
         well.
 
-        A chunk with the same text and headings keeps its row and its vector. So a note that moves gets other
-        chunk ids (they depend on its path) but keeps its vectors.
+        A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk
+        ids, which depend on its path, but keeps its vectors.
         """
         sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
         old: dict[tuple[str, str], deque[int]] = defaultdict(deque)
@@ -93,7 +93,7 @@ class ChunkTable:
         return self._outlines.get_or_read(notes, self._read_outlines)
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
-        """Return chunks by number, without numbers that no longer exist."""
+        """Return chunks by number; numbers that no longer exist are left out."""
         return self._chunks.get_or_read(numbers, self._read_chunks)
 
     def opening(self, note: int, limit: int) -> str:
@@ -117,7 +117,7 @@ class ChunkTable:
         return list({row.number: row.chunk for row in numbered}.values())
 
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return chunk ids by number, without numbers that no longer exist."""
+        """Return chunk ids by number; numbers that no longer exist are left out."""
         return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
 
     def _read_outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:

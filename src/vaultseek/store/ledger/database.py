@@ -18,8 +18,8 @@ V = TypeVar("V")
 class RowCache(Generic[V]):
     """Thread-safe cache of up to ``capacity`` values by integer key.
 
-    Each commit clears it. A value read before a commit but arriving after it is not stored, so that no reader
-    sees an outdated row.
+    Each commit clears it. A value read before a commit is not stored after it, so that no reader sees an
+    outdated row.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -121,7 +121,8 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the body in one transaction; roll it back on any error, including one of the commit itself."""
+        """Run the body in one transaction; roll it back on any error, including an error in the commit
+        itself."""
         with self._statement() as connection:
             if connection.in_transaction:  # a disk error can prevent even a rollback
                 connection.execute("ROLLBACK")
@@ -157,7 +158,8 @@ class Database:
             return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a limited number per statement."""
+        """Yield the rows of ``sql`` with ``values`` in its ``IN ({})``, in statements with a limited number
+        of values."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
@@ -173,10 +175,10 @@ class Database:
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
     def shrink(self, rewritten: str = "") -> bool:
-        """Cut off the free pages of the file, and empty the log; return False if it is being read.
+        """Cut off the free pages of the file, and empty the log; return False if the log is being read.
 
         Deleted text is overwritten in the file, but not in the log. With ``rewritten``, also rewrite the file
-        with full pages, if the disk has room for that, and store this text as the value of that name.
+        with full pages if the disk has room, and store this text as the value ``rewritten``.
         """
         with self._sizes:
             if rewritten and self._rewrite():
@@ -225,7 +227,7 @@ class Database:
 
 
 def is_no_damage(error: sqlite3.DatabaseError, file: Path) -> bool:
-    """True if the error has a cause other than damage of the ``file``: a lock or a full disk."""
+    """True if the error has a cause other than damage of the ``file``, such as a lock or a full disk."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
     # On a full disk SQLite also reports I/O errors, and the existing content is still readable.
     return code in _HARMLESS or (code == sqlite3.SQLITE_IOERR and _disk_is_full(file))
@@ -302,7 +304,7 @@ class Connections:
     def own(self) -> tuple[sqlite3.Connection, threading.RLock]:
         """Return the calling thread's connection, opened on first use, and the lock to hold while using it.
 
-        Raises sqlite3.ProgrammingError once they are closed.
+        Raises sqlite3.ProgrammingError once the connections are closed.
         """
         own: tuple[sqlite3.Connection, threading.RLock] | None = getattr(self._local, "own", None)
         if own is None:
@@ -318,8 +320,8 @@ class Connections:
     def close(self) -> None:
         """Interrupt and close all connections.
 
-        Closing a connection during a statement crashes the process, so one that is not interrupted in time
-        stays open.
+        Closing a connection during a statement would crash the process, so a connection that is not
+        interrupted in time stays open.
         """
         with self._lock:
             self._closed = True

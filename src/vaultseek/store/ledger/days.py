@@ -1,4 +1,4 @@
-"""Days and months of notes: their dates, and dates mentioned in their properties and text."""
+"""Days and months of notes: the notes' own dates, and the dates mentioned in their properties and text."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ class DayTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add the days of notes that have none yet: pairs of note id and days."""
+        """Add the days of notes without days in the table, as pairs of note id and days."""
         rows = ((note, day) for note, days in notes for day in days)
         self._database.run_many("INSERT INTO days (note, day) VALUES (?, ?)", rows)
 
@@ -29,7 +29,8 @@ class DayTable:
         ]
 
     def naming(self, notes: Sequence[int], first: str, last: str) -> set[int]:
-        """Return which of these notes have a day from ``first`` to ``last``, or one of these months."""
+        """Return the ids among these notes that have a day from ``first`` to ``last``, or one of these
+        months."""
         low = first[:7] if _is_whole(first) else first
         sql = "SELECT note, day FROM days WHERE note IN ({})"
         return {note for note, day in self._database.all_in(sql, notes) if low <= day <= last}

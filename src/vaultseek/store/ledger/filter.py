@@ -54,8 +54,8 @@ from vaultseek.store.ledger.prefilter import prefilter
 Ids = set[int]
 
 CACHED_FILTERS = 16
-"""Number of filters whose results are kept until the next commit: a filter stays the same while words are
-typed."""
+"""Number of filters whose results are kept until the next commit, because a filter stays the same while words
+are typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], FilterResult]]] = (
     WeakKeyDictionary()
 )
-"""The last filter results of each ledger at its current revision, each in the reader's time zone."""
+"""The last filter results of each ledger at its current revision, each for one time zone."""
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property that a condition names, or a file with its extension."""
+    """True if the vault has the property, or a file with the extension, that a condition names."""
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
@@ -164,7 +164,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
 
 
 def outdated(rules: Rules, ledger: Ledger) -> set[int]:
-    """Return the ids of notes that may not be current by these rules: all with any sign of it."""
+    """Return the ids of all notes with any sign that they are not current by these rules."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
     for tag in rules.tags:
@@ -216,7 +216,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
-    """Select the rows whose ``expression`` may contain all of these texts."""
+    """Return the query for rows whose ``expression`` may contain all of these texts."""
     conditions = (prefilter(text, is_path=expression == "path") for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:

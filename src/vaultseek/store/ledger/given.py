@@ -30,9 +30,9 @@ class Given(NamedTuple):
 
 
 class GivenTable:
-    """The tables ``given`` and ``given_notes``. Notes are named by their paths, as in ``opens``.
+    """The tables ``given`` and ``given_notes``. Notes are identified by path, as in ``opens``.
 
-    Writing makes no revision.
+    Writing does not create a revision.
     """
 
     def __init__(self, database: Database) -> None:
@@ -71,7 +71,7 @@ class GivenTable:
         return deleted
 
     def forget_deleted(self) -> None:
-        """Delete the names of notes that no longer exist."""
+        """Delete the paths of notes that no longer exist."""
         known = "SELECT path FROM notes UNION SELECT path FROM attachments"
         with self._database.transaction():
             self._database.run(f"DELETE FROM given_notes WHERE path NOT IN ({known})")

@@ -30,8 +30,8 @@ from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 REWRITTEN_SHARE = 0.1
-"""Share of changed notes above which the file is rewritten. By then, pages are emptier by up to this
-share."""
+"""Share of changed notes above which the file is rewritten; pages then have up to this share of free
+space."""
 
 
 class Ledger:
@@ -86,8 +86,8 @@ class Ledger:
     def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
         """Return the part of the ledger about the notes in ``folders``, at the current revision.
 
-        Files at the paths ``hidden`` are left out. The part shows nothing about other notes, is read-only,
-        and is valid until the next commit.
+        Files at the paths ``hidden`` are left out. The part contains nothing about other notes. It is
+        read-only, and valid until the next commit.
         """
         part = object.__new__(Ledger)
         database = self._visible(Scope(folders, hidden))
@@ -100,7 +100,7 @@ class Ledger:
         return part
 
     def _pending_in(self, part: Ledger) -> tuple[int, int]:
-        """Return how many chunks and notes of a part are waiting to be stored."""
+        """Return the numbers of chunks and notes of a part that are waiting to be stored."""
         sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
         return chunks, notes
@@ -123,10 +123,11 @@ class Ledger:
         self._revision = revision
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text, free its space, and record the time; return False if a reader prevents it.
+        """Overwrite deleted text, free its space, and record the time; return False if a reader prevents
+        this.
 
-        The history of deleted notes is also removed. Once many notes have changed, pages are partly empty,
-        and the file is rewritten.
+        The history of deleted notes is also removed. If many notes have changed, pages are partly empty, and
+        the file is rewritten.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
@@ -137,14 +138,15 @@ class Ledger:
         return self._database.shrink(state if self._changed_share() > REWRITTEN_SHARE else "")
 
     def _changed_share(self) -> float:
-        """Return how many notes changed since the file was last rewritten, as a share of all."""
+        """Return the number of notes changed since the file was last rewritten, as a share of all notes."""
         revision, before = map(int, (self._database.meta("rewritten") or "0 0").split())
         changed = self._database.one("SELECT count(*) FROM notes WHERE revision > ?", revision)[0]
         notes = self.counts().notes
         return float((changed + max(0, before - notes)) / max(1, notes))
 
     def compacted(self) -> tuple[float, int]:
-        """Return when the ledger was last compacted, in seconds since the epoch, and its revision then."""
+        """Return the time when the ledger was last compacted, in seconds since the epoch, and its revision at
+        that time."""
         seconds, revision = (self._database.meta("compacted") or "0 0").split()
         return float(seconds), int(revision)
 
@@ -154,7 +156,7 @@ class Ledger:
         return self._revision
 
     def counts(self) -> Counts:
-        """Return the counts, which triggers maintain; takes constant time."""
+        """Return the counts, which triggers maintain, in constant time."""
         if self._counts is not None:
             return self._counts
         sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts, spaces WHERE space = ?"
@@ -173,16 +175,17 @@ class Ledger:
             yield path, ()
 
     def latest_notes(self, ids: Sequence[int], most: int) -> list[int]:
-        """Return the ids of up to ``most`` of these notes, last modified first, then by path."""
+        """Return the ids of up to ``most`` of these notes, last modified first; ties are in the order of
+        their paths."""
         rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
         return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
     def paths_of(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the paths of notes by id, without ids that no longer exist."""
+        """Return the paths of notes by id; ids that no longer exist are left out."""
         return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
 
     def set_chunking_version(self, version: str) -> bool:
-        """Record how notes are parsed and chunked; if that changed, mark every note for reading again.
+        """Record the version of parsing and chunking; if it changed, mark every note for reading again.
 
         Returns True if it changed, False if it is the same or was never recorded.
         """
@@ -203,7 +206,7 @@ class Ledger:
         return self._database.all(sql, *values)
 
     def select_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of a query whose ``IN ({})`` lists ``values``, however many there are."""
+        """Yield the rows of a query with ``values`` in its ``IN ({})``, however many there are."""
         return self._database.all_in(sql, values)
 
 

@@ -1,4 +1,4 @@
-"""Links between notes, with the key that each depends on and its resolved path."""
+"""Links between notes; each has its resolved path, and the key on which resolving it depends."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_
 CACHED_CONTEXTS = 2000
 """Number of notes whose link contexts are cached between two commits."""
 MISSING_READ = 5000
-"""Maximum number of links read to find targets without a file."""
+"""Maximum number of links read to find missing targets."""
 CONTEXTS_TO_NOTE = 1000
 """Maximum number of links to one note whose contexts are read; a note may have any number of backlinks."""
 
 _RESOLVED = ("links", "successions")
-"""The tables whose targets resolve like links. Ordinals in the second are negative."""
+"""The tables whose targets resolve like links. Ordinals in the second table are negative."""
 _TARGETS = (
     "SELECT l.note, l.ordinal, n.path, l.target FROM {} l JOIN notes n ON n.id = l.note WHERE l.{} IN ({{}})"
 )
@@ -56,7 +56,8 @@ class LinkTable:
         self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the links, in the form of ``NoteRows``, of notes without any: pairs of note id and links.
+        """Write the links of notes that have no links in the table, as pairs of note id and links in the form
+        of ``NoteRows``.
 
         They are unresolved until ``resolve``.
         """

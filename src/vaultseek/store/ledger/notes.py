@@ -95,7 +95,7 @@ class NoteTable:
         return {path: stored[path] if path in stored else next(free) for path in paths}
 
     def hashes(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return the content hash of each of these notes, without new notes."""
+        """Return the content hash of each of these notes; new notes are left out."""
         return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
 
     def move(self, source: str, target: str) -> None:
@@ -134,7 +134,8 @@ class NoteTable:
         )
 
     def prune_removed(self, revision: int) -> None:
-        """Forget removals up to ``revision`` if there are many; every index must be at least there."""
+        """Forget removals up to ``revision`` if there are many; every index must be at this revision or
+        later."""
         if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
             return
         revision = max(revision, int(self._database.meta("removals_pruned") or 0))
@@ -149,14 +150,14 @@ class NoteTable:
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
 
     def spread(self, count: int) -> list[int]:
-        """Return up to ``count`` note ids, spread over old and new notes, without reading the others."""
+        """Return up to ``count`` note ids, spread over old and new notes. The other ids are not read."""
         low, high = self._database.one("SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM notes")
         sql = "SELECT id FROM notes WHERE id >= ? ORDER BY id LIMIT 1"
         starts = (low + (high - low) * step // max(count - 1, 1) for step in range(count))
         return sorted({row[0] for start in starts for row in self._database.all(sql, start)})
 
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
-        """Return notes by id, without ids that no longer exist."""
+        """Return notes by id; ids that no longer exist are left out."""
         return self._rows.get_or_read(ids, self._read_rows)
 
     def revisions(self, ids: Sequence[int]) -> dict[int, int]:
@@ -183,9 +184,10 @@ class NoteTable:
             yield path, tuple(json.loads(aliases))
 
     def changed_since(self, revision: int, limit: int, note: int = LAST_NOTE) -> list[tuple[int, int]]:
-        """Return (note id, revision) of notes that changed after ``revision``, in order of change.
+        """Return the pairs of note id and revision for notes that changed after ``revision``, in order of
+        change.
 
-        With ``note``, also return notes at ``revision`` that come after it.
+        With ``note``, also return notes at ``revision`` with a higher id.
         """
         sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, note, limit)

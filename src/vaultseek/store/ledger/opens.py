@@ -11,7 +11,7 @@ from vaultseek.store.ledger.database import Database
 KEPT_OPENS = 5000
 """Maximum number of rows; the oldest are deleted."""
 READ_OPENS = 500
-"""Number of latest rows read for one search."""
+"""Number of the newest rows that one search reads."""
 
 
 class Open(NamedTuple):
@@ -32,7 +32,8 @@ class Meaning(NamedTuple):
 
 
 class OpenTable:
-    """The table ``opens``. Notes are identified by path, so that rows follow a rename and survive a rebuild.
+    """The table ``opens``. Notes are identified by path, so that rows can follow a rename and survive a
+    rebuild.
 
     Writing creates no revision, because no index depends on these rows. ``words`` are a query's words in
     alphabetical order.
@@ -57,7 +58,7 @@ class OpenTable:
         self._vectors.clear()
 
     def matching(self, words: Collection[str], beginning: str = "") -> list[Open]:
-        """Return the latest rows of queries with these words, or that begin with a given text."""
+        """Return the latest rows of queries that have these words or begin with a given text."""
         marks = ", ".join("?" * len(words))
         selected = f"SELECT number, {_COLUMNS} FROM opens WHERE words IN ({marks})"
         values: list[object] = [*words]
@@ -81,7 +82,8 @@ class OpenTable:
         return [words[place] for place in np.flatnonzero(matrix @ meaning.vector >= least)]
 
     def counts(self, notes: Sequence[int]) -> dict[int, int]:
-        """Return how often each of these notes, by id, was opened from any query; counts above 0 only."""
+        """Return, by note id, how often each of these notes was opened from any query; counts of 0 are left
+        out."""
         sql = "SELECT notes.id, count(*) FROM opens JOIN notes USING (path) WHERE notes.id IN ({}) GROUP BY 1"
         return dict(self._database.all_in(sql, notes))
 

@@ -1,9 +1,9 @@
-"""SQLite patterns that match every text that could contain a word, and few others.
+"""SQLite patterns that match every text that could contain a word, and few other texts.
 
-Texts are compared folded but stored as written, and SQLite folds ASCII only. ``Straße`` folds to ``strasse``,
-the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters become composed ones. So a pattern
-searches for a run of letters known to fold to the word's, or for one of the rare characters that may replace
-part of it. Matching rows must be compared exactly afterwards.
+Texts are compared in folded form but stored as written, and SQLite folds ASCII only. ``Straße`` folds to
+``strasse``, the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters to composed ones. So a
+pattern searches for a run of letters that certainly appear as in the word, or for one of the rare characters
+that may replace a part of the run. Matching rows must be compared exactly afterwards.
 """
 
 import re
@@ -17,9 +17,10 @@ from vaultseek.base.text import fold, is_unspaced
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
 """Ranges beyond ASCII with characters that fold to others."""
 _LEAST = 2
-"""Minimum run of letters worth a pattern, except in unspaced scripts."""
+"""Minimum length of a run of letters that is worth a pattern, except in unspaced scripts."""
 _FOREIGN = 4
-"""Maximum number of letters beyond ASCII in one pattern; each may need further patterns for its other forms.
+"""Maximum number of non-ASCII letters in one pattern; each letter may need further patterns for its other
+forms.
 """
 _CERTAIN = 3
 """Number of certain letters at which the other letters in the run become wildcards."""
@@ -85,7 +86,8 @@ def _is_certain(letter: str) -> bool:
 
 
 def _like(run: str) -> tuple[tuple[str, str], list[str]]:
-    """Return a LIKE pattern with a wildcard for each uncertain letter, and the forms that it misses."""
+    """Return a LIKE pattern with a wildcard for each uncertain letter, and the forms that this pattern
+    misses."""
     blank = sum(map(_is_certain, run)) >= _CERTAIN
     hidden: list[str] = []
     pattern = ""
@@ -102,7 +104,7 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
 
 
 def _marks(run: str) -> Iterator[str]:
-    """Yield the marks after the base letter where a letter of the run may be decomposed."""
+    """Yield the combining marks that a decomposed letter of the run may have after its base letter."""
     for letter in run:
         for mark in unicodedata.normalize("NFD", letter)[1:]:
             yield mark
@@ -111,7 +113,7 @@ def _marks(run: str) -> Iterator[str]:
 
 
 def _parts(run: str) -> Iterator[str]:
-    """Yield characters that fold to several letters overlapping the run."""
+    """Yield characters that fold to several letters and may overlap the run."""
     for character, folded in _expanding():
         if run in folded or folded in run or _overlap(run, folded) or _overlap(folded, run):
             yield character
@@ -123,7 +125,8 @@ def _overlap(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _origins() -> dict[str, str]:
-    """Return, for each folded letter, the other characters that fold to it; for ASCII also its capital."""
+    """Return, for each folded letter, the other characters that fold to it; for an ASCII letter, also its
+    capital."""
     origins = {letter: letter.upper() for letter in map(chr, range(ord("a"), ord("z") + 1))}
     for character, folded in _folding():
         if len(folded) == 1:

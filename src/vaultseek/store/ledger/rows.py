@@ -17,7 +17,6 @@ from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
-from vaultseek.content.query.currency import read_currency
 from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
 from vaultseek.store.ledger.line_forms import stored_forms
@@ -94,7 +93,7 @@ class NoteRow:
 
     @property
     def other_name(self) -> str | None:
-        """The file name, if its words differ from the title."""
+        """The file name, if its words differ from the title's words."""
         return None if self.title_is_name else other_name(self.title, self.path)
 
     @property
@@ -108,7 +107,7 @@ class NoteRow:
 class ChunkRow:
     """A chunk as the ledger stores it, with the id of its note.
 
-    ``number`` stays the same as long as the text does, even if the note moves; vectors are stored under it.
+    ``number`` identifies the vector. It stays the same as long as the text does, even if the note moves.
     """
 
     note: int
@@ -139,8 +138,8 @@ class Counts:
 class NoteRows(NamedTuple):
     """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
 
-    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
-    code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
+    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks``, and a chunk's heading path,
+    code and edits, are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
     problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
     statement; a succession is (target, 1 for a successor, key). ``days`` are the days and months
@@ -187,6 +186,8 @@ NOTE_VALUES = (
 
 def note_rows(indexed: IndexedNote) -> NoteRows:
     """Return the rows of a parsed note."""
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+
     note = indexed.note
     stated, successions = read_currency(note)
     return NoteRows(
@@ -223,7 +224,8 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
 
 
 def _shown_values(*values: Any) -> tuple[Any, ...]:
-    """Return the values without a trailing None: most headings and tasks are shown as written."""
+    """Return the values without a trailing None, which most headings and tasks have because they are shown as
+    written."""
     return values[:-1] if values[-1] is None else values
 
 
@@ -249,7 +251,8 @@ def _shown_names(note: Note) -> set[str]:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, file name with and without extension, and decoded."""
+    """Return the names of a note: title, aliases, and file name with extension, without it, and
+    percent-decoded."""
     file_name, path = note.path.rpartition("/")[2], note.path
     names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
     return ({fold(name) for name in names} | pinned_names(note.frontmatter)) - {""}

@@ -7,11 +7,10 @@ import re
 import sqlite3
 import time
 import uuid
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from vaultseek.base.paths import check_files, remove, remove_unless_file, write_atomically
+from vaultseek.base.paths import check_files, checksum, remove, remove_unless_file, write_atomically
 from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
@@ -89,8 +88,8 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""The table ``languages`` counts the notes of each language, "" for unclear. ``vectors`` has row ids:
-without them, a vector of 384 numbers would take a page of its own, three times its size."""
+"""The table ``languages`` counts the notes of each language, "" for an unclear one. ``vectors`` has row ids:
+without them, a vector of 384 numbers would take a whole page, three times its size."""
 
 _COUNTED = """
 CREATE TABLE row_counts (notes INTEGER, chunks INTEGER);
@@ -160,7 +159,6 @@ CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN ol
 """Tables that are also created in an existing ledger of this version, so that it need not be rebuilt."""
 
 _CRC = "crc32"
-_BLOCK = 1024 * 1024
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 """Suffixes of the ledger's file names."""
 
@@ -169,8 +167,8 @@ def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
     A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors. A
-    file that ``close_database`` sealed must be unchanged; of others, only the structure of pages is checked.
-    Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
+    file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
+    checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))
@@ -194,29 +192,21 @@ def close_database(database: Database) -> None:
     database.close()
     if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
-            write_atomically(_seal(database.file), _checksum(database.file))
+            write_atomically(_seal(database.file), checksum(database.file))
 
 
 def _break_seal(file: Path) -> bool | None:
-    """Remove the seal, which must not survive a crash; return whether the file is unchanged since it was
-    closed, or None if that is unknown."""
+    """Remove the seal, because it must not survive a crash. Return whether the file is unchanged since it was
+    closed; None if that is unknown."""
     seal = _seal(file)
     try:
         sealed = seal.read_text()
         seal.unlink()
         if _log(file).exists() or not sealed.startswith(_CRC):
             return None
-        return sealed == _checksum(file)
+        return sealed == checksum(file)
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _checksum(file: Path) -> str:
-    checksum = 0
-    with file.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            checksum = zlib.crc32(block, checksum)
-    return f"{_CRC} {checksum:08x}"
 
 
 def _seal(file: Path) -> Path:
@@ -270,8 +260,8 @@ def _create_tables(database: Database) -> None:
 def _inherit_vectors(database: Database) -> None:
     """Copy the vectors and the history of a ledger that was moved aside, then delete it.
 
-    Vectors are expensive to compute, and the history exists nowhere else. The rest is deleted, because it
-    contains the text of notes that may have been deleted since.
+    Vectors are expensive to compute, and the history exists nowhere else. The rest may contain the text of
+    notes that have been deleted since.
     """
     old = database.file.with_name(f"{database.file.name}.bad")
     if not old.exists():

@@ -1,8 +1,8 @@
-"""A part of the ledger: the notes in some folders without hidden ones, and nothing about other notes.
+"""A part of the ledger: the notes in some folders, except hidden ones, and nothing about other notes.
 
 SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
 that every statement in the program sees only rows of these notes. Tables unknown here appear empty. Links to
-notes outside, and successions by them, resolve as if those notes did not exist.
+notes outside the scope, and successions by such notes, resolve as if these notes did not exist.
 """
 
 import sqlite3
@@ -43,7 +43,7 @@ class Scope(NamedTuple):
 
 
 _WITHOUT_NOTES = frozenset(["meta"])
-"""Tables that stay visible, because they have no data about single notes."""
+"""Tables that stay visible, because they contain no data about single notes."""
 _LAST = "\U0010ffff"
 """A text that sorts after every path."""
 _OF_PATH = (
@@ -147,7 +147,7 @@ def rows_of_visible(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links as several parts, so that the first can use the index of targets."""
+    """Return the query for links as a union of parts, of which the first can use the index of targets."""
     seen = _OF_PATH.format(column="t.resolved")
 
     def leading(to: str) -> str:

@@ -1,8 +1,8 @@
-"""Successions of notes: which notes replace which, with targets as written and as resolved.
+"""Successions: notes that replace others, with targets as written and as resolved.
 
-``is_successor`` is 1 for a successor, 0 for a predecessor, and 2 for words that are a successor if there is
-such a note. Targets resolve like link targets (``LinkTable.resolve``);
-ordinals are negative, to differ from those of links.
+``is_successor`` is 1 if the target is a successor, 0 if it is a predecessor, and 2 for words that name a
+successor only if such a note exists. Targets resolve like link targets (``LinkTable.resolve``); ordinals are
+negative, to differ from those of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,8 @@ class SuccessionTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write successions, in the form of ``NoteRows``, of notes without any: pairs of note id and rows."""
+        """Write successions for notes that have none in the table, as pairs of note id and rows in the form
+        of ``NoteRows``."""
         rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
         self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
 
@@ -44,8 +45,8 @@ class SuccessionTable:
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return, by path, the successors of these notes, given by id, those named by the note itself
-        first."""
+        """Return, by path, the successors of these notes, which are given by id. Successors that the note
+        itself names come first."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))
@@ -57,7 +58,7 @@ class SuccessionTable:
         }
 
     def replaced(self) -> list[int]:
-        """Return the ids of all notes with a successor, named by themselves or by another note."""
+        """Return the ids of all notes with a successor, whether the note itself or another note names it."""
         sql = (
             f"SELECT note FROM successions WHERE {_IS_SUCCESSOR} AND resolved IS NOT (SELECT path FROM notes"
             " WHERE id = note) UNION SELECT n.id FROM successions s JOIN notes n ON n.path = s.resolved"

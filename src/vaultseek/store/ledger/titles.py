@@ -9,13 +9,13 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Number of notes at which a first heading that they share no longer counts as a title."""
+"""Number of notes from which on a first heading that they share does not count as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
     """Return the row, with its file name as the title if many notes share its first heading.
 
-    ``# Context`` in each of ten decisions is a template's section and does not distinguish them.
+    ``# Context`` in each of ten decisions is a section of a template and does not distinguish them.
     """
     if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
         return row

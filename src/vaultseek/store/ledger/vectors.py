@@ -8,7 +8,7 @@ from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row, to_json
 
 FIRST, SECOND = 1, 2
-"""The vector spaces: one for the vault's own model, one for another model for other languages."""
+"""The vector spaces: one for the vault's own model, and one for a second model for other languages."""
 
 _PENDING = (
     "SELECT u.number FROM unsynced u {} JOIN notes n ON n.id = u.note"
@@ -33,19 +33,19 @@ class VectorTable:
         self._put(vectors, "embeddings_copied")
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors of these keys, as float32 bytes, without unknown keys."""
+        """Return the vectors of these keys, as float32 bytes; unknown keys are left out."""
         return dict(self._database.all_in("SELECT key, vector FROM vectors WHERE key IN ({})", keys))
 
     def embeddings_computed(self) -> int:
-        """Return how many texts the model has embedded since this ledger was created."""
+        """Return the number of texts that the model has embedded since this ledger was created."""
         return int(self._database.meta("embeddings_computed") or 0)
 
     def embeddings_copied(self) -> int:
-        """Return how many vectors came from another ledger since this one was created."""
+        """Return the number of vectors copied from another ledger since this one was created."""
         return int(self._database.meta("embeddings_copied") or 0)
 
     def count(self, fingerprint: str) -> int:
-        """Return how many vectors of a model there are."""
+        """Return the number of a model's vectors."""
         sql = "SELECT count(*) FROM vectors WHERE key >= ? AND key < ?"
         return int(self._database.one(sql, f"{fingerprint}:", f"{fingerprint};")[0])
 
@@ -80,18 +80,19 @@ class SpaceTable:
     # -- texts to be stored ----------------------------------------------------------------------------
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return how many chunks and notes are waiting to be stored, in constant time."""
+        """Return, in constant time, the numbers of chunks and notes whose vectors are waiting to be
+        stored."""
         sql = "SELECT pending_chunks, pending_notes FROM spaces WHERE space = ?"
         row = self._database.one(sql, self._space)
         return (0, 0) if row is None else (row[0], row[1])
 
     def incomplete_notes(self) -> int:
-        """Return how many notes have anything waiting to be stored."""
+        """Return the number of notes with any vector waiting to be stored."""
         sql = "SELECT count(DISTINCT note) FROM unsynced WHERE space = ? AND gone = 0"
         return int(self._database.one(sql, self._space)[0])
 
     def chunk_numbers(self, limit: int) -> list[int]:
-        """Return the numbers of chunks waiting to be stored, those of recently modified notes first."""
+        """Return the numbers of chunks waiting to be stored; chunks of recently modified notes come first."""
         return [row[0] for row in self._database.all(_PENDING_CHUNKS, self._space, 0, limit)]
 
     def note_ids(self, limit: int) -> list[int]:
@@ -115,7 +116,7 @@ class SpaceTable:
         return [rows[number] for number in numbers if number in rows]
 
     def notes(self, ids: Sequence[int]) -> list[int]:
-        """Return which of these notes have vectors of their own waiting to be stored, in this order."""
+        """Return the notes among these whose own vectors are waiting to be stored, in this order."""
         pending = self._pending(1, ids)
         return [id for id in ids if id in pending]
 
@@ -162,7 +163,8 @@ class SpaceTable:
         return self._meta("store")
 
     def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
-        """Begin the new, empty store ``store``, which lacks everything, unless the store was only renamed."""
+        """Record the new store ``store``. It is empty and lacks everything, unless the store was only
+        renamed."""
         if is_renamed:
             self._set_meta("store", store)
             return
@@ -197,12 +199,13 @@ class SpaceTable:
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:
-        """Return the store that answers queries until the current one is full."""
+        """Return the previous store, which answers queries until the current one is full."""
         text = self._meta("previous_store")
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the store that answers queries until the current one is full; None once it is."""
+        """Set the previous store, which answers queries until the current one is full; None when the current
+        one is full."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

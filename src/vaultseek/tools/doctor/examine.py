@@ -78,7 +78,7 @@ _RESTART = "stop it with `vaultseek stop`; the next command starts it again"
 
 
 def daemon_status() -> JSON | VaultseekError | None:
-    """Return the daemon's status; None if none is running, an error if it does not respond."""
+    """Return the daemon's status; None if no daemon is running, an error if it does not respond."""
     try:
         with Client(timeout=DOCTOR_SECONDS, name="vaultseek.doctor") as client:
             status: JSON = client.call("index/status", {})
@@ -123,7 +123,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
 
 
 def _models(vault: JSON) -> Iterator[Finding]:
-    """Yield the model of a vault with the reason for its choice, and a failing second model."""
+    """Yield the model of a vault with the reason for its choice, and a second model if it fails."""
     models = vault.get("models") or {}
     if models.get("main"):
         why = f", {models['why']}" if models.get("why") else ""

@@ -13,8 +13,8 @@ BROKEN: Status = "broken"
 class Finding:
     """The result of a check, with advice.
 
-    In reports for strangers, ``public`` replaces a message with the user's words, such as a wrong value or a
-    folder's name.
+    In reports for strangers, ``public`` replaces a message that contains the user's words, such as a wrong
+    value or a folder's name.
     """
 
     check: str

@@ -15,10 +15,10 @@ from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 
 _SYSTEM = r"/(?:usr|opt|etc|proc|dev|run/user|bin|lib(?:64)?)(?![\w-])[^\s'\"`,;:()]*"
 _PATH = re.compile(rf"(?<![\w<.])(?:({_SYSTEM})|~?/(?=\S)[^'\"`,;:()\n]*)")
-"""A path. Names may contain spaces, so a user's path includes following words up to a character that
-ends it."""
+"""A path. Names may contain spaces, so a user's path includes the following words, up to a character that
+ends a path."""
 _CHECK = re.compile(r"((?:vault|(?:index|vectors|audit|engine|state|model) of) )(.+?)( for other languages)?")
-"""The name of a check of a vault, including the vault's name."""
+"""The name of a check of a vault, which contains the vault's name."""
 _END = r"(?=[/\s'\"`,;:()]|$)"
 
 

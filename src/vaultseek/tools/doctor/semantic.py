@@ -1,4 +1,4 @@
-"""Checks of the models, and of the worker by embedding, storing and finding a text."""
+"""Checks of the models, and of the worker, which embeds, stores and finds a text."""
 
 import asyncio
 import tempfile
@@ -158,6 +158,6 @@ async def _embed_and_find(model: LocalModel) -> str:
             answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
             if answer.note_ids.tolist() != [1]:
                 raise VaultseekError("a stored vector was not found; reinstall vaultseek")
-            return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"
+            return f"{vectors.shape[1]} numbers per vector; {worker.state.computing}"
         finally:
             await worker.stop()

@@ -29,7 +29,8 @@ def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
 
 
 def _public(problem: SettingProblem) -> str:
-    """Name the wrong key without its value; an unknown key is left out, because it is the user's own word."""
+    """Return the wrong key without its value. An unknown key is left out, because it is the user's own
+    word."""
     known = [str(part) for part in problem.location if str(part).isidentifier()]
     if "unknown" in problem.message:
         known = known[:-1]

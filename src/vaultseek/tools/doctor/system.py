@@ -38,7 +38,9 @@ def check_python() -> Iterator[Finding]:
         yield Finding("python", OK, message)
     missing = [name for name in ENGINES if installed[name] is None]
     if missing:
-        advice = f"run `{Path(sys.executable).name} -m pip install {' '.join(missing)}` where vaultseek is"
+        advice = (
+            f"run `{Path(sys.executable).name} -m pip install {' '.join(missing)}` in vaultseek's environment"
+        )
         yield Finding("engines", BROKEN, f"not installed: {', '.join(missing)}", advice)
     else:
         present = (f"{name} {version}" for name, version in installed.items() if version is not None)
@@ -81,10 +83,10 @@ def check_disk() -> Iterator[Finding]:
 
 
 def check_file_system() -> Iterator[Finding]:
-    """Check that the indexes are on a disk of this machine."""
+    """Check that the indexes are on a local disk."""
     remote = remote_file_system(_nearest(paths.data_directory()).resolve(), mounts())
     if remote is None:
-        yield Finding("file system", OK, "the indexes are on a disk of this machine")
+        yield Finding("file system", OK, "the indexes are on a local disk")
         return
     place, kind = remote
     yield Finding(
@@ -112,7 +114,7 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
         except (OSError, ValueError):
             continue
         others = count(used, kind, "watches" if kind == "watch" else None)
-        messages.append(f"{count(wanted, what)} to watch, {others} of other programs, {limit:,} allowed")
+        messages.append(f"{count(wanted, what)} to watch, {others} used by other programs, {limit:,} allowed")
         if wanted + used > limit:
             lines.append(f"fs.inotify.{file.name}={max(advised, 2 * (wanted + used))}")
     message = "; ".join(messages)
@@ -184,7 +186,7 @@ ENGINES = (
     "pydantic",
     "numpy",
 )
-"""Dependencies without which vaultseek does not index and search."""
+"""Dependencies that vaultseek needs to index and search."""
 OPTIONAL = ("llama-index-core", "mcp", "sentence-transformers", "torch", "transformers")
 """Dependencies of extras."""
 

@@ -27,7 +27,7 @@ from vaultseek.store.ledger import examine as examine_ledger
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 AUDIT_SECONDS = 20.0
-"""Seconds for the comparison of one vault; a small one is compared completely."""
+"""Seconds for the comparison of one vault; a small vault is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = "please report it; run `vaultseek stop`, delete `semantic` in its index, run `vaultseek start`"
@@ -40,7 +40,7 @@ _REMEDIES = {
     "unreadable_folder": _READABLE,
     "unreadable_note": _READABLE,
 }
-"""Remedies for problems of files; the others are about their names."""
+"""Remedies for problems with the content of files; all other problems are about names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
 _REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
 
@@ -56,7 +56,7 @@ class KnownVault:
 
 
 def known_vaults(settings: Settings) -> list[KnownVault]:
-    """Return the configured vaults, the registered ones, and those with an index."""
+    """Return the configured vaults, the registered vaults, and other vaults with an index."""
     vaults: dict[Path, KnownVault] = {}
     for vault in (*settings.vaults, *read_registry().vaults):
         exclude = (*settings.index.exclude, *vault.exclude)

@@ -48,7 +48,7 @@ def compute_metrics(
     """Return every metric of every judged query, in [0, 1], as metric to query id to value.
 
     ``rankings`` maps query ids to paths, best first; a missing ranking counts as no results. The gains of
-    nDCG are the grades themselves, discounted by log2(rank + 1). For all other metrics a note is relevant if
+    nDCG are the grades themselves, discounted by log2(rank + 1). For all other metrics, a note is relevant if
     its grade is 1 or more. Queries without a relevant note are left out.
     """
     import ir_measures
@@ -103,8 +103,8 @@ NOISE_QUERIES = 40
 class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
 
-    Noise consists of random letters, foreign queries have no right note, and questions have one; the
-    worst category is the one that loses most of its questions. None if there are no such queries.
+    Noise consists of random letters. Foreign queries have no right note, while questions have one. The worst
+    category is the one that loses the largest share of its questions. None if there are no such queries.
     """
 
     threshold: float
@@ -127,7 +127,8 @@ def keyboard_noise() -> list[str]:
 def refusals(
     noise: Sequence[float], foreign: Sequence[float], answerable: Mapping[str, Sequence[float]]
 ) -> list[Refusal]:
-    """Return the curve from the best confidence of each query; answerable ones by category."""
+    """Return the curve, computed from the best confidence of each query; answerable queries are given by
+    category."""
     everything = [confidence for values in answerable.values() for confidence in values]
     return [
         Refusal(

@@ -133,7 +133,7 @@ def _figures(outcome: Outcome) -> list[str]:
 
 
 def _comparison(report: Report) -> _Table:
-    """Return nDCG@10 with its interval, and the difference of the first variant to the others."""
+    """Return nDCG@10 with its interval, and the difference between the first variant and each other one."""
     rows = []
     for number, outcome in enumerate(report.outcomes):
         ndcg, gap = outcome.metrics[ALL]["nDCG@10"], outcome.differences["nDCG@10"]

@@ -50,8 +50,9 @@ CLUSTERS = 10
 class QueryResult:
     """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
 
-    ``partial`` names the searches that were left out. ``strongest`` is the best confidence, in [0, 1], among
-    the notes that decide whether anything is found, for any threshold; None if the query is never refused.
+    ``partial`` names the kinds of search that were left out. ``strongest`` is the best confidence, in [0, 1],
+    among the notes that decide whether anything is found; it can be compared with any threshold. None if the
+    query is never refused.
     """
 
     paths: tuple[str, ...]
@@ -68,8 +69,8 @@ class Outcome:
     ``metrics`` maps category (``all`` among them) and metric to the mean over queries; ``per_query`` maps
     metric and query id to the value; ``differences`` maps metric to the first variant minus this one.
     ``confidence`` is the mean confidence of the top result by category, 0 for no results; ``empty_share`` the
-    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the searches
-    that were missing for some queries.
+    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the kinds of
+    search that were left out for some queries.
     """
 
     name: str
@@ -87,7 +88,7 @@ class Outcome:
 class Cluster(NamedTuple):
     """A cluster of linked notes: its words, its number of notes, and the queries whose best notes are in it.
 
-    ``quality`` is the mean nDCG@10 of those queries with the first variant; None without any.
+    ``quality`` is the mean nDCG@10 of these queries with the first variant; None if there are none.
     """
 
     words: Sequence[str]
@@ -100,8 +101,9 @@ class Cluster(NamedTuple):
 class Report:
     """A whole measurement.
 
-    ``sizes`` is the number of judged queries by category, ``unjudged`` the number of the others, ``results``
-    maps variant and query id to results, ``missing`` lists relevant notes that are not in the vault.
+    ``sizes`` is the number of judged queries by category, and ``unjudged`` the number of other queries.
+    ``results`` maps variant and query id to results. ``missing`` lists relevant notes that are not in the
+    vault.
     """
 
     vault: str
@@ -146,11 +148,11 @@ async def evaluate(
     foreign: Sequence[str] | None = (),
     on_query: OnQuery = lambda name, done, total: None,
 ) -> Report:
-    """Run every query with every variant; the first variant is the one compared with the others.
+    """Run every query with every variant; the first variant is compared with each of the others.
 
     ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
-    ``foreign`` are queries without an answer in the vault, for the refusal curve, like judged queries without
-    a right note; None leaves the curve out. Raises UsageError if the vault has no notes.
+    ``foreign`` are queries without an answer in the vault, for the refusal curve; judged queries without a
+    right note also count as foreign. None leaves the curve out. Raises UsageError if the vault has no notes.
     """
     if not vault.ledger.counts().notes:
         raise UsageError(f"{vault.name} has no notes; use another --vault")
@@ -191,7 +193,7 @@ async def evaluate(
 def _clusters(
     vault: OpenVault, queries: Sequence[JudgedQuery], figures: Mapping[str, float]
 ) -> list[Cluster]:
-    """Return the clusters of a vault, and how well the queries about each are answered."""
+    """Return the clusters of a vault, each with the quality of the answers to queries about it."""
     if vault.graph is None:
         return []
     structure = VaultStructure().of(vault.graph, vault.ledger)
@@ -317,8 +319,8 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
 
 
 class _Outage:
-    """Time since the worker last answered, so that only one search waits for a worker that does not
-    return."""
+    """The time since the worker last answered. It ensures that only one search waits for a worker that does
+    not come back."""
 
     def __init__(self) -> None:
         self._since: float | None = None

@@ -106,7 +106,8 @@ class PostgresBackend:
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, str]]:
-        """Run the body in one transaction with exclusive writing to the shard; yield its state."""
+        """Run the body in one transaction with an exclusive right to write to the shard; yield the shard's
+        state."""
         self._create_schema()
         with self.server.transaction():
             self.server.run("SELECT 1 FROM state WHERE name = 'mark' FOR UPDATE")
@@ -117,7 +118,7 @@ class PostgresBackend:
         self.server.run(SET_STATE, name, value)
 
     def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
-        """Store the indexer's heartbeat if the shard has one of these marks; return whether it has."""
+        """Store the indexer's heartbeat if the shard has one of these marks; return whether it has one."""
         sql = (
             "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
             " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"
@@ -196,5 +197,5 @@ def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]
     if place is None:
         return rows
     cut = [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
-    # Two long ones of the same note may now be equal.
+    # Two long texts of the same note may now be equal.
     return cut if names[place] == "key" else list(dict.fromkeys(cut))

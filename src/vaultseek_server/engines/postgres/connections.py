@@ -10,15 +10,16 @@ from typing import Any
 from vaultseek_server.settings import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Seconds after which an unused connection is closed, when another one is returned."""
+"""Seconds after which an unused connection is closed, once another connection is returned."""
 MOST_IDLE = 4
-"""Maximum unused connections to one server that stay open."""
+"""Maximum number of unused connections to one server that stay open."""
 
 
 class IdleConnections:
-    """Connections to one server for the next request; the last used one comes first.
+    """Connections to one server that are kept for the next request.
 
-    So the number of open ones matches the concurrent use.
+    The last used connection is taken first, so that the number of open connections matches the concurrent
+    use.
     """
 
     def __init__(self) -> None:

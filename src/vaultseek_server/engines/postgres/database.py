@@ -82,7 +82,7 @@ class PostgresDatabase(Database):
 
 
 class _Scoped(PostgresDatabase, ScopedDatabase):
-    """The tables limited to the notes in some folders, through views with the same names."""
+    """The tables limited to the notes in some folders, by views with the same names."""
 
     def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
@@ -129,7 +129,7 @@ def _create_views(options: EngineOptions, schema: str, scope: Scope, connection:
 
 
 def _named(sql: str, schema: str) -> str:
-    """Return a statement with the table names used here."""
+    """Return a statement in which tables have the names used here."""
     sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
     return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
@@ -148,7 +148,7 @@ class ShardLedger(Ledger):
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""
-        """The mark of the shard when it was counted."""
+        """The mark of the shard at the time of the last count."""
         self._is_replaced = False
         self._begin(self.database)
         self.space = self._lack = _Lack(self.database, FIRST)
@@ -159,7 +159,7 @@ class ShardLedger(Ledger):
         """Do nothing, because the connections belong to the engine."""
 
     def is_sound(self) -> bool:
-        """Return False once the indexer has a new ledger, which makes data read from the former one
+        """Return False once the indexer has a new ledger, because data read from the former ledger is then
         useless."""
         return not self._is_replaced
 
@@ -174,8 +174,8 @@ class ShardLedger(Ledger):
         """Show data written since the last refresh, at this position; return True if notes changed or a store
         was created.
 
-        ``store`` is the name of the vector store. Each write leaves a new ``mark``, even a write of vectors
-        only.
+        ``store`` is the name of the vector store. Each write leaves a new ``mark``, even if it writes only
+        vectors.
         """
         changed = (position, store) != self._shown
         self._is_replaced |= position.partition(":")[0] != self.generation.partition(":")[0]
@@ -197,7 +197,7 @@ class ShardLedger(Ledger):
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
 
     def _count(self) -> None:
-        """Count the contents once, because the counts are requested all the time."""
+        """Count the contents once for each mark, because the counts are requested all the time."""
         notes, chunks = self.database.one("SELECT notes, chunks FROM row_counts")
         stored = [self.backend.server.rows(f"SELECT count(*) FROM {table}") for table in self.vector_tables]
         there = [rows[0][0] if rows else 0 for rows in stored] or [0, 0]
@@ -222,15 +222,16 @@ class ShardLedger(Ledger):
 
 
 class _Lack(SpaceTable):
-    """Counts of texts without a vector on the server, where the indexer's entries are missing.
+    """Counts of texts without a vector on the server, which does not have the indexer's list of missing
+    vectors.
 
-    The indexer also deletes the vectors of removed texts, and has the second space.
+    Deleting the vectors of removed texts, and the second space, are up to the indexer.
     """
 
     counts = (0, 0)
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return how many chunks and notes had no vector when the shard was counted."""
+        """Return the numbers of chunks and notes that had no vector when the shard was counted."""
         return self.counts
 
     def orphans(self, limit: int) -> tuple[list[int], list[int]]:

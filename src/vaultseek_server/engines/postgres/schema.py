@@ -51,7 +51,7 @@ def statements() -> list[str]:
 
 
 def schema_name(options: EngineOptions) -> str:
-    """Return the schema name of a shard: the readable part of its name, and 64 bits of its digest."""
+    """Return the schema name of a shard: the readable part of the shard's name, and 64 bits of its digest."""
     digest = hashlib.blake2s(options.shard.encode(), digest_size=8).hexdigest()
     plain = re.sub(r"[^a-z0-9]+", "_", options.shard.lower())[:20].strip("_")
     return f"{options.prefix.lower()}_{VERSION}_{plain}_{digest}"

@@ -1,4 +1,4 @@
-"""Requests to a PostgreSQL server, each with its own connection, and its errors in words."""
+"""Requests to a PostgreSQL server, each with its own connection, and the server's errors in words."""
 
 import logging
 import re
@@ -15,15 +15,15 @@ from vaultseek_server.engines.postgres.connections import IdleConnections, idle_
 from vaultseek_server.settings import EngineOptions
 
 PAUSE_SECONDS = 2.0
-"""Seconds for which requests fail at once after a failure, so that not every search waits."""
+"""Seconds after a failure during which requests fail at once, so that not every search waits."""
 SLACK_SECONDS = 1.0
-"""Seconds after a statement's timeout until its connection is given up, because a frozen server does not
+"""Seconds after a statement's timeout at which its connection is abandoned, because a frozen server does not
 enforce the timeout."""
 EXTENSION_SCHEMAS = ("public", "extensions")
 """Schemas that may contain pgvector; some providers put extensions into a separate schema."""
 
 _REFUSAL = re.compile(r"(?:FATAL|fe_sendauth|SSL error): *(.+)")
-"""The reason for a refused connection, among libpq's lines."""
+"""Pattern of the reason for a refused connection among libpq's lines."""
 
 log = logging.getLogger(__name__)
 
@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 class Server:
     """A server as used by one vault. Connections are opened on demand, and reopened after a loss.
 
-    Each request or transaction has a connection to itself, which is then reused, even for other vaults.
-    Statements use the tables of ``schema``. Connections not shared with other vaults may be prepared.
+    Each request or transaction has a connection to itself, which is later reused, even for other vaults.
+    Statements use the tables of ``schema``. Connections that are not shared with other vaults may be prepared
+    by a function when they are opened.
     """
 
     def __init__(self, options: EngineOptions, schema: str, *, is_shared: bool = True) -> None:
@@ -57,7 +58,7 @@ class Server:
         self.reset()
 
     def reset(self) -> None:
-        """Close the connections in use here, or unused; new ones are opened on demand."""
+        """Close the connections that are in use here or unused; new connections are opened on demand."""
         with self._lock:
             used = list(self._used)
         for connection in used:
@@ -197,7 +198,7 @@ class Server:
         connection.schema = self.schema
 
     def _path(self) -> str:
-        """Return the schemas in which tables and the extension are found."""
+        """Return the schemas in which the tables and the extension are looked up."""
         return ",".join((self.schema, *EXTENSION_SCHEMAS))
 
     def _connect(self) -> Any:
@@ -272,7 +273,7 @@ def storable(values: Sequence[Any]) -> list[Any]:
 
 @cache
 def _limited_connection() -> Any:
-    """Return a connection class that gives up a server if it does not answer within the time limit."""
+    """Return a connection class that fails if the server does not answer within the time limit."""
     import psycopg
 
     class LimitedConnection(psycopg.Connection[Any]):

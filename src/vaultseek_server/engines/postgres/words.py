@@ -1,8 +1,8 @@
-"""The words of a shard: the notes with each term, with counts and lengths.
+"""The words of a shard: for each term, the notes that contain it, with counts and lengths.
 
 The rows of a term are stored in pages of about two thousand notes, as arrays of its counts and the field
-lengths. So a search reads a few kilobytes by key, and weighs them by the current mean lengths. The best notes
-come with their postings.
+lengths. So a search reads a few kilobytes by key, and weighs the counts by the current mean lengths. The best
+notes are returned with their postings.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ from vaultseek_server.engines.postgres.server import Server
 PAGE_BITS = 11
 """Number of low bits of a note's id that give the note's place within its page."""
 ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
-"""A row of a page: the low bits of the note and the field, the count of the term, the field's length."""
+"""A row of a page: the low bits of the note's id with the field, the count of the term, and the field's
+length."""
 _MOST = np.iinfo(np.uint16).max
 _LAST = "\U0010ffff"
 _SUMS = 2 * FIELD_SLOTS + 4
-"""Sums over all notes: length and presence of each field, and both for prose and code of chunks."""
+"""Sums over all notes: the length and the presence of each field, and of the prose and code of chunks."""
 _POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
 """Name of the facts about all notes in the state table."""
@@ -54,9 +55,9 @@ _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pa
 
 
 class TermNotes(NamedTuple):
-    """The notes that contain a term, and its number. notes: int64[n], ascending ids.
+    """The notes that contain a term, and the term's number.
 
-    tf: float64[n], weighted frequencies.
+    notes: int64[n], ascending ids. tf: float64[n], weighted frequencies.
     """
 
     number: int
@@ -97,7 +98,8 @@ class ShardSnapshot(Snapshot):
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
-        """True for living notes, bool[size]; unused numbers have no words either."""
+        """Mask of existing notes, bool[size]. It is always true, because unused numbers have no words and
+        cannot match."""
         return np.ones(self.size, np.bool_)
 
     def within(self, ids: Ints) -> ShardSnapshot:
@@ -164,7 +166,7 @@ class ShardTerms(TermIndex):
         return self._most_frequent("= ANY(%s)", list(numbers), limit)
 
     def _most_frequent(self, numbers: str, *values: Any) -> tuple[str, ...]:
-        """Return the terms whose numbers the SQL selects, with most rows first."""
+        """Return the terms whose numbers the SQL selects; terms with most rows come first."""
         sql = (
             f"SELECT t.term FROM word_terms t JOIN word_pages p ON p.term = t.number WHERE t.number {numbers}"
             " GROUP BY t.term ORDER BY sum(octet_length(p.rows)) DESC, t.term LIMIT %s"
@@ -235,7 +237,7 @@ class Words(KeywordLane):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """Finds the index terms of notes in a text, in the languages that the last search saw."""
+        """Finds the index terms of notes in a text, in the languages known to the last search."""
         last = self._last[1] if self._last[0] else self.snapshot
         return span_finder(self.rules, last.languages)
 
@@ -249,13 +251,14 @@ class Words(KeywordLane):
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to which the rules now assign another language than the vault did."""
+        """Return the ids of notes to which the rules now assign another language than the one stored with
+        them."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return the shortest word and the note count of each term found in at least ``least`` notes."""
+        """Return, for each term in at least ``least`` notes, its shortest word and its note count."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
@@ -334,7 +337,8 @@ class Words(KeywordLane):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of some notes, and the page of each row: the row's term and the note's high bits."""
+    """The rows of some notes, and the page of each row, which is given by the row's term and the high bits of
+    the note's id."""
 
     pages: Ints
     rows: NDArray[Any]

@@ -177,9 +177,9 @@ key_file = "{key}"
 
     for text, said in (
         ('[index]\nbackend = "postgres"\n', "line 1: index.uri: missing: "),
-        ('[index]\nbackend = "milvus"\n', "as Milvus is no longer supported"),
+        ('[index]\nbackend = "milvus"\n', "(Milvus is no longer supported"),
         ('[index]\nuri = "junk"\n', "line 2: index.uri: expected postgresql://HOST/DATABASE"),
-        ('[model]\nclass = "nonsense"\n', "no longer a setting; write url"),
+        ('[model]\nclass = "nonsense"\n', "no longer a setting; set url"),
     ):
         file.write_text(text)
         assert said in run("config", "check").stderr

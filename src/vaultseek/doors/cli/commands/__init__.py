@@ -22,7 +22,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _ADDED = plugins.names("commands")
-"""Commands of other packages, whose documentation names them."""
+"""Commands of other packages, which are documented there."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
@@ -46,7 +46,7 @@ _MODULES = {
     **dict.fromkeys(("context", "why"), "search"),
     "open": "read",
 }
-"""The modules of commands that are not in a module of the same name."""
+"""The modules of commands that are in a module of another name."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )
@@ -123,7 +123,7 @@ def _other_daemon() -> str:
     from vaultseek.doors.cli.status_page import other_version
     from vaultseek.errors import VaultseekError
 
-    # If none runs, a service manager would start one for every connection.
+    # If no daemon is running, a service manager would start one for any connection.
     if daemon_pid() is None:
         return ""
     try:

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
-"""Number of results of a live search; more than anybody looks at."""
+"""Number of results of a live search; nobody looks at more."""
 EVERY_NOTE = "ext:md"
 HISTORY = 50
-"""Number of latest opened notes whose queries are offered while nothing is typed."""
+"""Number of recently opened notes whose queries are offered while nothing is typed."""
 OFFERED_QUERIES = 8
 """Number of former queries offered before the filters."""
 
@@ -101,7 +101,8 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         print("Indexing. No note is changed, and nothing leaves this computer.")
         with progress(color=invocation.color) as show, connect(invocation) as client:
             client.call("vault/add", {"path": folder}, timeout=None)
-            # Until word search works; vectors take minutes, and the search shows how many are missing.
+            # Wait only until word search works; vectors take minutes, and the search shows how many are
+            # missing.
             client.call(
                 "search",
                 invocation.params(query=EVERY_NOTE, limit=1, wait=True, progress=True),
@@ -118,7 +119,7 @@ async def _search(
     *,
     all_vaults: bool,
 ) -> bool:
-    """Show the search until a usable choice is made; return False if there was none.
+    """Show the search until a usable choice is made; return False if no choice was made.
 
     Each chosen result comes with its query and its vault's folder.
     """

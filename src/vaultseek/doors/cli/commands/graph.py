@@ -44,7 +44,7 @@ def graph(context: click.Context, invocation: Invocation, /, limit: int | None) 
     """Show how notes are linked: hubs, bridges and clusters.
 
     Hubs are the most linked notes; bridges connect parts of the vault. A cluster is named after the note with
-    the most links inside it; its words are those that distinguish its notes from all others.
+    the most links inside it; its words distinguish its notes from all other notes.
 
     \b
     vaultseek graph

@@ -241,8 +241,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the most similar notes, in pairs.
 
-    Sorted by shared text and by meaning, the most similar first. You decide which ones are duplicates: the
-    list continues beyond them.
+    Sorted by shared text and by meaning, the most similar first. The list does not stop at duplicates; you
+    decide which pairs are.
 
     \b
     vaultseek duplicates -n 20

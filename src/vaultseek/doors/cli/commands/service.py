@@ -160,7 +160,7 @@ OUTDATED = "the unit differs from the one that `vaultseek service install` write
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:
-    """Return the keys of the installed unit that `install` would now write differently."""
+    """Return the keys of the installed unit that `install` would now write with other values."""
     manager = service_manager()
     unit = manager.folder / _UNITS[1]
     if unit not in manager.files or not is_ours(unit):
@@ -237,7 +237,8 @@ def check_reachable(manager: Manager) -> None:
 
 
 def may_make_namespaces() -> bool:
-    """True if users of this system may sandbox a process; otherwise a sandboxed unit would not start."""
+    """True if users of this system may sandbox a process. If they may not, a sandboxed unit would not
+    start."""
     result = try_run(("unshare", "--user", "--map-root-user", "--mount", "--net", "true"))
     return result is not None and result.returncode == 0
 
@@ -252,7 +253,7 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before the start, and wait up to a minute until it is gone."""
+    """Unload an older service before starting the new one, and wait up to a minute for its end."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)
@@ -264,7 +265,7 @@ def unload(manager: Manager) -> None:
 
 
 def run_all(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands in order. Raises Unavailable with the output of the first one that fails."""
+    """Run commands in order. Raises Unavailable with the output of the first command that fails."""
     for command in commands:
         result = try_run(command)
         if result is None or result.returncode:

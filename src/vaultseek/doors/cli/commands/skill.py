@@ -13,7 +13,8 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder that show that an agent is installed, and its skills folder."""
+"""Folders in the home folder whose presence shows that an agent is installed, each with the agent's skills
+folder."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``vaultseek stale``: notes that are outdated and were forgotten."""
+"""``vaultseek stale``: outdated notes that were forgotten."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "md")
 LEAST_COLUMNS = 8
-"""Minimum width of each column on a narrow screen, if it needs that much."""
+"""Minimum width of each column on a narrow screen, if its content is that wide."""
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 _EXPONENT = re.compile(r"e([+-])0*")
 _GAP = "  "
@@ -115,7 +115,7 @@ def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
 
 
 def _groups(table: JSON) -> Iterator[tuple[JSON, Sequence[JSON]]]:
-    """Yield each group with its rows; without groups, a single one of all rows without a value."""
+    """Yield each group with its rows; without groups, yield all rows as a single group without a value."""
     place = 0
     for group in table["groups"] or [{"count": len(table["rows"])}]:
         yield group, table["rows"][place : place + group["count"]]
@@ -138,7 +138,7 @@ def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:
 
 
 def _total_line(table: JSON) -> str:
-    """Return the summaries of all rows, labelled as such if groups have their own."""
+    """Return the summaries of all rows, labelled as totals if groups have their own summaries."""
     text = _summary_line(table["summaries"], table)
     return f"all · {text}" if table["groups"] else text
 
@@ -152,7 +152,7 @@ def _is_numeric(rows: Sequence[JSON], id: str) -> bool:
 
 
 def _widths(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[int]:
-    """Return the column widths; on a screen, the widest are narrowed until all fit."""
+    """Return the column widths; on a screen, the widest columns are narrowed until all columns fit."""
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     if not terminal.screen:
         return widths

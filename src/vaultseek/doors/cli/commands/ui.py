@@ -19,7 +19,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with their own window. Others would need this command's terminal."""
+"""Editors with their own window. Other editors would need this command's terminal."""
 
 
 @click.command()
@@ -49,9 +49,7 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
     def announce(address: str, lasts: bool) -> None:
         click.echo(f"Your notes are at {address}")
         place = address.partition("#")[0]
-        click.echo(
-            f"This link works in one browser{f'; after that, {place} is enough there' if lasts else ''}."
-        )
+        click.echo(f"This link works in one browser{f', which can then also use {place}' if lasts else ''}.")
         click.echo("Press Ctrl-C to stop.")
         if not no_browser and not webbrowser.open(address):
             click.echo("No browser could be opened; copy the address into one.")

@@ -74,8 +74,8 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 class _Place:
     """A file or folder created by vaultseek, its content, and the reason if it is kept.
 
-    ``own`` is removed; ``foreign`` is what other programs or people put there. ``follow`` is True if a link
-    there may be followed, because its target belongs to vaultseek.
+    ``own`` content is removed; ``foreign`` content was put there by other programs or people. ``follow`` is
+    True if a link at this place may be followed, because its target belongs to vaultseek.
     """
 
     path: Path
@@ -97,7 +97,7 @@ OWN = re.compile(
     r"|(daemon|worker[^/]*|audit)\.(log|crash)(\.\d+)?|config\.toml"
     r"|(\w+/)?\.(vaults|known|fetched|config|backend-migration|served-\w+)\.(json|toml)\.\d+"
 )
-"""Paths of the files and folders that vaultseek creates in its folders, besides fetched models."""
+"""Paths of the files and folders that vaultseek creates in its folders, except fetched models."""
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
@@ -124,7 +124,7 @@ def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
 
 
 def _content(folder: Path, *, follow: bool) -> tuple[list[Path], list[Path]]:
-    """Return the content of a folder that vaultseek made, and the rest."""
+    """Return the content of a folder in two parts: made by vaultseek, and other content."""
     if folder.is_symlink() and not follow:
         return [folder], []
     real = folder.resolve()
@@ -160,8 +160,8 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
 
 
 def _remove(place: _Place) -> None:
-    """Remove everything that vaultseek made at a place, including since it was listed, and folders that are
-    then empty."""
+    """Remove everything that vaultseek made at a place, even if it was made after the listing, and folders
+    that are then empty."""
     try:
         if not _is_folder(place.path.resolve() if place.follow else place.path):
             paths.remove(place.path)

@@ -11,7 +11,7 @@ from vaultseek.doors.cli.completion_values import about
 from vaultseek.doors.cli.terminal import clean, count
 
 OFFERED = 8
-"""Number of tags, and of folders, suggested from the results."""
+"""Number of tags, and number of folders, suggested from the results."""
 
 Complete = Callable[[str], Awaitable[Sequence[JSON]]]
 """A function that completes the end of a query."""
@@ -33,7 +33,7 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
 
 
 def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
-    """Yield the filters passed by some but not all of the results, most frequent first."""
+    """Yield the filters that some but not all results pass, most frequent first."""
     space = " " if before and not before.endswith((" ", "(")) else ""
     kinds = _counted([{result.get("kind") or "note"} for result in results])
     tags = _counted([set(chain(*map(_ancestors, result.get("tags") or ()))) for result in results])

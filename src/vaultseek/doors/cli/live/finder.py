@@ -14,14 +14,15 @@ from vaultseek.doors.cli.output import with_command
 from vaultseek.errors import VaultseekError
 
 SEARCH_GRACE_SECONDS = 0.2
-"""Seconds before the next letter may cancel a search, so that results appear even during fast typing."""
+"""Seconds that a search runs before the next letter may cancel it, so that results appear even during fast
+typing."""
 QUIET_SECONDS = 0.25
-"""Seconds without typing before an empty answer is shown, because half a word may match nothing."""
+"""Seconds without typing after which an empty answer is shown, because half a word may match nothing."""
 LINKS_READ = 50
-"""Number of notes to read whose paths begin like the path of the note to link."""
+"""Maximum number of notes read whose paths begin like the path of the note to link."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
-"""A placeholder note in the vault's folder, as the target place of a copied link."""
+"""A placeholder note in the vault's folder, in which a copied link is assumed to be pasted."""
 LINES_AROUND = 300
 """Number of lines of a note read before and after the matching line."""
 
@@ -30,7 +31,8 @@ Call = Callable[[str, JSON], Awaitable[JSON]]
 
 
 class Finder:
-    """A live search. ``recent`` is the answer shown while nothing is typed, ``query`` was typed before.
+    """A live search. ``recent`` is the answer shown while nothing is typed, and ``query`` is the initial
+    text.
 
     ``on_change`` is called whenever there is something new to show.
     """
@@ -48,10 +50,10 @@ class Finder:
         self.query = " ".join(query.split())
         self.answer = {} if self.query else recent
         self.message = ""
-        """The reason if there is no answer to the query, otherwise empty."""
+        """The reason why there is no answer to the query, or an empty text."""
         self.selected = 0
         self.unfolded = False
-        """True once the selection moved beyond the certain results, which reveals the others."""
+        """True once the selection has moved beyond the certain results, which reveals the other results."""
         self.marked: dict[tuple[str, str], JSON] = {}
         """The marked results by vault and path, in marking order; they survive a new query."""
         self.preview: Preview | None = None
@@ -93,7 +95,7 @@ class Finder:
         return not (self.answer or self.message)
 
     def type(self, text: str) -> None:
-        """Search for ``text`` from now on; the same words again do not restart a running search."""
+        """Search for ``text`` from now on; if its words are unchanged, a running search continues."""
         query = " ".join(text.split())
         if query != self.query:
             self.query = query
@@ -137,7 +139,7 @@ class Finder:
         return self.vault_path(result) or str(named), result["path"]
 
     async def links(self) -> list[str]:
-        """Return a link to each chosen note, as its vault writes links. Raises VaultseekError."""
+        """Return a link to each chosen note, in the style of its vault. Raises VaultseekError."""
         return await asyncio.gather(*map(self._link, self.chosen))
 
     async def _link(self, result: JSON) -> str:
@@ -185,7 +187,7 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. Return False if it takes long and another query was typed."""
+        """Wait for the answer. Return False if the answer takes long and another query was typed."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())
@@ -195,7 +197,7 @@ class Finder:
         return search.done()
 
     async def _is_transient(self, search: asyncio.Future[JSON]) -> bool:
-        """True if the answer is empty, the list is not, and typing continues; the list is then kept."""
+        """True if the answer is empty but the list is not, and typing continues; the list is then kept."""
         if search.exception() is not None or search.result().get("results") or not self.results:
             return False
         try:

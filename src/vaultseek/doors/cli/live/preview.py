@@ -15,7 +15,7 @@ Row = list[tuple[str, str]]
 """A line of the screen, as parts of text with the names of their styles."""
 
 SHOWN_ABOVE = 3
-"""Inverse of the share of the height above the matching line, for preceding lines."""
+"""Inverse of the share of the height that is used for lines above the matching line."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
@@ -33,7 +33,7 @@ class Preview:
     words: tuple[str, ...] = ()
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
-        """Return the rows of a window, ``scroll`` rows below the ones around the matching line."""
+        """Return the rows of a window, scrolled down by ``scroll`` rows from the matching line."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
@@ -131,7 +131,7 @@ def _certainty(result: JSON) -> str:
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the line below the list, each with its style: figures, and the remarks."""
+    """Yield the parts of the line below the list, each with its style: the figures and the remarks."""
     if message:
         yield "warning", clean(message)
         return

@@ -42,9 +42,11 @@ from vaultseek.doors.cli.terminal import clean, count, width_of, wrap
 from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
-"""Minimum width for showing the preview beside the list; on narrower screens it is below."""
+"""Minimum width in columns for showing the preview beside the list; on narrower screens, it is below the
+list."""
 HALVED_COLUMNS = 140
-"""Minimum width for equally wide list and preview; below, the list gets more, for the names."""
+"""Minimum width in columns for an equally wide list and preview; on narrower screens, the list is wider than
+the preview, to show the names."""
 KEYS = (
     ("Enter", "open", 1),
     ("Tab", "filter", 3),
@@ -54,10 +56,11 @@ KEYS = (
     ("PgUp PgDn", "scroll", 7),
     ("Esc", "leave", 2),
 )
-"""The keys in the order of the last line, each with its action and its priority if not all fit."""
+"""The keys in the order of the last line, each with its action, and its priority for screens on which not all
+keys fit."""
 
 STATUS_ROWS = 3
-"""Maximum height of the line of figures and remarks, on screens too narrow for one row."""
+"""Maximum height in rows of the line of figures and remarks, on screens that are too narrow for one row."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns possible continuations of the text before the cursor."""
@@ -99,7 +102,7 @@ _STYLE = Style.from_dict(
 class Screen:
     """The windows of a live search. ``color`` is False for a screen without colour.
 
-    If standard output is a pipe, it draws on standard error.
+    If standard output is a pipe, the screen is drawn on standard error.
     """
 
     def __init__(
@@ -261,13 +264,13 @@ class Screen:
 
     def _search(self, prompt: Buffer) -> None:
         """Search for the typed text. A suggestion that is only selected is also in the prompt, but is not
-        searched yet."""
+        searched for yet."""
         self._notice = ""
         if not self._browsing:
             self._finder.type(prompt.text)
 
     def _browse(self, to_offer: Callable[[], None]) -> None:
-        """Select another suggestion without changing the list."""
+        """Select another suggestion without changing the list of results."""
         self._browsing = True
         to_offer()
         self._browsing = False
@@ -287,7 +290,7 @@ class Screen:
             self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
 
     def _choose(self, *, obsidian: bool) -> None:
-        """Leave with the choice, or with the first result of the pending answer."""
+        """Exit with the choice, or with the first result of the pending answer."""
         self._accept()
 
         async def leave() -> None:
@@ -344,7 +347,7 @@ def _rule(**place: Any) -> Window:
 
 
 def _keys_line(columns: int) -> StyleAndTextTuples:
-    """Return the keys that fit on the screen, the most important ones if not all do."""
+    """Return the keys that fit on the screen; if not all fit, the most important ones."""
     room, shown = columns, set()
     for key, action, place in sorted(KEYS, key=itemgetter(2)):
         room -= len(f"  {key} {action}")
@@ -359,7 +362,8 @@ def _keys_line(columns: int) -> StyleAndTextTuples:
 
 
 def status_rows(parts: Sequence[tuple[str, str]], columns: int) -> list[Row]:
-    """Return figures and remarks in one row; if that is too narrow, each part apart, and remarks in full."""
+    """Return figures and remarks in one row; if they do not fit, return each part in rows of its own, with
+    the full remarks."""
     if sum(2 + width_of(text) for _, text in parts) <= columns:
         return [[(style, f"  {text}") for style, text in parts]]
     rows: list[Row] = []
