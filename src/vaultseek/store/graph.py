@@ -160,10 +160,10 @@ class Graph:
         """Return the connected component of a note, including the note itself."""
         return set(self.reached(note, sys.maxsize))
 
-    def common(self, note: int, most: int) -> dict[int, Common]:
+    def common(self, note: int, most: int, weights: Mapping[int, float] = {}) -> dict[int, Common]:
         """Return the common neighbours of ``note`` and each other note, in either direction.
 
-        Neighbours with more than ``most`` links are ignored.
+        Neighbours with more than ``most`` links are ignored; ``weights`` reduces Adamic-Adar for others.
         """
         common: dict[int, Common] = {}
         with self._lock:
@@ -178,7 +178,7 @@ class Graph:
                     common[other] = Common(
                         before.number + 1,
                         before.cited + (other in cites),
-                        before.adamic_adar + 1 / math.log(degree),
+                        before.adamic_adar + weights.get(between, 1.0) / math.log(degree),
                         before.resource_allocation + 1 / degree,
                     )
         return common

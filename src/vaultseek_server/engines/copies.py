@@ -22,6 +22,7 @@ _OF_NOTE = {
     ),
     "successions": ("note, ordinal, target, is_successor, key, resolved", "note"),
     "forms": ("note, form", "note"),
+    "lines": ("note, label, value", "note"),
     "tags": ("note, tag", "note"),
     "names": ("note, name", "note"),
 }

@@ -393,6 +393,16 @@ def test_a_line_of_data_is_a_few_large_passages(text: str) -> None:
     assert len(chunks) == 1 + -(-len(text) // DATA_PIECE)
 
 
+@pytest.mark.parametrize("text", ["e" * 300_000, '{"a":"a word.","b":[1,2]},' * 12_000])
+@pytest.mark.parametrize(
+    "note", ["```json\n{}\n```\n", "```\nlet a = 1\n{}\nlet b = 2\n```\n", "- item\n  {}\n"]
+)
+def test_a_line_of_data_in_a_block_is_a_few_large_passages(note: str, text: str) -> None:
+    chunks = chunks_of(note.format(text) if "{" not in text else note.replace("{}", text))
+    assert text in "".join(part.text for part in chunks)
+    assert len(chunks) <= 3 + -(-len(text) // DATA_PIECE)
+
+
 THAI = "เรืออยู่ที่ท่าเรือมาสองวันแล้วแต่กัปตันยังไม่กลับบ้าน"
 
 

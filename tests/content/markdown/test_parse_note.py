@@ -18,6 +18,7 @@ from vaultseek.content.markdown.parse import parse
     ("text", "title", "source"),
     [
         ("---\ntitle: A b\n---\n# C", "A b", "frontmatter"),
+        ('---\ntitle: "R&amp;D **plan** of [[Net|brass]]"\n---\n# C', "R&D plan of brass", "frontmatter"),
         ("---\nTitle: 007\n---\n# C", "007", "frontmatter"),
         ("---\ntitle: ''\n---\n# C", "C", "heading"),
         ("---\ntitle: [a]\n---\n# C", "C", "heading"),

@@ -1,13 +1,18 @@
 """Near-duplicate notes: their common text, and their order."""
 
+import asyncio
+import contextlib
 import itertools
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.core.notes.duplicates import TEMPLATE_NOTES, nearest_pairs, shared_text
+from semantic_here import index_here
+from vaultseek.core.notes.duplicates import TEMPLATE_NOTES, duplicates, nearest_pairs, shared_text
 
 STORY = "the lower car stops nine centimetres short of the platform whenever the rope is warm and dry "
 
@@ -59,3 +64,23 @@ def test_each_note_has_its_nearest_ones() -> None:
     }
     assert {(1, 2), (3, 4)} <= set(nearest_pairs(vectors))
     assert list(nearest_pairs({})) == list(nearest_pairs({1: vectors[1]})) == []
+
+
+def test_copies_that_differ_in_line_ends_or_a_byte_order_mark_are_alike_entirely(
+    vault: Callable[[dict[str, str | bytes]], Path], tmp_path: Path
+) -> None:
+    text = "---\ntags: [mill]\n---\n# Rope\n\n* Oil the rope.\n* Count the *wires*.\n"
+    copies: dict[str, str | bytes] = {
+        "unix.md": text,
+        "copy.md": text,
+        "windows.md": text.replace("\n", "\r\n"),
+        "marked.md": b"\xef\xbb\xbf" + text.encode(),
+        "cut.md": text.rstrip("\n"),
+        "longer.md": text + "\n\n",
+    }
+    others: dict[str, str | bytes] = {"other.md": text.replace("mill", "rope"), "bread.md": "Bread of rye."}
+    with contextlib.closing(index_here(vault({**copies, **others}), tmp_path / "index")) as index:
+        pairs = asyncio.run(duplicates(index, 50))["pairs"]
+    full = [pair for pair in pairs if pair["score"] == 1.0]
+    assert len(full) == 15, "each pair of the six copies"
+    assert {note["path"] for pair in full for note in pair["notes"]} == copies.keys()

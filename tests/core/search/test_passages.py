@@ -77,6 +77,39 @@ def test_a_note_found_by_its_name_shows_its_first_lines(
         assert shown("/is no sump/ sump pump")["heading_path"][-1] == "Limitations"
 
 
+@pytest.mark.parametrize("query", ["cistern", "pump", "cistern pump", "what is a cistern?"])
+def test_a_short_note_whose_name_has_the_words_shows_its_first_lines(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path, query: str
+):
+    text = (
+        "# Cistern pump station\n\nIt keeps a cellar dry.\n\nA float starts the motor.\n\n## Limitations\n\n"
+    )
+    text += (
+        "A cistern pump is a pump, and a pump of the cistern is no cistern.\n\n## Upgrading\n\nPump first.\n"
+    )
+    notes = {"Cistern pump station.md": text, "Other.md": "Bread of rye."}
+    with contextlib.closing(index_here(vault(notes), tmp_path / "index")) as index:
+        found = asyncio.run(Searcher(index).search(SearchRequest(query, SearchSettings(), mode="keyword")))
+    assert found["results"][0]["preview"].startswith("It keeps a cellar dry.")
+    assert found["results"][0]["line"] == 3
+
+
+def test_badges_and_pictures_are_no_preview(vault: Callable[[dict[str, str]], Path], tmp_path: Path):
+    badges = "[![Build](https://ci.org/b.svg)](https://ci.org) [![Docs][d]][d]\n![License][d]\n\n[d]: x.svg\n"
+    picture = f"![chart](data:image/png;base64,{'iVBOR' * 999})"
+    notes = {
+        "Gizmo.md": f"# Gizmo\n\n{badges}\nIt grinds coffee.\n",
+        "Sales.md": f"# Sales\n\n{picture}\n\nCoffee sold well.\n",
+        "Sunset.md": "# Sunset\n\n![harbour with coffee](pic.png)\n",
+    }
+    found = previews_of(vault(notes), tmp_path / "index", "coffee")
+    assert found == {
+        "Gizmo.md": "It grinds coffee.",
+        "Sales.md": "Coffee sold well.",
+        "Sunset.md": "harbour with coffee",
+    }
+
+
 FOOTER = (
     "\n\n## This note\n\n[Edit it](https://mill.org/edit/Note%20{0}) | [Copy it](https://mill.org/copy/{0})\n"
 )

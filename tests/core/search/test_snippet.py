@@ -282,7 +282,7 @@ def test_the_preview_shows_the_line_that_it_names():
     assert "a sail and a mast" in shown_line(far, "sail mast")[1]
     long = f"One rope. {FILLER} Two ropes, a rope and a rope."
     named, text = shown_line(long, "rope")
-    assert (named, "Two ropes, a rope" in text) == ("ropes, a rope and a rope.", True)
+    assert (named[:10], text[:9]) == ("rope. lore", "One rope."), "a place that repeats the word says no more"
 
 
 def test_a_heading_is_named_only_if_no_other_line_has_a_word():

@@ -71,7 +71,7 @@ def _note(
     if not body.inlines.marks:
         all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
     is_section = sum(heading.level == 1 for heading in body.headings) > 1
-    title, source = title_of(front.title, None if is_section else body.opening, path)
+    title, source = title_of(_title(front.title), None if is_section else body.opening, path)
     return Note(
         path=path,
         title=title,
@@ -275,6 +275,11 @@ class _Body:
         rest = (len(text) if stop < 0 else stop) - start
         first = len(self.lines[row]) - rest
         return Place(row + self.offset, first, first + end - start)
+
+
+def _title(written: str | None) -> str | None:
+    """Return the property ``title`` as it is displayed."""
+    return written and (" ".join(render_text(written).split()) or written)
 
 
 def _if_other(rendered: str, written: str) -> str | None:

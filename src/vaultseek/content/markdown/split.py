@@ -122,16 +122,26 @@ def _parts(
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts between borders, without surrounding white space.
 
-    Adjacent parts below ``min_chars`` stay together, because counting many short lines one by one is slow.
+    Adjacent parts below ``min_chars`` stay together, because counting many short lines one by one is slow. A
+    part that may be data stands alone, because a fence before it would hide that it is a single line.
     """
+    after = start
     for match in border.finditer(text, start, end):
-        after = match.end()
+        before, after = after, match.end()
         if after - start < min_chars:
             continue
-        first, last = _stripped(text, start, after)
-        if first < last:
-            yield first, last
+        if start < before < after - DATA_CHARS:
+            yield from _nonempty(text, start, before)
+            start = before
+        yield from _nonempty(text, start, after)
         start = after
+    if start < after < end - DATA_CHARS:
+        yield from _nonempty(text, start, after)
+        start = after
+    yield from _nonempty(text, start, end)
+
+
+def _nonempty(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     first, last = _stripped(text, start, end)
     if first < last:
         yield first, last

@@ -6,11 +6,13 @@ more it counts.
 """
 
 import asyncio
+import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
-from operator import attrgetter
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ import numpy.typing as npt
 
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.text import UNSPACED, fold_case
+from vaultseek.content.kinds import kind_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.errors import IndexDamaged, Unavailable
@@ -62,18 +65,34 @@ async def duplicates(vault: SearchedVault, limit: int) -> JSON:
 
 
 def _identical(ledger: Ledger) -> set[Pair]:
-    """Return the pairs of notes with identical bytes; each further copy is paired with the first."""
+    """Return the pairs of notes with the same text; each further copy is paired with the first.
+
+    Line ends, a byte order mark and blank lines at the end make no difference.
+    """
     sql = (
-        "SELECT hash, id FROM notes WHERE size > 0"
-        " AND hash IN (SELECT hash FROM notes GROUP BY hash HAVING count(*) > 1) ORDER BY hash, id"
+        "SELECT n.id, n.path, n.hash, n.properties, c.text, c.edits FROM notes n"
+        " LEFT JOIN chunks c ON c.note = n.id WHERE n.size > 0 ORDER BY n.id, c.ordinal"
     )
+    copies: defaultdict[bytes, list[int]] = defaultdict(list)
+    for note, group in itertools.groupby(ledger.select(sql), key=itemgetter(0)):
+        rows = list(group)
+        copies[_content(rows)].append(int(note))
     pairs: set[Pair] = set()
-    for _, rows in itertools.groupby(ledger.select(sql), key=lambda row: bytes(row[0])):
-        first, *others = (int(row[1]) for row in rows)
+    for first, *others in copies.values():
         pairs.update((first, other) for other in others)
         if len(others) < TEMPLATE_NOTES:
             pairs.update(itertools.combinations(others, 2))
     return pairs
+
+
+def _content(rows: Sequence[Sequence[Any]]) -> bytes:
+    """Return a key of a note's content: of its text if it has any, else of its bytes."""
+    _, path, digest, properties, text, _ = rows[0]
+    if kind_of(path) != "note" or (text is None and properties == "{}"):
+        return bytes(digest)
+    parts = [properties, *(part for row in rows if row[4] is not None for part in row[4:])]
+    whole = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(whole, digest_size=20).digest()
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:

@@ -5,18 +5,19 @@ from collections.abc import Collection, Mapping, Set
 
 import numpy as np
 
-from vaultseek.base.limits import OPENING_CHARS, PREVIEW_CHARS
+from vaultseek.base.limits import PREVIEW_CHARS
 from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
+from vaultseek.core.notes.own_text import OwnText, own_text
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, Table, best_first
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.snippet import NOTES_COMPARED, boilerplate, preview, shared_lines
+from vaultseek.core.search.snippet import preview, repeated_lines
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
-from vaultseek.store.graph import GRAPH_MISSING, Graph
+from vaultseek.store.graph import GRAPH_MISSING
 from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.titles import with_own_title
 
@@ -28,12 +29,13 @@ RELATED_CONFIDENCE = 0.06
 """Minimum confidence by meaning for a note without a connecting link. It corresponds to a cosine of .3 with
 the bundled model; below that, diary notes are about something else."""
 RELATED_WORDS = 60
-"""Number of words from names, headings and tags used for the keyword search."""
+"""Number of words from names, headings, tags and the opening used for the keyword search."""
 
 SEMANTIC_WEIGHT = 1.0
-LINK_WEIGHT = 0.6
-KEYWORD_WEIGHT = 0.4
-"""Weights: meaning counts most, then links; words only matter when the others find nothing."""
+LINK_WEIGHT = 1.0
+KEYWORD_WEIGHT = 1.5
+"""Weights of the three kinds of evidence. Words of the note's own find what its links lead to better than
+meaning alone: of 47 notes of foam, recall of the first ten .62 instead of .55."""
 DIRECT = 1.0
 """Score of a direct link; each common neighbour adds its Adamic-Adar weight."""
 
@@ -41,15 +43,23 @@ DIRECT = 1.0
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` notes most related to the one at ``row``, best first, with how each was found."""
     partial: list[JSON] = []
-    row = await asyncio.to_thread(with_own_title, row, vault.ledger)
-    (semantic, template), links = await asyncio.gather(
-        _semantic_scores(row, vault, partial), asyncio.to_thread(_link_scores, row, vault.graph, partial)
+    own = await asyncio.to_thread(_own, row, vault)
+    answer, links, (keyword, coverages) = await asyncio.gather(
+        _answer_by_meaning(own, vault, partial),
+        asyncio.to_thread(_link_scores, own, vault, partial),
+        asyncio.to_thread(_by_words, own, vault),
     )
-    words = await asyncio.to_thread(_keyword_scores, row, vault, template)
-    if not any(lane["lane"] == "semantic" for lane in partial):
+    semantic = {} if answer is None else _cosines(answer)
+    if answer is not None:
         # Common words order the candidates, but do not make a note related.
-        words = {id: score for id, score in words.items() if id in semantic or id in links}
-    return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
+        near = _near(answer, semantic, coverages)
+        semantic = {id: cosine for id, cosine in semantic.items() if id in near}
+        keyword = {id: score for id, score in keyword.items() if id in near or id in links}
+    return await asyncio.to_thread(_answer, row, vault, (semantic, links, keyword), limit, partial)
+
+
+def _own(row: NoteRow, vault: SearchedVault) -> OwnText:
+    return own_text(with_own_title(row, vault.ledger), vault.ledger)
 
 
 async def alike(
@@ -60,47 +70,44 @@ async def alike(
     They are keyed by id, with the cosine of their own vector or best passage. Raises WorkerUnavailable or
     IndexDamaged.
     """
-    return (await _alike(row, vault, among))[0]
+    answer = await _ask(await asyncio.to_thread(_own, row, vault), vault, among)
+    cosines = _cosines(answer)
+    near = _near(answer, cosines, {})
+    return {id: cosine for id, cosine in cosines.items() if id in near}
 
 
-async def _alike(
-    row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
-) -> tuple[Mapping[int, float], frozenset[str]]:
-    """Return the result of :func:`alike`, and the template lines that the note shares with similar notes.
-
-    Text repeated in forty daily notes is not the subject of any of them, so it is left out of the comparison.
-    """
+async def _ask(own: OwnText, vault: SearchedVault, among: Collection[int] | None = None) -> SemanticAnswer:
     allowed = None if among is None else np.array(sorted(among), np.int64)
-    opening = await asyncio.to_thread(vault.ledger.chunks.opening, row.id, OPENING_CHARS)
-    answer = await vault.spaces.ask(vault.text_of_note(row, opening), RELATED_POOL, allowed)
-    nearest = sorted(cosines := _cosines(answer), key=lambda id: -cosines[id])[:NOTES_COMPARED]
-    template = await asyncio.to_thread(shared_lines, nearest, vault.ledger)
-    own = "\n".join(line for line in opening.split("\n") if line.strip() not in template)
-    if own != opening:
-        answer = await vault.spaces.ask(vault.text_of_note(row, own), RELATED_POOL, allowed)
-        cosines = _cosines(answer)
-    of_meaning = np.array(list(cosines.values()))
-    of_words = np.full(len(cosines), np.nan)
-    confidence = formula.confidence(of_meaning, of_words, answer.meaning_curve, answer.reading)
-    near = {
-        id: cosine
-        for (id, cosine), each in zip(cosines.items(), confidence.tolist(), strict=True)
-        if each >= RELATED_CONFIDENCE
-    }
-    return near, template
+    return await vault.spaces.ask(vault.text_of_note(own.row, own.opening), RELATED_POOL, allowed)
 
 
-async def _semantic_scores(
-    row: NoteRow, vault: SearchedVault, partial: list[JSON]
-) -> tuple[Mapping[int, float], frozenset[str]]:
+async def _answer_by_meaning(
+    own: OwnText, vault: SearchedVault, partial: list[JSON]
+) -> SemanticAnswer | None:
     reason = vault.spaces.reason()
     if reason is None:
         try:
-            return await _alike(row, vault)
+            return await _ask(own, vault)
         except (WorkerUnavailable, IndexDamaged) as error:
             reason = Reason.of(error)
     partial.append({"lane": "semantic", **reason.as_json()})
-    return {}, boilerplate(vault.ledger)
+    return None
+
+
+def _near(
+    answer: SemanticAnswer, cosines: Mapping[int, float], coverages: Mapping[int, float]
+) -> frozenset[int]:
+    """Return the notes that are similar in meaning, or contain many of the note's own words."""
+    ids = list({**cosines, **coverages})
+    confidence = formula.confidence(
+        np.array([cosines.get(id, np.nan) for id in ids]),
+        np.array([coverages.get(id, np.nan) for id in ids]),
+        answer.meaning_curve,
+        answer.reading,
+    )
+    return frozenset(
+        id for id, each in zip(ids, confidence.tolist(), strict=True) if each >= RELATED_CONFIDENCE
+    )
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:
@@ -111,27 +118,33 @@ def _cosines(answer: SemanticAnswer) -> dict[int, float]:
     return cosines
 
 
-def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
+def _link_scores(own: OwnText, vault: SearchedVault, partial: list[JSON]) -> dict[int, float]:
     """Score notes by links to or from the note, and by common neighbours (Adamic and Adar 2003)."""
+    graph, note = vault.graph, own.row.id
     if graph is None:
         partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
         return {}
-    out, into = graph.neighbours(row.id)
-    scores = dict.fromkeys((*out, *into), DIRECT)
-    for other, common in graph.common(row.id, RELATED_HUB).items():
+    ids = vault.ledger.select_in("SELECT id, path FROM notes WHERE path IN ({})", list(own.links))
+    weights = {id: own.links[path] for id, path in ids}
+    out, into = graph.neighbours(note)
+    scores = {id: DIRECT * weights.get(id, 1.0) for id in (*out, *into)}
+    for other, common in graph.common(note, RELATED_HUB, weights).items():
         scores[other] = scores.get(other, 0.0) + common.adamic_adar
-    return scores
+    return {id: score for id, score in scores.items() if score > 0}
 
 
-def _keyword_scores(row: NoteRow, vault: SearchedVault, template: Set[str]) -> dict[int, float]:
-    headings = (heading.shown for heading in row.headings if heading.shown.strip() not in template)
-    parts = [*row.names, *headings, *row.tags]
+def _by_words(own: OwnText, vault: SearchedVault) -> tuple[dict[int, float], dict[int, float]]:
+    """Return score and coverage of the notes with words of the note's names, headings, tags and opening."""
+    headings = (heading.shown for heading in own.row.headings)
+    parts = [*own.row.names, *headings, *own.row.tags, own.opening]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
-        answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)
+        columns = vault.keyword_index.search(" ".join(words), RELATED_POOL).columns
     except (IndexDamaged, OSError):
-        return {}
-    return dict(zip(answer.columns.notes.tolist(), answer.columns.scores.tolist(), strict=True))
+        return {}, {}
+    notes = columns.notes.tolist()
+    scores, coverages = columns.scores.tolist(), columns.coverage.tolist()
+    return dict(zip(notes, scores, strict=True)), dict(zip(notes, coverages, strict=True))
 
 
 _Lanes = tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]
@@ -147,8 +160,8 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
     ]
     ranked = Ranking.of(Table.of(notes, Fusion(lanes, depth=len(notes)))).candidates[:limit]
     graph = vault.graph
-    shared = boilerplate(vault.ledger)
     chunks = vault.ledger.chunks.by_note([item.about.id for item in ranked])
+    shared = repeated_lines((each[0].text for each in chunks.values() if each), vault.ledger)
     results = [
         {
             **_result(rank, item, chunks, shared),

@@ -27,7 +27,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.currency import placed
 from vaultseek.core.search.lanes import Evidence, Fusion, score_lanes
 from vaultseek.core.search.passages import choose_passages, further_passages
-from vaultseek.core.search.ranking import rank, rank_listing
+from vaultseek.core.search.ranking import Candidate, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import rerank
 from vaultseek.core.search.response import Trace, respond
@@ -39,7 +39,7 @@ from vaultseek.core.search.retrieve import (
     wants_semantic,
 )
 from vaultseek.core.search.selection import certainties_of, falling, opened_before, raised, select_results
-from vaultseek.core.search.snippet import Matcher, boilerplate
+from vaultseek.core.search.snippet import Matcher, repeated_lines
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 from vaultseek.store.ledger.titles import own_titles
 
@@ -182,12 +182,16 @@ class Searcher:
             shown = np.array(sorted(row.id for row in rows), np.int64)
             retrieval = ask_keyword(parsed.ranked_by(text), shown, self._vault)
         with clock.stage("passages"):
-            named = {each.about.id for each in results[: parsed.previews] if each.is_named}
+            matcher = Matcher.of(
+                text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
+            )
+            named = {each.about.id for each in results[: parsed.previews] if _is_subject(each, matcher)}
             passages = choose_passages(rows, retrieval, ledger, patterns, properties, named)
             more = parsed.request.passages - 1
             further = further_passages(passages, more, query.retrieval, ledger) if more else {}
         if parsed.is_listing:
             patterns += property_patterns(condition)
+        shown_chunks = [*passages.values(), *(each for others in further.values() for each in others)]
         return replace(
             trace,
             results=results,
@@ -196,13 +200,18 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             passages=passages,
             further=further,
-            matcher=Matcher.of(
-                text if retrieval.keyword is None else retrieval.keyword, span_finder, patterns
-            ),
-            shared=boilerplate(ledger),
+            matcher=matcher if patterns == matcher.patterns else replace(matcher, patterns=patterns),
+            named=named,
+            shared=repeated_lines((each.text for each in shown_chunks), ledger),
             currencies=currencies,
             titles=own_titles(rows, ledger),
         )
+
+
+def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
+    """Return whether the query only names the note: its words in a passage show nothing more."""
+    row = candidate.about
+    return candidate.is_named or matcher.all_in(" ".join(row.names), row.language)
 
 
 async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:

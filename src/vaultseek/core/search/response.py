@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from vaultseek.base import limits
@@ -29,12 +29,13 @@ LANES = frozenset({*DIRECT_LANES, "graph"})
 class Trace:
     """The results of all steps of a search; answers, explanations and ``why`` read them.
 
-    ``results`` are the candidates in the answer, best first, up to the limit; ``nearest`` is the best
-    candidate if nothing counts as a match. ``weak``: none of the best ones matches exactly. ``partial`` maps
-    a lane or stage to the reason why it is missing or incomplete. ``certainties`` are by note id, including
-    notes beyond the limit. ``passages`` and the requested ``further`` ones are by note id. ``matcher`` finds
-    the words to mark in previews, which omit lines ``shared`` by many notes. ``currencies`` describes the
-    outdated results, by path; ``titles`` contains the results whose first heading is common to many notes.
+    ``results`` are the candidates in the answer, best first, up to the
+    limit; ``nearest`` is the best candidate if nothing counts as a match. ``weak``: none of the best ones
+    matches exactly. ``partial`` maps a lane or stage to the reason why it is missing or incomplete.
+    ``certainties`` are by note id, including notes beyond the limit. ``passages`` and the requested
+    ``further`` ones are by note id. ``matcher`` finds the words to mark in previews, which omit lines
+    ``shared`` by many notes. ``currencies`` has, by path, the results that are not current, ``titles`` those
+    whose first heading is common to many notes. Notes ``named`` by the query show their first lines.
     """
 
     query: Evidence
@@ -52,6 +53,7 @@ class Trace:
     shared: frozenset[str] = frozenset()
     currencies: Mapping[str, Currency] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
+    named: Set[int] = frozenset()
 
     def certainty(self, candidate: Candidate) -> float:
         """Return the probability, in [0, 1], that this result is right; 1 in a listing."""
@@ -118,7 +120,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
-    snippet = _preview(chunk, row, trace, is_opening=candidate.is_named)
+    snippet = _preview(chunk, row, trace, is_opening=row.id in trace.named)
     matched = None
     if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]

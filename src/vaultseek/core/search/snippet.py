@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
-from weakref import WeakKeyDictionary
 
 from vaultseek.base.model import Chunk
 from vaultseek.base.text import blank_controls
@@ -18,6 +18,8 @@ from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.line_forms import form_of
+from vaultseek.store.ledger.lines import LEAST_NOTES
 
 ELLIPSIS = "…"
 SNAP = 24
@@ -45,6 +47,10 @@ _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """A line of nothing but tags, or an address."""
+_TO = r"(?:\([^)]*\)|\[[^\]]*\])"
+_PICTURE = rf"!\[[^\]]*\]{_TO}"
+_PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
+"""A line of nothing but pictures and badges, as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,12 @@ class Matcher:
         spans = self.span_finder.spans(text, self.words, language) if self.words else ()
         return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
+    def all_in(self, text: str, language: str | None = None) -> bool:
+        """Return whether a text has every word of the query."""
+        if self.patterns or not self.words:
+            return False
+        return {number for _, _, number in self.matches(text, language)} == {*self.words.values()}
+
 
 def preview(
     passage: Chunk,
@@ -99,11 +111,11 @@ def preview(
     """Return at most ``width`` characters of a passage around the place with most matches or, if
     ``is_opening``, from its beginning.
 
-    Words are compared by the rules of the note's ``language``, "" if unclear. The preview omits code, lines
-    of nothing but tags or an address, lines ``shared`` with other notes, and headings at the beginning that
-    are among the ``names`` displayed above it, unless more words match there. ``heading_lines``: line numbers
-    of headings. An ellipsis marks a cut, between words if possible. Without a match the beginning is shown.
-    Time is linear in the text.
+    ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
+    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
+    address or pictures, and lines ``shared`` with other notes, unless more words match there.
+    ``heading_lines``: line numbers of headings. An ellipsis marks a cut, between words if possible. Without
+    a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -189,7 +201,10 @@ def _shown_rows(
     ):
         below += 1
     rows = range(below, len(lines))
-    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]))]
+    pictures = _pictures(passage, len(lines))
+    own = [
+        row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in pictures)
+    ]
     code = {
         row
         for start, end in passage.code
@@ -205,6 +220,16 @@ def _shown_rows(
             len({word for row in words.keys() & {*rows} for word in words[row]}),
         ),
     )
+
+
+def _pictures(passage: Chunk, count: int) -> Set[int]:
+    """Return the rows that consist of pictures, of which the text has only descriptions."""
+    if not any("![" in edit.text for edit in passage.edits):
+        return frozenset()
+    written = passage.source.split("\n")
+    if len(written) != count:
+        return frozenset()
+    return {row for row, line in enumerate(written) if "![" in line and _PICTURES.fullmatch(line)}
 
 
 def _is_bare(line: str) -> bool:
@@ -263,8 +288,8 @@ def _hidden_match(
 
 
 def _densest(matches: Sequence[_Match], width: int) -> _Range:
-    """Return the first range with most distinct words, among ranges with most matches."""
-    best, densest = (0, 0), (0, 0)
+    """Return the first range with most distinct words; a section that only repeats them is no better."""
+    best, densest = 0, (0, 0)
     inside: Counter[int] = Counter()
     left = 0
     for right, (_, end, word) in enumerate(matches):
@@ -275,9 +300,8 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
             if not inside[first_word]:
                 del inside[first_word]
             left += 1
-        density = (len(inside), right - left)
-        if density > best:
-            best, densest = density, (matches[left][0], end)
+        if len(inside) > best:
+            best, densest = len(inside), (matches[left][0], end)
     return densest
 
 
@@ -299,31 +323,16 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
     return start, end
 
 
-# -- boilerplate: lines that many notes of a vault share, such as a footer
+# -- lines that many notes of a vault share, such as a footer
 
-NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
-"""Number of notes to compare, and number of chunks to compare at the beginning and the end of each."""
-LEAST_NOTES, LEAST_SHARE = 8, 0.25
-"""Minimum number and minimum share of the compared notes that contain a line of boilerplate."""
-_known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
+LEAST_SHARE, MOST_NOTES = 0.25, 300
+"""Share of a vault's notes that have a line which previews omit, and the number that is always enough."""
 
 
-def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many notes, found in a sample of the ledger's current notes."""
-    revision, lines = _known.get(ledger, (-1, frozenset()))
-    if revision != ledger.revision:
-        revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
-        _known[ledger] = revision, lines
-    return lines
-
-
-def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
-    """Return the lines shared by many of these notes, stripped of surrounding white space."""
-    least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
-    if len(notes) < least:
-        return frozenset()
-    counts: Counter[str] = Counter()
-    for note in notes:
-        texts = ledger.chunks.ends(note, CHUNKS_COMPARED)
-        counts.update({line.strip() for text in texts for line in text.split("\n")})
-    return frozenset(line for line, count in counts.items() if count >= least and any(map(str.isalpha, line)))
+def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
+    """Return the lines of these texts that many notes of the vault share, without white space around
+    them."""
+    forms = {line.strip(): form_of(line) for text in texts for line in text.split("\n")}
+    share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
+    repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))
+    return frozenset(line for line, form in forms.items() if form in repeated)

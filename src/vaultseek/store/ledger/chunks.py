@@ -108,11 +108,13 @@ class ChunkTable:
                 break
         return "\n\n".join(texts)[:limit]
 
-    def ends(self, note: int, count: int) -> list[str]:
-        """Return the texts of a note's first and last ``count`` chunks."""
-        sql = "SELECT ordinal, text FROM chunks WHERE note = ? ORDER BY ordinal {} LIMIT ?"
-        rows = [row for way in ("ASC", "DESC") for row in self._database.all(sql.format(way), note, count)]
-        return list(dict(rows).values())
+    def ends(self, note: int, first: int, last: int) -> list[Chunk]:
+        """Return a note's first and last chunks, in document order."""
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note = ? ORDER BY c.ordinal {{}} LIMIT ?"
+        begin = self._database.all(sql.format("ASC"), note, first)
+        end = self._database.all(sql.format("DESC"), note, last) if len(begin) == first else []
+        numbered = map(chunk_row, (*begin, *reversed(end)))
+        return list({row.number: row.chunk for row in numbered}.values())
 
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return chunk ids by number; numbers that no longer exist are left out."""

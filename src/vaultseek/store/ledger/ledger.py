@@ -19,6 +19,7 @@ from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.forms import FormTable
 from vaultseek.store.ledger.given import GivenTable
+from vaultseek.store.ledger.lines import LineTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
 from vaultseek.store.ledger.opens import OpenTable
@@ -58,8 +59,15 @@ class Ledger:
         self.problems = ProblemTable(self._database)
         self.successions = SuccessionTable(self._database)
         self.forms = FormTable(self._database)
+        self.lines = LineTable(self._database)
         self.notes = NoteTable(
-            self._database, self.chunks, self.links, self.successions, self.forms, self.problems
+            self._database,
+            self.chunks,
+            self.links,
+            self.successions,
+            self.forms,
+            self.lines,
+            self.problems,
         )
         self.opens = OpenTable(self._database)
         self.given = GivenTable(self._database)

@@ -14,6 +14,7 @@ from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.files import ProblemTable
 from vaultseek.store.ledger.forms import FormTable
+from vaultseek.store.ledger.lines import LineTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.rows import (
     NOTE_COLUMNS,
@@ -54,6 +55,7 @@ class NoteTable:
         links: LinkTable,
         successions: SuccessionTable,
         forms: FormTable,
+        lines: LineTable,
         problems: ProblemTable,
     ) -> None:
         self._database = database
@@ -61,6 +63,7 @@ class NoteTable:
         self._links = links
         self._successions = successions
         self._forms = forms
+        self._lines = lines
         self._problems = problems
         self._rows: RowCache[NoteRow] = database.cache(CACHED_NOTES)
         self._name_words: RowCache[str] = database.cache(CACHED_NOTES)
@@ -249,9 +252,11 @@ class NoteTable:
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
         self._links.add((number, rows.links) for number, rows in notes)
         self._forms.add((number, rows.forms) for number, rows in notes)
+        self._lines.add((number, rows.lines) for number, rows in notes)
         self._successions.add((number, rows.successions) for number, rows in notes)
 
     def _remove_names_and_tags(self, number: int) -> None:
         self._forms.remove(number)
+        self._lines.remove(number)
         self._database.run("DELETE FROM tags WHERE note = ?", number)
         self._database.run("DELETE FROM names WHERE note = ?", number)

@@ -20,6 +20,7 @@ from vaultseek.content.markdown.title import file_stem, note_name, other_name
 from vaultseek.content.query.normal_forms import DAY_OR_MONTH, is_code, normal_forms
 from vaultseek.content.query.words import pinned_names
 from vaultseek.store.ledger.forms import MORE
+from vaultseek.store.ledger.line_forms import stored_forms
 
 NOTE_DAYS, NOTE_CODES = 200, 2000
 """Maximum number of days, and of identifiers, stored per note."""
@@ -148,7 +149,8 @@ class NoteRows(NamedTuple):
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
     problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
     statement; a succession is (target, 1 for a successor, key). ``forms`` are the days, months and
-    identifiers in the note. ``folded_tags`` and ``names`` are used to find the note.
+    identifiers in the note, ``lines`` the forms of its lines. ``folded_tags`` and ``names`` are used to find
+    the note.
     """
 
     path: str
@@ -175,6 +177,7 @@ class NoteRows(NamedTuple):
     links: Sequence[Sequence[Any]]
     successions: Sequence[Sequence[Any]]
     forms: Sequence[str]
+    lines: Sequence[Sequence[int]]
     folded_tags: Sequence[str]
     names: Sequence[str]
     problems: Sequence[Sequence[Any]]
@@ -225,6 +228,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
             for each in successions
         ],
         _forms(indexed),
+        sorted(stored_forms(note, indexed.chunks, _shown_names(note))),
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
@@ -263,6 +267,10 @@ def _forms(indexed: IndexedNote) -> list[str]:
         if len(days) > NOTE_DAYS or len(codes) > NOTE_CODES:
             return [*sorted(days)[:NOTE_DAYS], *sorted(codes)[:NOTE_CODES], MORE]
     return [*sorted(days), *sorted(codes)]
+
+
+def _shown_names(note: Note) -> set[str]:
+    return {note.title, note_name(note.path)}
 
 
 def _names(note: Note) -> set[str]:

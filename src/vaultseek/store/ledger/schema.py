@@ -60,6 +60,10 @@ CREATE INDEX successions_by_key ON successions (key);
 CREATE INDEX successions_by_resolved ON successions (resolved);
 CREATE TABLE forms (note INTEGER NOT NULL, form TEXT NOT NULL, PRIMARY KEY (note, form)) WITHOUT ROWID;
 CREATE INDEX forms_by_form ON forms (form, note);
+CREATE TABLE lines (
+  note INTEGER NOT NULL, label INTEGER NOT NULL, value INTEGER NOT NULL, PRIMARY KEY (note, label, value)
+) WITHOUT ROWID;
+CREATE INDEX lines_by_label ON lines (label);
 CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE problems (
   path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL

@@ -138,7 +138,7 @@ class PostgresBackend:
         gone = [*removed, *(row[0] for row in new)]
         run("DELETE FROM problems WHERE path IN (SELECT path FROM notes WHERE id = ANY(%s))", gone)
         run("DELETE FROM notes WHERE id = ANY(%s)", gone)
-        for table in ("chunks", "links", "successions", "forms", "tags", "names"):
+        for table in ("chunks", "links", "successions", "forms", "lines", "tags", "names"):
             run(f"DELETE FROM {table} WHERE note = ANY(%s)", gone)
         for columns, values in rows.items():
             if values:

@@ -9,8 +9,8 @@ from vaultseek_server.settings import EngineOptions
 VERSION = 6
 """Part of schema names, so that a different version uses different schemas."""
 LEDGER_TABLES = (
-    "notes", "chunks", "tags", "names", "links", "successions", "forms", "attachments", "problems", "removed",
-    "unsynced",
+    "notes", "chunks", "tags", "names", "links", "successions", "forms", "lines", "attachments", "problems",
+    "removed", "unsynced",
 )  # fmt: skip
 """The ledger tables that a shard contains."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")

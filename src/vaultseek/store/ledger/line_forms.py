@@ -1,0 +1,144 @@
+"""Forms of lines: a line without its values, so that lines made from one template compare equal.
+
+``Sleep: 7h`` and ``Sleep: 8h`` have the label ``sleep``; ``<< [[2026-01-03]] | [[2026-01-05]] >>`` is the
+same line in every daily note. A line or property that many notes share does not tell what a note is about.
+"""
+
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vaultseek.base.model import Chunk, Link, Note
+from vaultseek.base.text import fold, fold_case, is_unspaced
+from vaultseek.content.markdown.property_text import NAMELESS, value_text
+from vaultseek.content.markdown.rendering import render_text
+from vaultseek.content.query.dates import find_dates
+
+LINE_CHARS = 160
+"""Maximum length of a line with a form; longer lines are prose."""
+FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
+"""Numbers of lines at the beginning and the end of a note, and of headings, whose forms are stored."""
+LINE_VALUES = 8
+"""Maximum number of values per line or property."""
+
+_LINK = "\ufffc"
+"""Stands for a link in a line."""
+_DATED = "\x01"
+"""The label of a line that has a date and at most one other word."""
+_LABEL_CHARS, _LABEL_WORDS = 32, 4
+_AROUND = " \t•-*+>[](){}·・|"
+_SEPARATOR = re.compile("::|:(?!\\S)|：|[=|]")
+_NO_LABEL = re.compile(rf"[\d{_LINK}]")
+_ITEMS = re.compile("[,;，、；]")
+_NUMBERS = re.compile(r"\S*\d\S*")
+_DIGITS = re.compile(r"\d+")
+_YEAR = re.compile(r"\d{4}")
+_LETTER = re.compile(r"[^\W\d_]")
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+class Form(NamedTuple):
+    """The label of a line, and the values that differ between notes."""
+
+    label: str
+    values: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> Sequence[tuple[int, int]]:
+        """Numbers of the label with each value; an empty value has the number 0."""
+        label = _number(self.label)
+        return [(label, _number(value)) for value in self.values or ("",)]
+
+
+def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
+    """Return the form of a rendered line with these links; None for prose, or if nothing remains."""
+    if len(line) > LINE_CHARS:
+        return None
+    for link in links:
+        shown = link.alias or link.target
+        line = line.replace(shown, _LINK, 1) if shown else line
+    targets = tuple(_words(link.target) for link in links[:LINE_VALUES])
+    text = fold_case(line).strip(_AROUND)
+    separator = _SEPARATOR.search(text, 1, _LABEL_CHARS)
+    label = text[: separator.start()].strip() if separator else ""
+    if separator and not _NO_LABEL.search(label) and label.count(" ") < _LABEL_WORDS:
+        items = (_words(item) for item in _ITEMS.split(text[separator.end() :]))
+        return Form(label, (*targets, *filter(None, items))[:LINE_VALUES])
+    if not _DIGITS.search(text) and not links:
+        return Form(text) if _LETTER.search(text) else None
+    label = _words(text)
+    if not links and " " not in label and _has_date(text):
+        return Form(_DATED, (label,))
+    if label or not links:
+        return Form(label, targets) if label else None
+    signs = "".join(_DIGITS.sub("", text).split())
+    return Form(signs, targets) if len(signs) > 1 else None
+
+
+def property_form(name: str, value: Any) -> Form | None:
+    """Return the form of a property; None for one that holds names or tags of the note, or a description."""
+    if (key := name.casefold()) in NAMELESS or key == "description":
+        return None
+    items = value if isinstance(value, list) else [value]
+    values = (_words(render_text(value_text(item))) for item in items[:LINE_VALUES])
+    return Form(fold(name), tuple(values))
+
+
+def lines_with_links(
+    chunk: Chunk, links: Mapping[int, Sequence[Link]]
+) -> Iterator[tuple[str, Sequence[Link]]]:
+    """Yield each line of a chunk with its links; ``links`` are the note's, by line."""
+    for number, line in enumerate(chunk.text.split("\n"), start=chunk.start_line):
+        yield line, links.get(number, ())
+
+
+def links_by_line(links: Iterable[Link]) -> dict[int, list[Link]]:
+    """Return the links in a note's text by line."""
+    by_line: defaultdict[int, list[Link]] = defaultdict(list)
+    for link in links:
+        if link.property is None:
+            by_line[link.line].append(link)
+    return by_line
+
+
+def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> set[tuple[int, int]]:
+    """Return the numbers of the forms of a note's ``names``, properties, headings, first and last lines."""
+    links = links_by_line(note.links)
+    forms = [form_of(name) for name in names]
+    forms += [property_form(name, value) for name, value in note.frontmatter.items()]
+    forms += [form_of(heading.shown) for heading in note.headings[:NOTE_HEADINGS]]
+    first: list[tuple[str, Sequence[Link]]] = []
+    for chunk in chunks:
+        if len(first) >= FIRST_LINES:
+            break
+        first += (each for each in lines_with_links(chunk, links) if each[0])
+    last = [each for chunk in chunks[-1:] for each in lines_with_links(chunk, links) if each[0]]
+    lines = [*first[:FIRST_LINES], *last[-LAST_LINES:]]
+    forms += [form_of(line, links) for line, links in lines]
+    return {number for form in forms if form is not None for number in form.ids}
+
+
+def _words(text: str) -> str:
+    """Return the words of a text, folded, without dates and numbers, and what is written next to them."""
+    text = fold_case(text)
+    if _DIGITS.search(text):
+        dates = [*find_dates(text)] if _YEAR.search(text) else []
+        for date in reversed(dates):
+            text = f"{text[: date.start]} {text[date.end :]}"
+        text = (_DIGITS if is_unspaced(text) else _NUMBERS).sub(" ", text)
+    return " ".join(_WORDS.findall(text))
+
+
+def _has_date(text: str) -> bool:
+    return _YEAR.search(text) is not None and any(True for _ in find_dates(text))
+
+
+def value_number(name: str) -> int:
+    """Return the number of the value that a link to a note with this name is in a form."""
+    return _number(_words(name))
+
+
+def _number(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass")) if text else 0
