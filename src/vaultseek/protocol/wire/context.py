@@ -31,7 +31,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """A client: the number that this daemon assigned, the name that it sent, the protocol version."""
+    """A client: the number that this daemon assigned, the name that the client sent, the protocol version."""
 
     id: int = 0
     name: str = "unnamed"
