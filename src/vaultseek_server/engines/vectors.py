@@ -1,4 +1,4 @@
-"""The vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
+"""The vectors of a shard, computed by the semantic worker, and stored and searched by PostgreSQL.
 
 They are stored in half precision, which halves their size and the size of their approximate index.
 """
