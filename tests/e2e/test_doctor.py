@@ -79,8 +79,9 @@ def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
     assert code == 0
     assert findings["daemon"]["message"].startswith("version ")
     assert findings["vault vault"]["message"] == "3 notes can be read"
-    assert findings["index of vault"]["message"].startswith("3 notes, 4 passages, 3 notes by word; ")
-    assert findings["vectors of vault"]["message"] == "4 passages and 3 notes by meaning"
+    indexed = "3 notes, 4 passages, 3 notes searchable by word; "
+    assert findings["index of vault"]["message"].startswith(indexed)
+    assert findings["vectors of vault"]["message"] == "4 passages and 3 notes embedded"
     assert "worker" not in findings
 
 
@@ -118,7 +119,7 @@ def test_damaged_vectors_are_reported_and_the_advice_repairs_them(
         shutil.rmtree(store)
     daemon.run("index", "--wait", "--vault", str(root))
     finding = doctor("--no-worker")[1]["vectors of vault"]
-    assert finding["message"] == "2 passages and 2 notes by meaning"
+    assert finding["message"] == "2 passages and 2 notes embedded"
 
 
 def test_a_text_without_a_vector_is_a_finding_until_it_is_embedded(daemon, doctor, vault):
@@ -132,11 +133,11 @@ def test_a_text_without_a_vector_is_a_finding_until_it_is_embedded(daemon, docto
     ledger.problems.add(path, Problem(NOT_EMBEDDED, "it could not be embedded"))
     ledger.close()
     finding = doctor("--no-worker")[1]["vectors of vault"]
-    message = "1 passage and 2 notes by meaning, but 1 note with text that could not be embedded"
+    message = "1 passage and 2 notes embedded, but 1 note with text that could not be embedded"
     assert (finding["status"], finding["message"]) == ("warning", message)
     daemon.run("index", "--wait", "--vault", str(root))
     finding = doctor("--no-worker")[1]["vectors of vault"]
-    assert (finding["status"], finding["message"]) == ("ok", "2 passages and 2 notes by meaning")
+    assert (finding["status"], finding["message"]) == ("ok", "2 passages and 2 notes embedded")
 
 
 def test_a_broken_configuration_is_a_finding_and_the_other_checks_run(doctor, file, vault):
@@ -276,7 +277,7 @@ def test_the_remedy_fits_what_is_wrong_with_a_note(vault):
     root = vault(NOTES)
     (root / "a.md").symlink_to("nowhere.md")
     (finding,) = check_notes(KnownVault("vault", root))
-    assert "replace the link by a copy of the note" in finding.advice
+    assert "replace the link with a copy of the note" in finding.advice
     assert "chmod" not in finding.advice
     (root / "a.md").rename(root / os.fsdecode(b"\xff.md"))
     (finding,) = check_notes(KnownVault("vault", root))

@@ -158,7 +158,7 @@ def test_options_before_the_name_of_a_subcommand_count(graph):
 def test_a_note_that_names_another_should_link_it(graph):
     suggested = {item["path"]: item for item in graph.json("graph", "suggest", "Seal")["suggestions"]}
     assert {"kind": "mentioned", "line": 3} in suggested["anchor.md"]["reasons"]
-    assert "named in line 3" in graph.run("graph", "suggest", "Seal").stdout
+    assert "mentioned on line 3" in graph.run("graph", "suggest", "Seal").stdout
     everywhere = graph.json("graph", "suggest")["suggestions"]
     assert {"seal.md", "anchor.md"} in [{item["source"]["path"], item["path"]} for item in everywhere]
 

@@ -46,7 +46,7 @@ describe("the pane of related notes", () => {
 		const view = await pane<RelatedPane>("related", RELATED_PANE);
 		await eventually(() => texts(".vaultseek-section", view.contentEl).includes("Links that may be missing"));
 		const rows = [...view.contentEl.querySelectorAll(".vaultseek-related")];
-		const missing = rows.find((row) => texts(".vaultseek-badge", row).some((badge) => badge.startsWith("named in line")))!;
+		const missing = rows.find((row) => texts(".vaultseek-badge", row).some((badge) => badge.startsWith("mentioned on line")))!;
 		expect(texts(".vaultseek-result-title", missing)).toEqual(["Graça Brandão"]);
 		const before = editor.getValue();
 		missing.querySelector("button")!.click();

@@ -126,7 +126,7 @@ COMPOUND_PARTS = 32
 
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
-"""Maximum number of characters in a pattern whose counted repeats are written out."""
+"""Maximum number of characters in a pattern with its counted repeats written out."""
 PATTERN_COMPILE_SECONDS = 2.0
 """Maximum processor seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
@@ -336,8 +336,8 @@ CHILD_FRAME_BYTES = 256 * MIB
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Pauses in seconds before restarts of a crashed worker, the first one at once; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Maximum pause in seconds after another program killed the worker, and minimum length of a pause that a
-request shortens."""
+"""Maximum pause in seconds after another program killed the worker; after a crash, the seconds from which a
+request ends the pause."""
 BATCH_TEXTS = 32
 """Maximum number of texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096

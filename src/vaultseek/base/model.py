@@ -198,7 +198,7 @@ class CodeBlock:
     end_line: int
 
     def text(self, lines: Sequence[str]) -> str:
-        """Return the text between the fences of a block in a note's ``lines``, which may be in a quote."""
+        """Return the text between the fences, from a note's ``lines``; the block may be in a quote."""
         inner = list(lines[self.line : self.end_line])
         if inner and inner[-1].strip(" >\t").startswith(("```", "~~~")):
             inner.pop()

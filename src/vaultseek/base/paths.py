@@ -265,7 +265,7 @@ def remove_unless_file(file: Path) -> None:
 
 
 def unsuitable_vault_reason(root: Path) -> str | None:
-    """Return the reason why ``root``, an absolute path without links, cannot be a vault; None if it can.
+    """Return the reason why ``root``, an absolute path without links, cannot be a vault, or None.
 
     System folders, vaultseek's folders, and folders above the home directory cannot.
     """

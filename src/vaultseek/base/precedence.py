@@ -2,7 +2,8 @@
 
 The daemon shares two flags with its child processes, in a page of memory: one is set while a search is
 running, the other while the machine runs on battery. Only the daemon sets the flags. Steps take milliseconds;
-within a step, the low priority of background threads and processes must suffice.
+within a step, searches rely only on the low priority of background threads and
+processes.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ HIDDEN = (
     "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
 )
 """Pattern of one character that is not displayed: an invisible one, a joiner next to a letter of a script
-that does not join, such as Latin, or a variation selector after a letter, which does nothing but in emoji."""
+that does not join, such as Latin, or a variation selector after a letter, because it acts only on emoji."""
 
 
 def is_unspaced(text: str) -> bool:

@@ -137,8 +137,8 @@ def notification(method: str, params: JSON | None) -> bytes:
 
 
 def attempts(method: str, *, connected_before: bool) -> int:
-    """Return how often a request may be sent: twice if the connection may belong to a previous daemon, which
-    is only possible if it is older than the request."""
+    """Return how often a request may be sent: twice on a connection older than the request, because that
+    connection may belong to a previous daemon."""
     return 2 if connected_before and method not in NEVER_REPEATED else 1
 
 

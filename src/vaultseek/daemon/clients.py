@@ -52,7 +52,7 @@ def clients_of(registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) 
 async def authenticated(
     server: Server, listening: socket.socket, verifier: TokenVerifier
 ) -> AsyncIterator[None]:
-    """Accept clients that the verifier admits within the context."""
+    """Within the context, accept the clients that the verifier admits."""
     authenticator = Authenticator(verifier, server.add_client)
     serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:

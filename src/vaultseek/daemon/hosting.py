@@ -22,7 +22,7 @@ class Hosting:
     """Folders of this machine."""
 
     has_folders = True
-    """False if all vaults are elsewhere, so that vaults added by the user are not among them."""
+    """False if all vaults are elsewhere; vaults that the user added are then not listed."""
     problem: Unavailable | None = None
     """The reason why the last list of vaults may be incomplete, or None."""
 
@@ -31,7 +31,7 @@ class Hosting:
         return settings
 
     async def follow(self, list_again: Callable[[], Awaitable[None]]) -> None:
-        """Call ``list_again`` whenever there may be other vaults."""
+        """Call ``list_again`` whenever the list of vaults may have changed."""
 
     def known(
         self, settings: Settings, opened: Sequence[VaultOptions], paused: frozenset[Path]

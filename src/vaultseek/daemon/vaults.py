@@ -303,8 +303,7 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen vaults with damaged ledgers, which replaces these ledgers, and return when the vaults are
-        open.
+        """Reopen vaults with damaged ledgers, replacing these ledgers; return when the vaults are open.
 
         Returns False if there was nothing to repair.
         """

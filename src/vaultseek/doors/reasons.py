@@ -4,8 +4,8 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import count
 
 _REASONS = {
-    "mentioned": "named in line {line}",
-    "mentions": "names it in line {line}",
+    "mentioned": "mentioned on line {line}",
+    "mentions": "mentions it on line {line}",
     "links_back": "already links here",
     "meaning": "similar in meaning ({cosine:.2f})",
 }

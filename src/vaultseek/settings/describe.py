@@ -102,7 +102,7 @@ def coerce(values: Any, model: Model) -> Any:
 
 
 def by_usual_names(values: Any, model: Model) -> Any:
-    """Return ``values``, in which the keys of ``model`` replace their ``other_names``."""
+    """Return ``values`` with the ``other_names`` of keys replaced by the names in ``model``."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if not isinstance(values, dict) or values.keys().isdisjoint(others):
         return values

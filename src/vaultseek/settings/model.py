@@ -124,7 +124,7 @@ class Settings(Section):
     daemon: DaemonSettings = DaemonSettings()
     agents: AgentSettings = AgentSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
-    """Saved searches: a query begins with @name instead of writing it out."""
+    """Saved searches: a query that begins with @name includes the saved one."""
 
     @property
     def addresses(self) -> tuple[str, ...]:

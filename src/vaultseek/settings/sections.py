@@ -160,4 +160,4 @@ class VectorSettings(Section):
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
     faster from about 150,000 vectors, but needs another copy on disk and twice their size in memory. "auto"
-    uses Chroma above that number if memory suffices. Takes effect when the daemon restarts."""
+    uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""

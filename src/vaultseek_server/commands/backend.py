@@ -28,7 +28,7 @@ MOST_RESTARTS = 5
 def backend() -> None:
     """Move notes between the embedded engine and PostgreSQL.
 
-    The settings are in [index]; docs/backends.md says which engine is for whom.
+    The settings are in [index]; docs/backends.md explains which engine to choose.
     """
 
 

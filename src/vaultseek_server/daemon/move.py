@@ -1,4 +1,4 @@
-"""Move of the vaults to another engine, and comparison of that engine with the former one."""
+"""Moves the vaults to another engine, and compares their counts and searches afterwards."""
 
 import asyncio
 import random
@@ -177,9 +177,7 @@ class Mover:
         await self._registry.open_configured(self._registry.settings, self._file.registry.paused)
         problems = [each.reason.text for each in self._registry.failed if each.state == "failing"]
         if engine_of(self._registry.settings) != index.engine:
-            problems.append(
-                "an environment variable of the daemon overrides the settings; restart it without it"
-            )
+            problems.append("an environment variable overrides the settings; unset it and restart the daemon")
         if problems:
             await self._write(was)
             reason = f"the daemon cannot use {_place(index)}, so nothing was changed: {problems[0]}"

@@ -1,4 +1,4 @@
-"""The vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
+"""The vectors of a shard, computed by the semantic worker, and stored and searched by PostgreSQL.
 
 They are stored in half precision, which halves their size and the size of their approximate index.
 """
@@ -38,15 +38,15 @@ PASSAGES_PER_NOTE = 2
 requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Minimum share of notes that a filter must let through for it to be applied to the nearest of all notes."""
+"""Share of notes above which a filter is applied only after the search for the nearest of all notes."""
 BULK_VECTORS = 1000
-"""Number of vectors in a batch from which on more batches are expected. The index is then built after them,
-which is faster."""
+"""Minimum number of vectors in a batch after which more batches are expected. The index is then built after
+the last batch, which is faster."""
 INDEXED_VECTORS = 20_000
 """Minimum number of vectors for an approximate index; fewer vectors are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit in seconds for building that index, and the minimum memory that the server must have for
-this."""
+"""Time limit in seconds for building an approximate index, and the minimum ``maintenance_work_mem`` of the
+server meanwhile."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
 """Threads for requests to servers; a hanging request blocks no other part of the program."""
 _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")

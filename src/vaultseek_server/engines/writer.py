@@ -1,7 +1,7 @@
 """The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
-Each write is a transaction that replaces the shard's mark. It does nothing if the mark is not the one left by
-this index, because then another index, such as a copied folder, writes there, or the server was restored.
+Each write is a transaction that replaces the shard's mark. A write does nothing if the mark is not the one
+that this index left: another index, such as a copied folder, then writes there, or the server was restored.
 """
 
 import json

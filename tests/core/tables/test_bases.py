@@ -199,8 +199,8 @@ views:
     assert any("a number has no lower()" in each for each in told)
     assert any('there is no formula "none"' in each for each in told)
     assert any("did you mean file.name" in each for each in told)
-    assert any('the key "colour" is not read' in each for each in told)
-    assert any('the key "hue" is not read' in each for each in told)
+    assert any('the unknown key "colour" is ignored' in each for each in told)
+    assert any('the unknown key "hue" is ignored' in each for each in told)
     assert not any("columnSize" in each for each in told)
 
 

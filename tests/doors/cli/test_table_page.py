@@ -44,8 +44,8 @@ def test_columns_that_do_not_fit_are_counted():
 
 
 def test_a_table_without_rows_says_so_and_names_its_problems():
-    shown = printed(answer(problems=["the key is not read"]), "table", Terminal())
-    assert shown == "No rows.\nthe key is not read"
+    shown = printed(answer(problems=["the unknown key is ignored"]), "table", Terminal())
+    assert shown == "No rows.\nthe unknown key is ignored"
     assert printed(answer(), "md", Terminal()) == ""
 
 

@@ -27,9 +27,9 @@ export function reasonsOfLink(reasons: LinkReason[]): string[] {
 	return reasons.map((each) => {
 		switch (each.kind) {
 			case "mentioned":
-				return `named in line ${each.line}`;
+				return `mentioned on line ${each.line}`;
 			case "mentions":
-				return `names this note in line ${each.line}`;
+				return `mentions this note on line ${each.line}`;
 			case "links_back":
 				return "links here";
 			case "cited_together":

@@ -74,7 +74,7 @@ export class StatusPage extends Modal {
 			["Name", vault.name],
 			["Folder", vault.path],
 			["State", vault.state],
-			["Indexed", `${count(vault.notes, "note")}, ${count(vault.embedded, "passage")} by meaning`],
+			["Indexed", `${count(vault.notes, "note")}, ${count(vault.embedded, "passage")} embedded`],
 			["Left", vault.pending === 0 ? "nothing" : count(vault.pending, "text")],
 		]);
 		const wrong = [...(vault.reason ? [`${vault.reason}.`] : []), ...missingLanes(vault)];

@@ -78,7 +78,12 @@ class CrashMarker:
 
     def _count(self, process: str, key: str, kills: int) -> None:
         self._kills[key] = self._kills.get(key, 0) + kills
-        log.warning("%s ended while it parsed a note (%d of %d)", process, self._kills[key], _MAX_KILLS)
+        log.warning(
+            "%s died while parsing a note (crash score %d; skipped at %d)",
+            process,
+            self._kills[key],
+            _MAX_KILLS,
+        )
         self._write_crashes()
 
     def _write_crashes(self) -> None:

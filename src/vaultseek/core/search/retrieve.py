@@ -63,7 +63,7 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
     )
     if not both.answered:
         reasons = "; ".join(dict.fromkeys(reason.text for reason in both.partial.values()))
-        raise Unavailable(f"no kind of search can answer now, try again: {reasons}")
+        raise Unavailable(f"no search is available right now: {reasons}; try again later")
     return both
 
 

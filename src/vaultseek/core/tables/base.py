@@ -209,7 +209,7 @@ class _Reader:
 
     def _unknown(self, value: Mapping[str, Any], known: frozenset[str], where: str) -> None:
         for key in sorted(value.keys() - known):
-            self._report(f"{where}: the key {quote(key, 40)} is not read")
+            self._report(f"{where}: the unknown key {quote(key, 40)} is ignored")
 
     def _report(self, message: str) -> None:
         self.problems.append(Problem("bad_base", message))

@@ -18,7 +18,8 @@ from vaultseek.store.ledger.given import Given, GivenNote
 class AgentMethods:
     """Handlers of `agents/given`, `agents/history` and `agents/forget`.
 
-    The door that shows an answer to an agent reports it, because it shortens the daemon's answer.
+    The door that shows an answer to an agent reports what it showed, because it may shorten the
+    daemon's answer.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ class SearchMethods:
         }
 
     async def stale(self, call: StaleParams, context: RequestContext) -> JSON:
-        """Return outdated notes, and links to them, that were forgotten."""
+        """Return what to tidy up: outdated notes, and links to superseded ones."""
         vault = (await self._find(call)).vault
         rules, today = self._settings().search.currency.rules, present().date().isoformat()
         answer = await asyncio.to_thread(stale, vault.ledger, rules, today, call.limit)

@@ -95,7 +95,7 @@ class VaultMethods:
         }
 
     async def add(self, call: params.AddVaultParams, context: RequestContext) -> JSON:
-        """Add a vault to the registry, which survives the daemon."""
+        """Add a vault to the registry, so that later daemons also open it."""
         vault = await self._add(call)
         return {"name": vault.name, "path": str(vault.path)}
 

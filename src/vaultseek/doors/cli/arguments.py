@@ -186,7 +186,7 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """True if an argument, which follows ``after``, is an excluded ``-word`` of the query."""
+    """True if an argument that follows ``after`` is an excluded ``-word`` of the query."""
     # -5 after --limit is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 

@@ -143,7 +143,7 @@ def _dotted(table: JSON, before: str = "") -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def naming_the_variable(settings: JSON) -> Iterator[None]:
-    """Replace the daemon's error about one of ``settings`` with one that names the environment variable."""
+    """Replace the daemon's error about one of ``settings`` with an error that names its variable."""
     try:
         yield
     except UsageError:

@@ -1,7 +1,7 @@
 """Shell completion: the scripts for bash, zsh and fish, and the words that they request.
 
 The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script
-suffices. Click's scripts for bash and fish do not support spaces, colons and commas, which occur in note
+is used. Click's scripts for bash and fish do not support spaces, colons and commas, which occur in note
 names.
 """
 

@@ -80,7 +80,10 @@ def insertion(text: Text, block: Block) -> Change:
 
 
 def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
-    """Return the title and the edit that add the missing ``id`` to the note at ``spot``; None for others."""
+    """Return a title and the edit that adds ``id`` to its block in the note at ``spot``.
+
+    Returns None if no block without an id would get this one, or if the edit is unsafe.
+    """
     text = session.text(spot.uri(spot.path), spot)
     block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None
     if text is None or block is None or not Guard(text).adds_id(insertion(text, block), block.id):

@@ -83,7 +83,7 @@ class Commands:
         return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
 
     async def insert_id(self, *arguments: Any) -> JSON:
-        """Make the editor add an id, which a link uses, to a block of the document, the first argument."""
+        """Make the editor add an id (second argument) to a block of the document (first argument)."""
         spot, id = await self._spot(arguments, 0), _text(arguments, 1, "id")
         if made := edit_of_id(self._session, spot, id):
             await self._apply(*made)

@@ -70,7 +70,7 @@ class Guard:
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that add only a link, both each alone and all together."""
+        """Return the changes that add a link and nothing else, both one by one and all together."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:

@@ -41,7 +41,7 @@ class Label(NamedTuple):
     def message(self) -> str:
         """The message for an undefined label."""
         kind = "footnote" if self.key.startswith("^") else "reference"
-        return f"this note has no {kind} [{self.key}]; define it in a line that begins with [{self.key}]:"
+        return f"this note has no {kind} [{self.key}]; define it on a line that begins with [{self.key}]:"
 
 
 def labels(text: Text) -> list[Label]:

@@ -201,7 +201,7 @@ def suggestions(answer: JSON, form: Form) -> Reply:
 
 
 def stale(answer: JSON, form: Form) -> Reply:
-    """Format outdated notes, and links to them, that were forgotten."""
+    """Format outdated notes, and links to superseded ones."""
     items = [
         {
             "kind": "stale",

@@ -229,8 +229,7 @@ def merge_wordings(answers: Sequence[JSON]) -> JSON:
     """Return one answer with the notes of all wordings, best first, each once.
 
     A note has the passage of its best wording. Notes are ordered by the sum of their certainties over all
-    wordings. The certainty shown for a note is the greatest of these, but never greater than that of the note
-    before it.
+    wordings. The certainty shown for a note is its greatest one, but never greater than the previous note's.
     """
     total: dict[str, float] = {}
     best: dict[str, JSON] = {}

@@ -241,9 +241,10 @@ class Place(NamedTuple):
 
 
 async def answer_graph(seeds: Sequence[Place], ask: Ask) -> JSON:
-    """Return ``nodes``, of which the seeds are the first, and ``edges``, pairs of indices of nodes.
+    """Return the graph around the results: ``nodes``, and ``edges`` as pairs of indexes into ``nodes``.
 
-    Neighbours shared by most results come first. A seed that was deleted has no neighbours.
+    ``nodes`` begins with the seeds, followed by their neighbours, those shared by the most seeds first. A
+    deleted seed has no neighbours. ``left_out`` is the number of neighbours beyond the limit.
     """
     seeds = list(dict.fromkeys(seeds))[:NODES]
     around = await asyncio.gather(*(_neighbours(seed, ask) for seed in seeds[:SEEDS]))

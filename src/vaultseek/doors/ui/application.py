@@ -176,7 +176,7 @@ def serve(
     """Serve the page until a signal, the end of the parent process, or `UNUSED_SECONDS` without use.
 
     ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
-    browser that has used the token once needs none later. ``vault`` is the folder of the vault that the page
+    browser needs the token only once. ``vault`` is the folder of the vault that the page
     searches first, None for all vaults. Raises Unavailable if the given ``port`` is taken. If no port is
     given and the default one is taken, another port is used.
     """

@@ -755,7 +755,7 @@ class Step(About, Judged):
     """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first
     note.
 
-    A link is in ``line`` of the note ``source``, and ``text`` is the text of that line.
+    A link is on line ``line`` of the note ``source``; ``text`` is the text of that line.
     """
 
     by: Literal["link", "meaning"] | None
@@ -779,10 +779,10 @@ class Routes(OfNote, Judged):
 class LinkReason(Answer):
     """A reason for a link.
 
-    ``mentioned``: the note names the other note in ``line``; ``mentions``: the other note names this one in
-    ``line``; ``links_back``: the other note links to this one; ``cited_together``: ``count`` notes link to
-    both; ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes similar in
-    meaning link to the other note; ``meaning``: the two notes have this ``cosine``.
+    ``mentioned``: the note mentions the other note on line ``line``; ``mentions``: the other note mentions
+    this one on line ``line``; ``links_back``: the other note links to this one; ``cited_together``: ``count``
+    notes link to both; ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes
+    similar in meaning link to the other note; ``meaning``: the two notes have this ``cosine``.
     """
 
     kind: Literal[
@@ -823,7 +823,7 @@ class StaleItem(Titled):
 
 
 class Stale(OfVault):
-    """Outdated notes that were forgotten; ``total`` includes those beyond the limit."""
+    """Outdated notes, and links to superseded ones; ``total`` includes items beyond the limit."""
 
     items: list[StaleItem]
     total: int
@@ -1380,7 +1380,7 @@ class Moved(Answer):
     former: str | None
     """The former server, which keeps its copy."""
     was_there: bool
-    """True if there was nothing to move, including from an interrupted move."""
+    """True if there was nothing to move, not even the rest of an interrupted move."""
     same: bool
     """True if all counts are equal, and nine in ten of the notes are found again."""
     vaults: list[MovedVault]

@@ -35,7 +35,7 @@ class Query(Nothing):
     query: str
     """Words, phrases and operators of the query language."""
     limit: int | None = Field(default=None, ge=1, le=limits.RESULTS)
-    """Maximum number of results; by default the settings'."""
+    """Maximum number of results; by default the limit in the settings."""
     mode: Mode | None = None
     """Kind of search; by default the mode in the settings."""
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -207,7 +207,7 @@ class PathParams(NoteParams):
 
 
 class StaleParams(VaultParams):
-    """The outdated notes of a vault that were forgotten."""
+    """The outdated notes of a vault, and links to superseded ones."""
 
     limit: int = Field(default=limits.LISTED_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
     """Maximum number of items."""
@@ -282,7 +282,7 @@ class CompleteParams(VaultParams):
     source: str | None = None
     """Path of the note in which a link is typed; items then have the ``link`` to write in that note."""
     missing: bool = False
-    """With ``source``, for ``note``: also complete names of missing notes, to which notes link."""
+    """With ``source``, for ``note``: also complete names of missing notes, to which other notes link."""
     property: str | None = None
     """For the kind ``value``: the property whose values are completed."""
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
@@ -402,8 +402,8 @@ class WaitParams(RefreshParams):
 
 
 class MoveParams(VaultParams):
-    """A move of all vaults to an engine. The request waits for the given vault and compares it, by default
-    all vaults."""
+    """A move of all vaults to an engine. The request waits for the given vault, by default for all
+    vaults, and compares it."""
 
     to: EngineKind
     """The engine."""

@@ -31,7 +31,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """A client: the number that this daemon assigned, the name that it sent, the protocol version."""
+    """A client: the number that this daemon assigned, the name that the client sent, the protocol version."""
 
     id: int = 0
     name: str = "unnamed"
@@ -77,8 +77,8 @@ class RequestContext:
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
         """Send the client a notification. Return true if it will be sent.
 
-        While the client is slow to read, notifications are dropped. With ``latest``, the newest notification
-        of a method is sent when the client has caught up, which suits progress.
+        While the client is slow to read, notifications are dropped. With ``latest``, as for progress, the
+        newest notification of a method is sent when the client has caught up.
         """
         return self.connection.notify(method, params, latest=latest)
 

@@ -91,7 +91,7 @@ class Endpoint:
         return self.socket
 
     def forget(self) -> None:
-        """Remove the socket file if it is still ours, so that no new clients come."""
+        """Remove the socket file if it is still ours, so that no more clients can connect."""
         if not self._activated and self._is_bound():
             self.path.unlink(missing_ok=True)
 

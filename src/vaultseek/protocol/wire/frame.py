@@ -27,7 +27,7 @@ def encode(message: JSON) -> bytes:
     """Return the frame of ``message``.
 
     Lone surrogates (from file names that are not UTF-8) are replaced by U+FFFD. Raises ``ValueError`` or
-    ``TypeError`` if the message is not valid JSON, also for NaN and infinity.
+    ``TypeError`` if the message is not valid JSON, including for NaN and infinity.
     """
     text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:

@@ -18,7 +18,7 @@ from vaultseek.protocol.wire.protocol import Id, Request, is_id
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
 QUEUE_GRACE_SECONDS = 0.1
-"""Seconds that a request may wait for its turn although its deadline has passed."""
+"""Seconds that a request may still wait for its turn after its deadline."""
 
 
 @dataclass(eq=False, slots=True)

@@ -36,7 +36,7 @@ _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
 _RENAME = "rename files whose names are too long or not UTF-8"
 _REMEDIES = {
-    "not_a_file": "replace the link by a copy of the note; links are not followed",
+    "not_a_file": "replace the link with a copy of the note; links are not followed",
     "unreadable_folder": _READABLE,
     "unreadable_note": _READABLE,
 }
@@ -125,7 +125,7 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, str(error), _REBUILD)
         return
     parts = [count(ledger.notes, "note"), count(ledger.chunks, "passage")]
-    parts.append(f"{count(searchable, 'note')} by word")
+    parts.append(f"{count(searchable, 'note')} searchable by word")
     if ledger.pending:
         parts.append(f"{count(ledger.pending, 'passage')} to embed")
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
@@ -163,7 +163,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"
         yield Finding(check, BROKEN, message, advice)
     else:
-        message = f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning"
+        message = f"{count(stored, 'passage')} and {count(of_notes, 'note')} embedded"
         if refused:
             lacking = f"{message}, but {count(refused, 'note')} with text that could not be embedded"
             yield Finding(check, WARNING, lacking, _REFUSED)

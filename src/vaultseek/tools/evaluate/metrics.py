@@ -101,7 +101,7 @@ NOISE_QUERIES = 40
 
 
 class Refusal(NamedTuple):
-    """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
+    """Shares, in [0, 1], of queries that find nothing if the minimum confidence is ``threshold``.
 
     Noise consists of random letters. Foreign queries have no right note, while questions have one. The worst
     category is the one that loses the largest share of its questions. None if there are no such queries.

@@ -251,8 +251,8 @@ class Words(KeywordLane):
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to which the rules now assign another language than the one stored with
-        them."""
+        """Return the ids of notes to which the rules now assign a language other than the one stored
+        with them."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []

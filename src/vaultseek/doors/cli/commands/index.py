@@ -53,7 +53,7 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
 
 
 def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JSON:
-    """Return the state when everything is indexed, by the daemon or by the cluster at that address."""
+    """Wait until the daemon, or the cluster at that address, has indexed everything; return the state."""
     from vaultseek.doors.cli.progress import progress
 
     quiet = invocation.json

@@ -111,8 +111,8 @@ def _text(answer: JSON, terminal: Terminal) -> str:
 @click.command(cls=QueryCommand)
 @click.argument("query", shell_complete=completed_by(complete_query))
 @note_argument
-@limit_option("Limit of the search.", default=limits.SHOWN_RESULTS)
-@mode_option("Mode of the search.")
+@limit_option("Maximum number of results of the explained search.", default=limits.SHOWN_RESULTS)
+@mode_option("Kind of search to explain.")
 @json_option()
 @daemon_options
 def why(invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None) -> int:

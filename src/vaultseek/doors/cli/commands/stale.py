@@ -1,4 +1,4 @@
-"""``vaultseek stale``: outdated notes that were forgotten."""
+"""``vaultseek stale``: outdated notes, and links to superseded ones."""
 
 from __future__ import annotations
 

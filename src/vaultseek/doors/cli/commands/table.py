@@ -35,7 +35,7 @@ _GAP = "  "
 
 
 def printed(answer: JSON, form: str, terminal: Terminal) -> str:
-    """Return the answer's tables as CSV, Markdown or text, as ``form`` says."""
+    """Return the answer's tables as CSV, Markdown or text, in the format ``form``."""
     tables: list[JSON] = answer["tables"]
     if form == "csv":
         return "\r\n".join(map(_csv, tables))

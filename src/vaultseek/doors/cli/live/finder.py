@@ -19,7 +19,7 @@ typing."""
 QUIET_SECONDS = 0.25
 """Seconds without typing after which an empty answer is shown, because half a word may match nothing."""
 LINKS_READ = 50
-"""Maximum number of notes read whose paths begin like the path of the note to link."""
+"""Maximum number of completions among which the note to link is looked up by its path."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
 """A placeholder note in the vault's folder, in which a copied link is assumed to be pasted."""

@@ -144,7 +144,7 @@ function tables(report, ways) {
     table("All queries", ["metric", ...names], rows),
     ...(categories.length ? BY_CATEGORY.map((metric) => table(`${metric} by category`, ["category", "queries", ...names],
       categories.map((category) => [category, [number(report.queries[category]), ...ways.map(([, way]) => figure(way.figures[category]?.[metric]))]]))) : []),
-    ...(against.length ? [table("nDCG@10: difference to each", ["compared with", "difference", "95 % interval", "p"], against.map(([name, way]) => {
+    ...(against.length ? [table("nDCG@10: difference from each variant", ["compared with", "difference", "95 % interval", "p"], against.map(([name, way]) => {
       const { mean, low, high, p } = way.differences["nDCG@10"];
       return [name, [signed(mean), `${signed(low)} to ${signed(high)}`, p < 0.001 ? "< 0.001" : three(p)]];
     }))] : []),
