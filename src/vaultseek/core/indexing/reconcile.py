@@ -1,6 +1,6 @@
 """Comparison of the disk with the ledger, for the whole vault or only where hints point.
 
-One comparison serves saves, starts, lost events and the rescan interval.
+The same comparison runs after a save, at the start, after lost events, and at each rescan interval.
 """
 
 import os
@@ -20,8 +20,8 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""Share of a vault's notes. If a larger share, and at least ``VANISHED_NOTES``, disappear at once, the vault
-counts as unmounted."""
+"""A vault counts as unmounted if more than this share of its notes, and at least ``VANISHED_NOTES``,
+disappear at once."""
 VANISHED_NOTES = 20
 
 

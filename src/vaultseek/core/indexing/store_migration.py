@@ -22,7 +22,7 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.store.ledger.vectors import SpaceTable
 
 SOON_SECONDS = 60.0
-"""Seconds after a rebuild within which another one must wait."""
+"""Minimum seconds between two rebuilds of a store."""
 
 
 class PreviousStore(NamedTuple):
@@ -145,8 +145,8 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule for rebuilding one store: at once the first time, then after the same pauses as a worker's
-    restarts."""
+    """Schedule for rebuilding one store. The first rebuild starts at once; later ones wait as long as a
+    worker waits before its restarts."""
 
     def __init__(self) -> None:
         self.damage: str | None = None

@@ -32,14 +32,14 @@ PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Number of daemon starts at which a note's refused texts are retried; without a limit, unusable texts would
-be retried forever.
-"""
+"""Maximum number of daemon starts at which texts that the model refused are retried. Without a limit,
+unusable texts would be retried forever."""
 
 LEAST_OUTDATED = 100
-"""Number of unused vectors that are always kept."""
+"""Number of unused vectors that are kept in any case. Unused vectors are deleted only above both limits
+together."""
 OUTDATED_SHARE = 0.2
-"""Number of unused vectors kept for each vector in use."""
+"""Further unused vectors that are kept, as a share of the vectors in use."""
 PAGE_NOTES = 500
 PAGE_KEYS = 2_000
 
@@ -72,8 +72,8 @@ class EmbeddingSpec:
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with two figures added: how well the model reads the text, and the
-        scale of the model's cosines."""
+        """Return the answer to ``text`` with two values added: how well the model reads the text, and the
+        curve that turns the model's cosines into confidence."""
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
@@ -144,7 +144,8 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return True and the ids of the next notes, or False and chunk numbers if no note is left.
+        """Return the next texts to embed: True with note ids or, if no note is left, False with chunk
+        numbers.
 
         Notes come first, because they are a small part of the texts: every note can then soon be found by
         meaning.

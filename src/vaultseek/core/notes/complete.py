@@ -23,12 +23,13 @@ from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
-"""Match grades of names that contain the typed text."""
+"""Number of match grades that contain the typed text as written, without fuzzy matches."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
 """Kinds completed from the ledger; for blocks see ``complete_blocks``."""
 PartKind = Literal["heading", "block", "file"]
 PATH_GRADES = 3
-"""Match grades for paths, which must contain the text as typed; anything else matches too many."""
+"""Number of match grades used for paths. A path must contain the text as typed; a fuzzy match would find too
+many paths."""
 
 
 class VaultCompleter:
@@ -128,7 +129,7 @@ class VaultCompleter:
         return exact[:limit] or by_id
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
-        """Return the notes or other files whose path best matches a part of a path."""
+        """Return the notes or other files whose path matches the typed part of a path best."""
         if kind == "file":
             matches = self._completers_of_files()[1].complete(typed, limit, grades=PATH_GRADES)
         else:

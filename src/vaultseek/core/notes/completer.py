@@ -24,10 +24,11 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum number of typed letters at which one letter may be wrong. The search is then repeated without each
-letter."""
+"""Maximum length of typed text, in letters, in which one letter may be wrong. For that, the search is
+repeated once without each letter."""
 COMPLETION_FUZZY = 2_000
-"""Maximum number of names with the typed letters whose letter order is checked."""
+"""Maximum number of names checked for the order of the typed letters. Only names that contain all of these
+letters are checked."""
 GRADES = 4
 """Number of grades of a match."""
 

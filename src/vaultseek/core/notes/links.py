@@ -80,7 +80,9 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
 
 
 def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
-    """Return these lines of a note from its passages; lines outside the passages are left out."""
+    """Return the text of these lines, taken from a note's passages. Lines outside all passages are left
+    out.
+    """
     wanted = sorted(set(lines))
     found: dict[int, str] = {}
     for chunk in chunks:

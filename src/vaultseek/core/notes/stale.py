@@ -35,8 +35,8 @@ def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator
 
 
 def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
-    """Yield links in the text of current notes to superseded notes, except links from the successors of these
-    notes."""
+    """Yield the links from the text of current notes to superseded notes. A successor's links to the note
+    that it replaces are left out."""
     superseded = [path for path, each in currencies.items() if each.state == "superseded"]
     links = [
         link

@@ -161,10 +161,10 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Number of changed notes whose names are completed separately from the ranked names; if more notes have
-changed, they are ranked as well."""
+"""Maximum number of changed notes whose names are kept apart from the ranked list. If more notes have
+changed, their names are merged into the ranked list, which is slow."""
 RECENT_PART = 16
-"""In a large vault, one in this many notes is completed separately from the ranked names."""
+"""In a large vault, the maximum is not ``RECENT_NOTES`` but the number of ranked names divided by this."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names in a row, given the note's id and its other columns."""

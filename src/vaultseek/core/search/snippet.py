@@ -23,7 +23,7 @@ from vaultseek.store.ledger.lines import LEAST_NOTES
 
 ELLIPSIS = "…"
 SNAP = 24
-"""Maximum characters by which a cut may move to fall between two words."""
+"""Maximum number of characters by which a cut is moved so that it falls between two words."""
 NARROW = 16
 """Width below which a line is cut without an ellipsis."""
 
@@ -59,7 +59,7 @@ class Matcher:
     the number of its word.
 
     Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
-    it stands alone in the query, not if pairs contain it.
+    it is alone in the query, not if it is part of a pair.
     """
 
     span_finder: SpanFinder
@@ -326,7 +326,8 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
 # -- lines that many notes of a vault share, such as a footer
 
 LEAST_SHARE, MOST_NOTES = 0.25, 300
-"""Share of a vault's notes that have a line which previews omit, and the number that is always enough."""
+"""Previews omit a line that this share of the vault's notes have in common. In a large vault, this number of
+notes is enough."""
 
 
 def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:

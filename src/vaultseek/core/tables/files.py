@@ -1,4 +1,4 @@
-"""The files of a vault as formulas see them, read from the index: notes and other link targets."""
+"""The files of a vault as formulas access them: notes and other link targets, read from the index."""
 
 from __future__ import annotations
 
@@ -234,7 +234,9 @@ class VaultFiles:
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return every file, sorted by path; with conditions, at least all files that satisfy them."""
+        """Return every file, sorted by path. With conditions, the result contains all files that satisfy
+        them, and perhaps others.
+        """
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:
             sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)
@@ -341,7 +343,7 @@ def _target(link: Any) -> str:
 # -- types of properties
 
 LISTS = frozenset({"tags", "aliases", "cssclasses"})
-"""Properties that are lists in Obsidian, even where a note has a text with commas."""
+"""Properties that are always lists in Obsidian, even if a note has them as a text with commas."""
 
 
 def read_types(root: Path) -> Mapping[str, str]:

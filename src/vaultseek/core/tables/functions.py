@@ -27,14 +27,14 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of its arguments; for a method, of the value and its arguments. A parameter ``scope`` comes
-first."""
+"""A function of the formula language. It gets its arguments; a method gets the value first. If it has a
+parameter ``scope``, that comes before all others."""
 
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the minimum and maximum number of arguments of a function, beyond the scope and those
-    ``given``."""
+    """Return the minimum and maximum number of arguments of a function, not counting the scope and the first
+    ``given`` ones."""
     parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS

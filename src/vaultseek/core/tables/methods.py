@@ -101,7 +101,7 @@ def _contains(value: Value, part: Value) -> bool:
 
 
 def _part(value: Value, part: Value) -> str:
-    """Return the text to search for; in a tag, the hash is optional."""
+    """Return ``part`` as a text to search for. The hash of a tag is optional."""
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 
