@@ -1,7 +1,7 @@
 """Commits, segments and the write lock of the keyword index, kept by Whoosh.
 
 Whoosh keeps the list of segments and their deletions, publishes a commit by renaming its table of contents,
-locks the index, and removes the files that no commit needs. Two things are added:
+locks the index, and removes the files that no commit needs. This module adds:
 
 * a *storage* that creates files with mode 0600, flushes them to disk before the table of contents refers to
   them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
