@@ -84,7 +84,9 @@ def max_length(directory: Path) -> int:
 
 
 def fingerprint(directory: Path, weights: bytes | None = None) -> str:
-    """Return the identity of the model's vectors: the folder's name and the first digits of its `digest`."""
+    """Return the identity of the model's vectors: the folder's name, and the first digits of the model's
+    `digest`.
+    """
     is_package = directory.name == "model" and directory.parent.name == BUNDLED_PACKAGE
     return f"{'all-MiniLM-L6-v2' if is_package else directory.name}-{digest(directory, weights)[:16]}"
 
