@@ -21,14 +21,15 @@ SAMPLE_CHARS = 2000
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Minimum number of distinct stop words of a language in a text, and the minimum share of stop words among
-its words."""
+"""Minimum number of distinct stop words of a language in a text of that language, and their minimum share of
+all its words."""
 CLEAR_LEAD = 1.4
 """Minimum ratio between the stop word weights of the best and the second-best language."""
 LEAST_LETTERS = 8
-"""Minimum number of letters in a script that only one language uses."""
+"""Minimum number of letters in a text from a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of such letters in a text."""
+"""Minimum share of a text's letters that must be from a script that only one language uses. It is halved for
+Chinese and Japanese."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",
