@@ -98,8 +98,8 @@ def note_text(
 
 
 def compact(text: str) -> str:
-    """Return a rendered text without parts that mean nothing to a model: list and table markers, white space,
-    and the paths of web addresses."""
+    """Return a rendered text without the parts that mean nothing to a model: list and table markers,
+    superfluous white space, and the paths of web addresses."""
     text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
     lines = (" ".join(_CELLS.sub(" ", _SIGN_OF_ITEM.sub("", line)).split()) for line in text.split("\n"))
     return "\n".join(filter(None, lines))

@@ -12,8 +12,8 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``text`` contains ``words`` as whole words, both folded; with ``prefix``, the last word is a
-    prefix.
+    """True if ``text`` contains ``words`` as whole words, both folded. With ``prefix``, the last word may be
+    the beginning of a longer word.
 
     A word boundary is required only between letters and digits, and never in unspaced scripts: ``rope`` is
     not found in ``europe``, but ``c++`` is found in ``c++17``; in Chinese, any substring counts.

@@ -209,8 +209,8 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with a matching name. Depending on the kind of name, ``text`` is a part of the path, of the file
-    name with its extension, of an alias or of a heading; a folder at any depth; the beginning of the
+    """Notes with a matching name. The kind of name decides what ``text`` is: a part of the path, of the file
+    name with its extension, of an alias or of a heading; a folder, at any depth; the beginning of the
     extension; or a kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
@@ -521,7 +521,8 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions that a matching note must match; excluding expressions are left out.
+    """Return the regular expressions of a condition that a note must match; expressions that exclude notes
+    are left out.
 
     Words after ``line:`` are also returned as expressions, because they may occur only in the source.
     """
@@ -550,7 +551,9 @@ def expressions_of(condition: Filter | None) -> Iterator[str]:
 
 
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the words and phrases that a matching note contains, as written; excluded ones are left out."""
+    """Return the words and phrases, as written, that a condition requires; excluded words and phrases are
+    left out.
+    """
     return tuple(
         f"{leaf.text}*" if leaf.prefix else leaf.text
         for leaf in _of_texts(condition)
@@ -727,7 +730,7 @@ def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter
 
 
 def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
-    """Return the property conditions that a matching note satisfies; excluding conditions are left out."""
+    """Return the property conditions that a note must satisfy; conditions that exclude notes are left out."""
     return tuple(leaf for leaf in leaves(condition, negated=False) if isinstance(leaf, PropertyFilter))
 
 

@@ -20,7 +20,9 @@ from vaultseek.errors import BadQuery
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the searches: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
+    """Weights of the two searches: one each for rank fusion, and the share ``alpha`` of the semantic search
+    for linear fusion.
+    """
 
     semantic: float
     keyword: float

@@ -30,7 +30,7 @@ BATCH_SECONDS = 1.0
 ATTEMPTS = 8
 """Maximum number of reader processes that may crash on a batch before this process reads it."""
 LAST_NOTES = 16
-"""Minimum number of notes in a batch near the end, where batches become smaller."""
+"""Minimum number of notes in a batch. Batches become smaller towards the end, but not smaller than this."""
 _LOOK_SECONDS = 0.1
 
 log = logging.getLogger(__name__)

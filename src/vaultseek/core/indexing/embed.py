@@ -44,7 +44,8 @@ from vaultseek.store.ledger.vectors import SpaceTable
 WAITING_TEXTS = 2048
 """Number of entries read from the ledger at once."""
 STORE_SECONDS = 1.0
-"""Seconds after which computed vectors are stored, so that they can be searched."""
+"""Number of seconds for which computed vectors are collected before they are stored. Only stored vectors are
+searched."""
 
 LIST_SECONDS = 0.5
 """Maximum time in seconds that one call spends searching for texts without a vector."""

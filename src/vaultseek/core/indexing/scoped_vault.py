@@ -2,7 +2,7 @@
 
 Every search gets the ids of these notes as a filter. Ledger, graph and keyword index show no other notes.
 Data about the whole vault, such as the concept vocabulary and the revision, are left out. There is one
-exception: a remote engine weights words by their frequency in the whole vault.
+exception: an engine such as PostgreSQL weights words by their frequency in the whole vault.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ PAGE_NOTES = 500
 COLLECT_SECONDS = 300.0
 """Seconds for which changes are collected once the space has all its vectors; a query ends the wait."""
 START_SECONDS = 30.0
-"""Maximum seconds that background work waits for the worker to start."""
+"""Maximum number of seconds for which background work waits for the worker to start."""
 _REMOTE = "-remote"
 """Suffix of the store version for a remote engine."""
 

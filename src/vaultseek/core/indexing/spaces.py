@@ -47,15 +47,17 @@ _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Maximum wait of a search for the model; by default, what a person tolerates."""
+    """Limits for how long a search waits for models, in seconds. By default, a search waits as long as a
+    person tolerates.
+    """
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """Maximum wait of a search for the second space's model, which may have to be loaded."""
+    """Maximum wait in seconds for the second space's model, which may have to be loaded first."""
     loading_seconds: float = LOADING_SECONDS
-    """Maximum wait of a search for a model that is being loaded."""
+    """Maximum wait in seconds for a model that is being loaded."""
     rerank_seconds: float | None = None
-    """Seconds for reranking; None for the time in the search settings."""
+    """Maximum seconds for reranking; with None, the time in the search settings applies."""
     complete: bool = False
     """Wait for a model that is starting and for the concept vocabulary instead of answering without them."""
 

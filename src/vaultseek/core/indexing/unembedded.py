@@ -48,7 +48,8 @@ log = logging.getLogger(__name__)
 
 
 Position = tuple[int, int]
-"""The last chunk and the last note of a list read in parts, in numerical order."""
+"""A position in lists that are read in parts: the numbers of the last chunk and of the last note that were
+read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +155,12 @@ class Unembedded:
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
-        """Return the items of these chunks, with vectors that the ledger has."""
+        """Return the items of these chunks. Items have their vectors if the ledger has them."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_chunks(self._space.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
-        """Return the items of these notes, with vectors that the ledger has."""
+        """Return the items of these notes. Items have their vectors if the ledger has them."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
@@ -170,7 +171,9 @@ class Unembedded:
         return passages, len(missing) - passages
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
-        """Return all items of these notes, stored or not, with vectors that the ledger has."""
+        """Return all items of these notes, whether stored or not. Items have their vectors if the ledger has
+        them.
+        """
         return self._with_vectors(self.composed(notes))
 
     def composed(self, notes: Sequence[int]) -> list[Item]:

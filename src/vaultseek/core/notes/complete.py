@@ -33,7 +33,7 @@ many paths."""
 
 
 class VaultCompleter:
-    """Completes in one vault, always at the ledger's current revision."""
+    """Completion in one vault. The results always match the ledger's current revision."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -85,7 +85,7 @@ class VaultCompleter:
         return [_as_json(match) for match in matches]
 
     def tags(self) -> list[JSON]:
-        """Return every tag with its numbers of notes."""
+        """Return every tag with its number of notes, and its number of notes including nested tags."""
         with self._synced() as vocabulary:
             return vocabulary.tags()
 
@@ -95,7 +95,7 @@ class VaultCompleter:
             return vocabulary.properties()
 
     def values(self, name: str) -> list[JSON]:
-        """Return the values of a property with their numbers of notes."""
+        """Return the values of a property, each with its number of notes."""
         with self._synced() as vocabulary:
             return vocabulary.values(name)
 
@@ -169,7 +169,9 @@ class VaultCompleter:
             return self._files, self._file_paths
 
     def missing(self, typed: str, limit: int) -> list[JSON]:
-        """Return names, starting with the typed text, that notes link to but no note has."""
+        """Return names of missing notes: names that links use but no note has, starting with the typed
+        text.
+        """
         found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
         return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 

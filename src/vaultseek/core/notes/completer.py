@@ -100,10 +100,10 @@ class Completer:
     def complete(
         self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
     ) -> list[Match]:
-        """Return the best ``limit`` entries for the typed text; if it is empty, those with the highest
-        weight.
+        """Return the best ``limit`` entries for the typed text. If the text is empty, return the entries with
+        the highest weight.
 
-        Leaves out entries of the notes in ``without``, and matches beyond the first ``grades``.
+        Entries of the notes in ``without`` are left out, and so are matches beyond the first ``grades``.
         """
         matches: dict[int, Match] = {}
         for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):

@@ -139,7 +139,7 @@ class Evidence:
         return tokens(f"{self.text}\n")
 
     def as_json(self) -> JSON:
-        """Return the evidence in the form of an answer."""
+        """Return the evidence as JSON, in the form used in answers."""
         return {
             "path": self.row.path,
             "title": self.row.title,

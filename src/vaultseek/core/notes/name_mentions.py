@@ -97,7 +97,8 @@ NAME_WORDS = 10
 
 
 def prose(text: str, labels: Collection[str] = ()) -> str:
-    """Return a text with null characters in place of everything but prose, keeping lines and columns.
+    """Return a text in which everything except prose is replaced by null characters, so that lines and
+    columns stay the same.
 
     ``labels`` are the link labels defined elsewhere in the note, for which ``[label]`` is a link.
     """

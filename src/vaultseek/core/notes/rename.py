@@ -49,7 +49,7 @@ class Edit:
     new: str
 
     def as_json(self) -> JSON:
-        """Return the edit in the form of answers; columns count from 1."""
+        """Return the edit as JSON, in the form used in answers; columns count from 1."""
         line, start, end = self.place
         return {
             "path": self.path,

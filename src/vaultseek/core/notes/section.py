@@ -48,7 +48,7 @@ class Block:
 
     @property
     def lines(self) -> range:
-        """The numbers of all lines."""
+        """The numbers of all lines of the block."""
         return range(self.start_line, self.end_line + 1)
 
 
@@ -76,7 +76,7 @@ class Section:
         return [*self._read(self._source)]
 
     def text(self, start_line: int, end_line: int) -> str:
-        """Return these lines."""
+        """Return the displayed text of these lines."""
         return "\n".join(self._lines[start_line - self._first : end_line - self._first + 1])
 
     def are_adjacent(self, line: int, later: int) -> bool:

@@ -62,8 +62,8 @@ READING_EXPONENT = 3
 """Exponent applied to the share of a query that the model reads. Above 1, because the model understands less
 than it reads."""
 LEAST_MEANING = 0.05
-"""Trust in the semantic lane for a query that the model cannot read at all. Above zero, because results need
-an order even if no word matches."""
+"""Trust in the semantic lane for a query that the model cannot read at all. It is above zero, because results
+need an order even if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
 """Distance in ranks between two scores that are one standard deviation apart."""
@@ -305,8 +305,8 @@ def exact_name_score(score: Number, best: float) -> Number:
 
 
 def prefix_name_score(order: Floats, best: float) -> Floats:
-    """Return the scores of notes whose name begins with the query: above all others, in their ``order`` from
-    1, the first, to 0."""
+    """Return scores for notes whose name begins with the query. They are above all other scores, and sorted
+    by ``order``, which decreases from 1 for the first of these notes."""
     return best * (1 + EXACT_NAME_STEP * (1 + order))
 
 

@@ -72,7 +72,7 @@ def _has_only_stop_words(query: Evidence) -> bool:
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> tuple[Floats, Bools]:
-    """Return the confidence of each note, and whether the note is near to the query."""
+    """Return the confidence of each note, and whether the note is near the query in meaning or words."""
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):

@@ -140,7 +140,7 @@ class Candidate(NamedTuple):
 
     @property
     def about(self) -> NoteRow:
-        """The note."""
+        """The row of the note in the ledger."""
         return self.ranking.notes.notes[self.row]
 
     @property

@@ -3,8 +3,8 @@
 A signal is a class with values for all candidates and a weight. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
 
-Words of names are compared as written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
-*Paste*, although each pair has one stem in the index.
+Words of names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
+nor *past* as *Paste*, although the words of each pair have the same stem in the index.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ PARTIAL_WORDS = 3
 FORM_CHARS = 2
 """Number of final letters that may differ between two forms of a word, in languages other than English."""
 BASE_CHARS = 2
-"""Minimum length of a word without its ending."""
+"""Minimum number of letters that must remain when an ending is removed from a word."""
 NEARLY = 0.999
 """Factor for names that match only a part of the query, so that only a name equal to the query gets 1."""
 INITIALS = 2
@@ -390,7 +390,7 @@ class QueryWords:
 
     @classmethod
     def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
-        """Return the words for which the keyword index searched."""
+        """Return the query's words that the keyword index was searched for."""
         matcher = Matcher.of(keyword, span_finder)
         stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
         terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
@@ -435,7 +435,9 @@ class QueryWords:
 
 
 def is_form(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are the same word, apart from an ending of the language."""
+    """True if two folded words with the same stem are forms of one word, that is, differ only by an ending of
+    the language.
+    """
     if one == other or not (one.isalpha() and other.isalpha()):
         return True
     if language in ("en", ""):

@@ -68,7 +68,9 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Match the terms searched for in the index, with substitutes, or the terms of a text."""
+        """Return the matcher of a query: for the terms that the index was searched for, including
+        substitutes, or for the terms of a text.
+        """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
             terms = [(each.word, (each.term, *each.also)) for each in parsed if each.kind != "character"]

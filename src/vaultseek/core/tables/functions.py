@@ -43,7 +43,9 @@ def arguments_of(function: Function, given: int) -> tuple[int, int]:
 
 @cache
 def with_scope(function: Function) -> Function:
-    """Return the function with a scope as its first argument. The argument is added if it is missing."""
+    """Return a function whose first argument is a scope. A function without this argument is wrapped in one
+    that ignores it.
+    """
     if "scope" in signature(function).parameters:
         return function
     return lambda scope, *arguments: function(*arguments)

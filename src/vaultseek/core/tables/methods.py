@@ -37,7 +37,9 @@ MOST_DIGITS = 100
 
 
 def field(value: Value, name: str) -> Value:
-    """Return ``value.name``; null for null. Raises FormulaError for a value without this field."""
+    """Return the field ``name`` of a value; null if the value is null. Raises FormulaError if the value has
+    no such field.
+    """
     if value is None:
         return None
     if isinstance(value, Mapping):

@@ -33,7 +33,8 @@ from vaultseek.semantic.models.service import Service
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds for which a failed server is not called again; the last value repeats."""
 QUERY_SECONDS = 3.0
-"""Timeout in seconds of a call for a question, because a search waits for it."""
+"""Timeout, in seconds, of a call that embeds a question. It is short, because a search waits for the
+answer."""
 WORK_SECONDS = 60.0
 """Seconds after which a round of background work ends. Computed vectors are kept, and the rest is done
 later."""

@@ -20,7 +20,9 @@ NoteIds = Numbers
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
-    """Vectors to be stored: numbers, the notes they belong to, and unit vectors ``(count, dimension)``."""
+    """Vectors to be stored: their numbers, the notes that they belong to, and the unit vectors, ``(count,
+    dimension)``.
+    """
 
     numbers: Numbers
     notes: NoteIds

@@ -1,4 +1,6 @@
-"""Settings, state, answers and port of the semantic worker."""
+"""Types for the semantic worker: its settings, its state, its answers, and the interface that other modules
+use.
+"""
 
 from __future__ import annotations
 

@@ -326,7 +326,7 @@ class PoisonTexts:
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
         """Yield indexes of the texts in batches of similar length. A suspected text is a batch by itself, and
-        poison is left out."""
+        texts known as poison are left out."""
         single: list[int] = []
         batched: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):

@@ -244,7 +244,7 @@ class _Storage(FileStorage):  # type: ignore[misc]
 
 @contextmanager
 def translate_read_errors() -> Iterator[None]:
-    """Raise ``IndexDamaged`` for the body's exceptions, except for a full disk or a lack of memory.
+    """Convert exceptions raised in the body to ``IndexDamaged``, except for a full disk or a lack of memory.
 
     Damage can surface as any exception; Whoosh raises five kinds.
     """
