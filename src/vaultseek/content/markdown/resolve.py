@@ -115,7 +115,7 @@ class Names:
             self._namesakes.pop((kind, key), None)
 
     def paths(self) -> tuple[str, ...]:
-        """Return all paths."""
+        """Return the paths of all files."""
         return tuple(self._files)
 
     def moved(self, moves: Mapping[str, str]) -> Names:

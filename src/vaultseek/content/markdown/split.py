@@ -362,7 +362,9 @@ class Body:
         return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
 
     def start(self, line: int) -> int:
-        """Return the offset of ``line``; the end of the text for lines beyond it."""
+        """Return the offset at which ``line`` begins in the text; for a line after the end, the length of the
+        text.
+        """
         index = line - self.first_line
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 

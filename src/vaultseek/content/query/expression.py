@@ -33,7 +33,7 @@ class Budget:
     total: float = EXPRESSIONS_SECONDS
 
     def left(self) -> float:
-        """Return the seconds left."""
+        """Return the seconds left in the budget."""
         return min(self.matching, self.total, self.end - time.monotonic())
 
 

@@ -42,7 +42,8 @@ MIXED = 0.2
 SPECIFIC_ALPHA = 0.3
 MIXED_ALPHA = 0.5
 PLAIN_ALPHA = 0.7
-"""``alpha`` for three ranges of specificity: above ``SPECIFIC``, above ``MIXED``, and the rest."""
+"""``alpha`` for queries whose specificity is above ``SPECIFIC``, for other queries above ``MIXED``, and for
+all others."""
 
 
 FIXED_PROFILES: Mapping[str, Weights] = {

@@ -46,7 +46,7 @@ class _Waiting:
 
 
 class BatchReader:
-    """Reads the notes of a vault in a pool of processes; a context manager that ends them."""
+    """Reader of a vault's notes in a pool of processes. It is a context manager, which ends the processes."""
 
     def __init__(
         self,

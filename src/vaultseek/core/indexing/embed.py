@@ -123,7 +123,7 @@ class Embedding:
 
     @property
     def is_current(self) -> bool:
-        """True if queries are embedded with the model of ``spec`` rather than the previous one."""
+        """True if queries are embedded with the model of ``spec``, False if with the previous model."""
         return self._migration.is_same_model
 
     def release_previous(self) -> None:

@@ -96,7 +96,7 @@ class VaultOptions:
     expansion: bool = False
     """Maintain the concept vocabulary from the start, because queries are expanded by default."""
     storage: Storage = LOCAL
-    """The place of the index."""
+    """The storage that holds the vault's index, by default the local disk."""
 
     @property
     def folder(self) -> Path | None:

@@ -28,7 +28,7 @@ VANISHED_NOTES = 20
 def compare_vault(
     root: Path, ignore: Ignore, ledger: Ledger, stopped: threading.Event | None = None
 ) -> Changes:
-    """Compare the whole vault.
+    """Compare the whole vault on disk with the ledger.
 
     Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
     """
@@ -61,7 +61,7 @@ def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
-    """Compare files, or folders with everything below them."""
+    """Compare these paths on disk with the ledger: files, and folders with everything below them."""
     disk: dict[str, ScannedFile] = {}
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()

@@ -59,7 +59,8 @@ class Patience:
     rerank_seconds: float | None = None
     """Maximum seconds for reranking; with None, the time in the search settings applies."""
     complete: bool = False
-    """Wait for a model that is starting and for the concept vocabulary instead of answering without them."""
+    """True to wait for a model that is starting, and for the concept vocabulary, instead of answering without
+    them."""
 
 
 class EmbeddingSpaces:
@@ -233,12 +234,12 @@ OWN_STOP_WORDS = 2
 """A text is foreign if its stop words of another language outnumber its English stop words by at least this
 many."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Minimum number of tokenizer pieces per word in a foreign text whose foreign stop words outnumber its
-English ones by only one. The limit is well above 1 because names, and misspelt words such as ``triks``, also
-have several pieces."""
+"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by a single stop word.
+This is for texts in which foreign stop words outnumber English ones by only one. The limit is well above 1
+because names, and misspelt words such as ``triks``, also have several pieces."""
 PIECES_WITH_ACCENT = 1.8
-"""Minimum number of tokenizer pieces per word in a foreign text that is recognized only by an accented word,
-because its foreign stop words do not outnumber its English ones."""
+"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by an accented word. This
+is for texts in which foreign stop words do not outnumber English ones."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
 """Languages recognized by stop words. Vietnamese is left out: without its tone marks it looks like English,

@@ -76,7 +76,7 @@ class StoreMigration:
         space.set_store_model(self._spec.model)
 
     async def resume(self) -> None:
-        """Open the previous store, if any, and remove unused ones."""
+        """Open the previous store, if there is one, and remove unused stores."""
         kept = await self._in_writer(self._space.previous_store)
         previous = None
         if kept is not None and kept["folder"] != self._store.name:
@@ -137,7 +137,7 @@ def store_folder(spec_name: str) -> str:
 
 
 def sweep(directory: Path, in_use: set[str]) -> None:
-    """Remove unused stores."""
+    """Remove all stores in ``directory`` except those ``in_use``."""
     for path in directory.iterdir() if directory.is_dir() else ():
         if path.name not in in_use:
             shutil.rmtree(path, ignore_errors=True)

@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """A note's name as a completion; with ``line``, the name of a heading or block in it."""
+    """A note's name as a completion. With ``line``, the name is that of a heading or block in the note."""
 
     text: str
     path: str
@@ -63,7 +63,7 @@ class NoteName(NamedTuple):
 
     @property
     def more(self) -> JSON:
-        """Further fields of the answer."""
+        """The fields that the completion has in an answer besides its text."""
         fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
         return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 

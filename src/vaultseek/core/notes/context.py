@@ -82,7 +82,7 @@ class Evidence:
     """Position of the passage in the note; None for a whole block of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; PASSAGES for a passage that only completes another one."""
+    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another passage."""
     focus: int | None = None
     """Offset of the best matching place in the text; None if it is in another piece of the passage."""
     currency: Currency | None = None
@@ -110,7 +110,7 @@ class Evidence:
 
     @property
     def opening(self) -> str:
-        """The first line of the block, if this is a later part of it."""
+        """The opening of the block, if this evidence is a later part of the block."""
         block = self.block
         return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
 

@@ -46,7 +46,7 @@ def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
-    """Return the notes within ``depth`` links of a note, nearest first, and the links among them."""
+    """Return the notes within ``depth`` links of a note, nearest first, and the links among these notes."""
     reached = graph.reached(row.id, depth)
     notes = ledger.notes.by_id(list(reached))
     nearest = sorted(

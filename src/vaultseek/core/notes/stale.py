@@ -9,12 +9,12 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import outdated
 
 ORDER = ("circle", "missing", "past_date", "link")
-"""Kinds of items, in order."""
+"""Kinds of items in the list, in the order in which they are listed."""
 
 
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
-    """Return notes past their date, notes whose successor is missing, circles of successors, and notes that
-    link to superseded ones.
+    """Return the list of things to tidy up: notes past their date, notes whose successor is missing, circles
+    of successors, and notes that link to superseded notes.
 
     ``total`` counts all of them; only the first are listed.
     """

@@ -49,8 +49,8 @@ SEMANTIC_SOFTNESS = 2.0
 cosines. If the difference is larger, the smaller cosine hardly counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""A keyword score that singles out one note counts as much as a semantic score this many standard deviations
-above the others."""
+"""A keyword score that singles out one note counts as much as a semantic score that is this many standard
+deviations above the other scores."""
 MOST_TRUST = 1.25
 """Maximum trust in the keyword lane, for matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
@@ -96,8 +96,8 @@ BELOW_OWN_WORDS = 0.99
 """Maximum score of a note whose name has only another word with the query's stem. It is a share of the lowest
 score among the notes that have the query's word itself."""
 EXACT_NAME_STEP = 0.05
-"""Lead of a note whose name is the query, as a share of the best score. It doubles if the query is still
-being typed and the name begins with it."""
+"""Lead of a note whose name is the query, as a share of the best score. If the query is still being typed, a
+note whose name begins with it has twice this lead."""
 
 PINNED_GAIN = 2.0
 """Gain of a note that is pinned to the query, as a share of the best score; the largest of all gains."""

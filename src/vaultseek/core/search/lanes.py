@@ -163,7 +163,7 @@ class Evidence:
 
     @property
     def keyword(self) -> KeywordAnswer | None:
-        """The answer by word."""
+        """The answer of the keyword lane; None if there is none."""
         return self.retrieval.keyword
 
     @cached_property

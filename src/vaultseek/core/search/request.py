@@ -91,7 +91,7 @@ class ParsedRequest:
 
     @property
     def seconds(self) -> float | None:
-        """Time until the deadline; None without one."""
+        """Seconds until the deadline; None if there is no deadline."""
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
     @property

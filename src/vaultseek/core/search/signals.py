@@ -315,7 +315,9 @@ class OwnWords(Signal):
 
 
 class FirstByName(Signal):
-    """The lead of a note whose title, alias or file name is the query, or begins with an unfinished one."""
+    """The lead of a note whose title, alias or file name is the query, or begins with a query that is being
+    typed.
+    """
 
     figure = "name"
     adds = True

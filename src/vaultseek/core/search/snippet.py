@@ -333,8 +333,8 @@ notes is enough."""
 
 
 def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
-    """Return the lines of these texts that many notes of the vault share, without white space around
-    them."""
+    """Return the lines of these texts that occur in many notes of the vault. White space around the lines is
+    removed."""
     forms = {line.strip(): form_of(line) for text in texts for line in text.split("\n")}
     share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
     repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))

@@ -80,7 +80,7 @@ def _whole_milliseconds(moment: datetime) -> datetime:
 
 
 def timestamp(date: Date) -> float:
-    """Return milliseconds since the epoch."""
+    """Return a date as milliseconds since the epoch."""
     return _timestamp(date.moment) * 1e3
 
 

@@ -46,7 +46,7 @@ class Language:
         return self.function(parse_expression(text, self.is_name), locals)
 
     def function(self, node: Node, locals: frozenset[str] = frozenset()) -> Compiled:
-        """Return a tree as a function; ``locals`` are the names defined around it."""
+        """Compile a syntax tree to a function. ``locals`` are the local names that the tree may use."""
         match node:
             case Literal(value):
                 return _constant(value)

@@ -27,8 +27,8 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of the formula language. It gets its arguments; a method gets the value first. If it has a
-parameter ``scope``, that comes before all others."""
+"""A function or method of the formula language. The first parameter of a method is its value. A parameter
+``scope``, if there is one, comes before all others."""
 
 
 @cache

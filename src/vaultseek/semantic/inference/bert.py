@@ -94,8 +94,8 @@ _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 
 def pooling_of(directory: Path) -> str | None:
-    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for
-    others."""
+    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for other
+    models."""
     modules = read_json(directory / "modules.json")
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
     if not is_plain_bert(read_json(directory / "config.json")) or kinds not in (

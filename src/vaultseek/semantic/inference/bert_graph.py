@@ -342,7 +342,7 @@ class Graph:
         return name
 
     def to_bytes(self) -> bytes:
-        """Return the model."""
+        """Return the graph as a serialized ONNX model, without its constants."""
         graph = _message(
             *((1, node) for node in self._nodes),
             (2, "encoder"),

@@ -31,7 +31,7 @@ CHARACTERS_PER_WORD = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The constants of a model, by default of the bundled one.
+    """The constants of a model. The defaults are those of the bundled model.
 
     ``meaning_curve`` has the intercept and slope of the logistic curve from cosine to confidence; if the
     model has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces``

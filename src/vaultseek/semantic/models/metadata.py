@@ -37,7 +37,7 @@ class BertShape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read the sizes from ``config.json``."""
+        """Return the sizes in the parsed ``config.json`` of a model."""
         names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
         sizes = [config[name] for name in names]
         if not all(isinstance(size, int) and size > 0 for size in sizes) or sizes[0] % sizes[2]:

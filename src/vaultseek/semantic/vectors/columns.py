@@ -22,7 +22,7 @@ class Column:
 
     @property
     def rows(self) -> NDArray[Any]:
-        """A view of the rows."""
+        """A view of the rows stored so far."""
         return self._array[: self._count]
 
     def append(self, rows: NDArray[Any]) -> None:

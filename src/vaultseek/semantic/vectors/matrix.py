@@ -48,7 +48,7 @@ class VectorHits(NamedTuple):
 
     @classmethod
     def none(cls) -> VectorHits:
-        """Return no hits."""
+        """Return an empty list of hits."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
@@ -102,7 +102,7 @@ class Snapshot:
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, and of notes tied with the last one.
 
-        They are sorted, best first, with a few hits per note; ties are in the order of their numbers.
+        Hits are sorted, best first, with a few hits per note. Ties are in the order of the vectors' numbers.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """

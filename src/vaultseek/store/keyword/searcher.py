@@ -50,7 +50,7 @@ only in hidden notes."""
 HALF_CHARS = 3
 """Minimum length of each half if a missing word is searched as two words."""
 PAIR_DISTANCE = 3
-"""Maximum distance, in query tokens, between two words that form a pair although stop words are between
+"""Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
 them."""
 
 

@@ -92,7 +92,9 @@ class ByteCache:
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of the key, creating it if missing; two threads may both create one."""
+        """Return the cached value of ``key``. If it is missing, ``make`` creates it; two threads may do so at
+        the same time.
+        """
         value = self._values.get(key)
         if value is not None:
             with suppress(KeyError):  # another thread may just have dropped it

@@ -18,7 +18,7 @@ class AttachmentTable:
         """An object that is replaced after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        """Add and delete paths."""
+        """Add and delete paths of attachments."""
         added, removed = list(added), list(removed)
         if added or removed:
             self.version = object()

@@ -59,7 +59,7 @@ class GivenTable:
         return [Given._make([*about, notes[number]]) for number, *about in answers]
 
     def count(self) -> int:
-        """Return the number of answers."""
+        """Return the number of stored answers."""
         ((number,),) = self._database.all("SELECT count(*) FROM given")
         return int(number)
 

@@ -109,7 +109,7 @@ class Ledger:
         return ScopedDatabase(self._database, self._scoped, scope)
 
     def is_sound(self) -> bool:
-        """False if the file shows damage; reopening it replaces it."""
+        """True unless the file shows damage. A damaged file is replaced when it is opened again."""
         return self._database.is_sound()
 
     @contextmanager
