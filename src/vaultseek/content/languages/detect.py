@@ -68,7 +68,7 @@ def _language_of_script(sample: str) -> str | None:
     if counts["ja"] > _LEAST_KANA * (counts["ja"] + counts["zh"]):
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda code: counts[code])
-    # A Han character carries as much meaning as a word in other scripts, so a smaller share suffices.
+    # A Han character carries as much meaning as a word in other scripts, so a smaller share is enough.
     share = SCRIPT_SHARE / 2 if best in ("zh", "ja") else SCRIPT_SHARE
     return best if counts[best] >= LEAST_LETTERS and counts[best] > share * letters else None
 
