@@ -1,6 +1,6 @@
 """The kinds of files that are read, by suffix, and the setting that enables each.
 
-All other files of a vault are attachments: only names that links can point to.
+All other files of a vault are attachments: they are indexed by name only, as targets of links.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,7 +29,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
 }
 _DRAWING = ".excalidraw.md"
 LINKING_TURN = 1
-"""Last priority of files that may link to the vault; PDFs and pictures have later ones."""
+"""Lowest priority of files that may link to notes. PDFs and pictures, which do not, come later."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 
@@ -59,7 +59,9 @@ def is_read(path: str, switches: Collection[str] = DEFAULT_SWITCHES) -> bool:
 
 
 def is_markdown(path: str) -> bool:
-    """True if the file is Markdown, where searched and shown lines are those on disk."""
+    """True if the file is Markdown. Only in Markdown files are the searched and displayed lines the lines on
+    disk.
+    """
     return path[-3:].lower() == ".md"
 
 

@@ -37,7 +37,7 @@ PATIENCE = Patience(
     rerank_seconds=limits.CALL_SECONDS,
     complete=True,
 )
-"""Longer timeouts than in interactive use."""
+"""Timeouts for use in a program, longer than in interactive use."""
 
 
 def _ignore_progress(phase: str, counts: Counts) -> None:

@@ -1,7 +1,7 @@
 """The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-The file is a cache like the other indexes. A damaged file, or a file of another model, counts as missing and
-is rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
+The file is a cache like the other indexes. A file that is damaged, or has vectors of another model, counts as
+missing and is rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ VERSION = 2
 
 
 class Concept(NamedTuple):
-    """A term of the vault similar in meaning to a query: its cosine, and the number of its notes."""
+    """A term of the vault that is similar in meaning to a query, with its cosine and the number of notes that
+    contain it.
+    """
 
     term: str
     similarity: float
@@ -44,7 +46,9 @@ class ConceptVocabulary:
 
     @classmethod
     def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
-        """Return a vocabulary of the terms that have a vector; vectors are rounded as in the file."""
+        """Return a vocabulary of the terms that have a vector. The vectors are rounded to float16, as in the
+        file.
+        """
         embedded = {term: notes for term, notes in terms.items() if term in vectors}
         rows = [np.asarray(vectors[term], np.float16) for term in embedded]
         matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
@@ -52,7 +56,7 @@ class ConceptVocabulary:
 
     @property
     def by_term(self) -> dict[str, Vectors]:
-        """The vector of each term."""
+        """The vectors by term."""
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:

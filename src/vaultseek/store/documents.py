@@ -50,7 +50,8 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of properties, because a part number may appear only in a property.
+    """Yield the names and values of properties. They are indexed because a part number, for example, may
+    appear only in a property.
 
     The note's names and tags form a separate passage, which is never shown.
     """

@@ -19,8 +19,8 @@ PAGE_NOTES = 2000
 """Number of notes whose links are read at once."""
 
 _NO_ATTRIBUTES: dict[str, Any] = {}
-"""Attributes shared by all notes and edges; a separate dictionary for each would take half as much memory
-again."""
+"""Empty attributes shared by all notes and edges. A separate dictionary for each would raise the graph's
+memory by half."""
 
 
 def import_networkx() -> None:
@@ -29,7 +29,8 @@ def import_networkx() -> None:
 
 
 class Common(NamedTuple):
-    """The common neighbours of two notes: their number, how many of them link to both, and their weights.
+    """The common neighbours of two notes: their number, how many of them link to both notes, and the sums of
+    their weights.
 
     A neighbour with few links weighs more: 1 / ln(degree) for Adamic and Adar (2003), 1 / degree for resource
     allocation (Zhou, Lü and Zhang 2009).
@@ -98,7 +99,9 @@ class Graph:
             self._apply((), sources, ledger.links.edges(sources))
 
     def neighbours(self, note: int) -> tuple[list[int], list[int]]:
-        """Return the linked notes and the notes that link here, each sorted; empty for an unknown note."""
+        """Return two sorted lists: the notes that ``note`` links to, and the notes that link to it. Both are
+        empty for an unknown note.
+        """
         with self._lock:
             if note not in self._links:
                 return [], []
@@ -120,8 +123,8 @@ class Graph:
     def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
         """Return up to ``most`` shortest paths over links in either direction; empty if there are none.
 
-        A breadth-first search from both ends visits few notes of a large vault. Every path from a meeting
-        point back to an end is part of a shortest path, so no time is spent on other paths.
+        A breadth-first search from both ends visits few notes of a large vault. Every path that leads from a
+        meeting point back to an end is part of a shortest path, so the search follows no other paths.
         """
         from_start, from_end = {start: 0}, {end: 0}
         with self._lock:
@@ -161,9 +164,10 @@ class Graph:
         return set(self.reached(note, sys.maxsize))
 
     def common(self, note: int, most: int, weights: Mapping[int, float] = {}) -> dict[int, Common]:
-        """Return the common neighbours of ``note`` and each other note, in either direction.
+        """Return, for each other note, its common neighbours with ``note``. Links count in either direction.
 
-        Neighbours with more than ``most`` links are ignored; ``weights`` reduces Adamic-Adar for others.
+        Neighbours with more than ``most`` links are ignored. ``weights`` are factors below 1 for the
+        Adamic-Adar weights of certain neighbours.
         """
         common: dict[int, Common] = {}
         with self._lock:
@@ -198,8 +202,8 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return, by id, the distance and the previous note of all notes within ``depth`` links in either
-        direction.
+        """Return, by id, all notes within ``depth`` links in either direction. Each has its distance and the
+        previous note on the way.
 
         They are sorted by distance, beginning with the note itself.
         """

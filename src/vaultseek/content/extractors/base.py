@@ -1,4 +1,6 @@
-"""Bases: names, views, and the tags, folders, properties and notes that filters and formulas mention."""
+"""Reader of Obsidian bases: their names, their views, and the tags, folders, properties and notes that
+filters and formulas mention.
+"""
 
 import re
 from collections.abc import Iterator

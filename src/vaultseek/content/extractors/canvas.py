@@ -32,7 +32,7 @@ class _Node:
     groups: list[_Node] = field(default_factory=list)
 
     def holds(self, other: _Node) -> bool:
-        """True if the middle of another node lies within this one."""
+        """True if the centre of another node lies within this node."""
         across, down = other.x + other.width / 2, other.y + other.height / 2
         return self.x <= across <= self.x + self.width and self.y <= down <= self.y + self.height
 
@@ -172,7 +172,9 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Written(NamedTuple):
-    """The value of a field that may contain links, as written between quotation marks in a line."""
+    """The value of a field that may contain links, as written between quotation marks on one line of the
+    file.
+    """
 
     field: str
     line: int
@@ -185,7 +187,9 @@ class Written(NamedTuple):
         return str(json.loads(f'"{self.raw}"'))
 
     def escaped(self, text: str) -> str:
-        """Return another text, escaped like this value: in ASCII only if this value is."""
+        """Return another text, escaped like this value. Other characters than ASCII are escaped only if they
+        are escaped in this value.
+        """
         in_ascii = self.raw.isascii() and "\\u" in self.raw
         return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
 
@@ -195,7 +199,7 @@ class Written(NamedTuple):
         return Place(self.line, self.start, self.start + len(self.raw))
 
     def place(self, of_text: Place) -> Place:
-        """Return the place in the file of a place in the text."""
+        """Convert a place in the value's text to its place in the file."""
         offsets = [0, *accumulate(map(len, _CHARACTER.findall(self.raw)))]
         text = self.text
         line = [0, *(end.end() for end in _LINE_END.finditer(text))][of_text.line - 1]
@@ -204,7 +208,9 @@ class Written(NamedTuple):
 
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
-    """Yield the file fields, headings and cards of a canvas with these lines."""
+    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and texts of
+    cards. ``lines`` is the whole source of the canvas file.
+    """
     text = "\n".join(lines)
     number = start = counted = 0
     for match in _LINKING.finditer(text):

@@ -30,8 +30,8 @@ _PARTS: Mapping[str, Any] = {
     "places": Part,
 }
 _WRITTEN = 7
-"""Number of a link's fields that are stored. The fields after them are columns for edits, which such a file
-does not have."""
+"""Number of fields that are stored of a link. The fields after these hold columns for edits, and links in
+these files are never edited."""
 _LISTS = ("lines", "tags", "aliases")
 
 

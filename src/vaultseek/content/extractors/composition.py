@@ -42,7 +42,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part ``name`` of the file, below the last headings up to level ``depth``."""
+        """Begin the part ``name`` of the file. It is below the last headings of levels up to ``depth``."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -138,12 +138,12 @@ class Composition:
 
 
 def name_of(path: str) -> str:
-    """Return the name of a file, as the title of a file without its own title."""
+    """Return the name of a file, which serves as its title if it has no title of its own."""
     return shown_name(file_stem(path))
 
 
 def named_only(path: str, code: str, message: str) -> Note:
-    """Return a note with only the name of a file and the problem of its content."""
+    """Return a note that has only the name of a file, and the problem that prevented reading its content."""
     return Note(path, name_of(path), problems=(Problem(code, f"{message}; only its name is searched"),))
 
 
@@ -154,7 +154,9 @@ def plain_lines(text: str) -> list[str]:
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the paragraphs of lines separated by blank lines; the first line has the number ``first``."""
+    """Return the paragraphs of a text, which are separated by blank lines. The first of its ``lines`` has the
+    number ``first``.
+    """
     spans: list[Span] = []
     start = last = 0
     for number, line in enumerate(lines, first):
@@ -173,7 +175,9 @@ def one_line(text: str) -> str:
 
 
 def link_target(text: str) -> str:
-    """Return a link target without line breaks and control characters; spaces are part of names."""
+    """Return a link target without line breaks and control characters. Spaces are kept, because they may be
+    part of a name.
+    """
     return _UNREADABLE.sub(" ", text.replace("\n", " ")).strip()
 
 

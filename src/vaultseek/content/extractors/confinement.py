@@ -2,7 +2,7 @@
 connections and no programs.
 
 Landlock closes the file system, and a seccomp filter blocks other dangerous system calls. Both apply to all
-later threads and cannot be undone. A kind of protection that the kernel lacks is left out.
+later threads and cannot be undone. A kind of protection that the kernel does not support is left out.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _NUMBER, _ARCHITECTURE = 0, 4
 """Offsets of the system call's number and architecture in the data of a filter."""
 _OTHER_NUMBERS = 0x40000000
-"""Bit of the second set of system calls on x86-64."""
+"""Bit that marks the numbers of the second set of system calls (x32) on x86-64."""
 _REFUSED = {
     # socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, io_uring_setup
     "x86_64": (0xC000003E, (41, 59, 322, 101, 310, 311, 438, 425)),
@@ -42,8 +42,8 @@ _REFUSED = {
 
 
 def confine() -> None:
-    """Give up the file system except for libraries, and give up new connections, other programs and other
-    processes."""
+    """Confine this process: it can then open no files except libraries, and can open no connections and start
+    no programs or processes."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)

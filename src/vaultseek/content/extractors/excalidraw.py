@@ -75,9 +75,9 @@ def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Not
 
 
 def without_drawing(text: str) -> Iterator[str]:
-    """Yield the lines of a drawing in Markdown, with blank lines for the drawing data and its markers.
+    """Yield the lines of a drawing in Markdown. Drawing data and their markers are replaced by blank lines.
 
-    The note that a drawing may have above its data is left unchanged.
+    A drawing may have a note above its data, which is left unchanged.
     """
     lines = _lines(text)
     began = _beginning(lines)

@@ -28,7 +28,7 @@ _OCR_DOTS = 2.5
 _SCREEN_DOTS = 2.0
 """Scale for rendering a page for a screen."""
 SCREEN_PIXELS = 6_000_000
-"""Maximum pixels of a page rendered for a screen."""
+"""Maximum number of pixels of a page rendered for a screen."""
 NEED_OCR = "no text, only scanned pictures; to read them, add the extra ocr and list ocr in [index] kinds"
 
 
@@ -154,7 +154,9 @@ def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Compositio
 
 
 def _places_of(lines: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the index of the first line with each text, and with each text after a number."""
+    """Return two maps to the index of the first matching line: by the line's text, and by its text after a
+    leading number.
+    """
     places: dict[str, int] = {}
     numbered: dict[str, int] = {}
     for index, line in enumerate(lines):

@@ -12,7 +12,7 @@ from vaultseek.content.extractors.composition import Composition, named_only
 NOT_INSTALLED = "reading pictures needs the extra ocr; add it, or take ocr out of [index] kinds"
 """Problem of a picture that cannot be read without the extra."""
 CERTAINTY = 0.5
-"""Minimum certainty of a recognized line."""
+"""Minimum certainty, in [0, 1], that a line was recognized correctly. Lines below it are left out."""
 
 
 def read(data: bytes, path: str) -> Note:

@@ -28,7 +28,8 @@ def read(data: bytes, path: str) -> Note:
 
 PROBE_BYTES = 64 * 1024
 WESTERN_SHARE = 0.3
-"""Maximum share of non-ASCII bytes in a text with Latin letters: only some of the letters have accents."""
+"""Maximum number of non-ASCII bytes in a text in Latin letters, as a share of its letters. In such a text,
+only some letters have accents."""
 _OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp1252")
 _OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")

@@ -1,5 +1,5 @@
-"""The process that reads files, and its caller's side: it gets bytes, and returns the text as JSON or a page
-as a picture.
+"""The process that reads files, and its caller's side. The process gets the bytes of a file, and returns the
+text as JSON, or a page as a picture.
 
 It runs while there is something to read, and cannot open other files or connections.
 """
@@ -38,7 +38,7 @@ STOPPED = "vaultseek is stopping; the rest is read after the next start"
 
 
 class ReaderEnded(Exception):
-    """Raised when the process ended while reading a file, because of the file or for another reason."""
+    """Raised when the process ended while it was reading a file. The file may or may not be the cause."""
 
 
 class ExtractionProcess:

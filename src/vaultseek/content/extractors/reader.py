@@ -102,7 +102,7 @@ def _kind(path: str) -> Kind:
 
 
 _UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "no_ocr"})
-"""Problems that another attempt may solve."""
+"""Codes of problems that may disappear when the file is read again."""
 
 
 def file_kind(path: str) -> Kind | None:
@@ -111,13 +111,13 @@ def file_kind(path: str) -> Kind | None:
 
 
 def most_bytes(path: str) -> int | None:
-    """Return the maximum size of such a file; None for Markdown."""
+    """Return the maximum size, in bytes, of a file of this kind; None for Markdown."""
     kind = file_kind(path)
     return None if kind is None else EXTRACTORS[kind].most_bytes
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return a version that changes whenever the same file may give a different text."""
+    """Return a version of the extractors. It changes whenever the same file may give a different text."""
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 

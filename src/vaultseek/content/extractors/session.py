@@ -12,7 +12,7 @@ from vaultseek.content.markdown.decode import decode
 SPEAKERS = {"user": "User", "assistant": "Agent"}
 TITLE_CHARS = 80
 TIME_CHARS = 40
-"""Maximum length of a turn's time; a log may have anything in its place."""
+"""Maximum length of a turn's time, in characters. A log may contain any text in the field for the time."""
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 """Types of message items written by a person or an agent; other items are tools, pictures and thoughts."""
@@ -125,7 +125,9 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
 
 
 def _shown(when: str) -> str:
-    """Return a moment to the minute; agents write UTC, and the text is the same for every reader."""
+    """Return a moment to the minute, in UTC as agents write it, so that the text is the same for every
+    reader.
+    """
     minute = when[:16].replace("T", " ")
     return f"{minute} UTC" if when.endswith("Z") else minute
 

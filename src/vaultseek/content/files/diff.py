@@ -21,8 +21,8 @@ class FileState:
 class Changes:
     """The changes that sync the ledger with the disk. ``moved`` holds pairs of old and new path.
 
-    The files to ``read`` are sorted: notes before PDFs and pictures, and the last modified first, because
-    recent files are searched for most.
+    The files to ``read`` are sorted: notes come before PDFs and pictures, and recently modified files before
+    older ones, because recent files are searched for most.
 
     ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
     """

@@ -23,7 +23,7 @@ FOLDERS = re.compile(
     | vx_recycle_bin | _v_recycle_bin                         # of VNote
     """
 )
-"""Folder names of systems and programs that never contain a user's notes."""
+"""Names of folders that systems and programs create, and that never contain a user's notes."""
 _LOGSEQ = re.compile(r"(?:^|/)logseq/(?:bak|version-files)$")
 _EXTENSIONS = r"(?:\.\w+){0,2}$"
 LEFTOVER = re.compile(
@@ -59,8 +59,7 @@ CONFLICT_COPY = re.compile(
 """Names of the copies that sync tools and git make when two versions of a note conflict.
 
 A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
-contain ``_IN_ALL``, which is faster to search for.
-"""
+contain ``_IN_ALL``, which is faster to search for."""
 _IN_ALL = "onfli"
 
 
@@ -88,7 +87,7 @@ class Ignore:
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file is read, provided it is not skipped; others are attachments."""
+        """True if a file that is not skipped is read; otherwise it is an attachment."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:
@@ -139,7 +138,8 @@ class Ignore:
 
 
 Rule = Callable[[str], bool]
-"""Function from a folded path, which ends in ``/`` for a folder, to whether the path is left out."""
+"""Function that gets a folded path, which ends in ``/`` for a folder, and returns True if the path is left
+out."""
 
 
 def _glob(pattern: str) -> Rule:
@@ -180,8 +180,8 @@ class _Expressions:
         self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 
     def match(self, path: str) -> bool:
-        """True if the path of a file matches. Folder paths are not tried, because a rule may mean "all
-        but"."""
+        """True if the path of a file matches. Folders are not tested: a rule may exclude everything except
+        some files, and these may be in a folder that matches."""
         composed = unicodedata.normalize("NFC", path)
         return any(self._matches(pattern, composed) for pattern in self._patterns)
 
@@ -212,7 +212,7 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Maximum seconds that a normal expression takes for a path."""
+"""Maximum time, in seconds, that a normal expression takes to test one path."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:

@@ -37,8 +37,8 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
 
 
 class _Names(NamedTuple):
-    """File names of a folder: how many more dates begin with a day than with a month, and whether they are
-    days of a month."""
+    """Statistics of the file names in a folder: how many more dates begin with the day than with the month,
+    and whether the names are days of a month."""
 
     days_first: int
     are_days: bool
@@ -47,8 +47,8 @@ class _Names(NamedTuple):
 class VaultDates(NamedTuple):
     """The style of dates in a folder of a vault.
 
-    The format of the vault's daily notes decides, or else the other file names in the folder, which are
-    checked again once the folder has changed.
+    The format of the vault's daily notes decides. If it does not, the other file names in the folder do; they
+    are checked again after the folder has changed.
     """
 
     root: Path
@@ -57,7 +57,7 @@ class VaultDates(NamedTuple):
     def is_day_first(self) -> bool | None:
         """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
 
-        There is no month 13.
+        A date such as ``13-5-2026`` shows the order, because there is no month 13.
         """
         if order := _ORDER.search(self._format().rpartition("/")[2]):
             return order[0] == "D"

@@ -14,8 +14,8 @@ from vaultseek.content.files.scan import NOT_A_FILE, FileStat, regular_stat
 
 READ_ATTEMPTS = 3
 RACY_NANOSECONDS = 2_000_000_000
-"""Age in nanoseconds below which a file is read again, because a later write could leave its times
-unchanged."""
+"""Minimum age of a file, in nanoseconds, for its times to be trusted. A younger file is read again, because a
+later write could leave its times unchanged."""
 
 _NOTE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)

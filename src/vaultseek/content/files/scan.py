@@ -17,8 +17,8 @@ from vaultseek.content.files.obsidian import APP_FILE
 from vaultseek.content.kinds import is_markdown
 
 MOST_NS = 2**63 - 1
-"""Largest number that the ledger stores; as a time, it is in the year 2262. File systems may have later
-times."""
+"""Largest number that the ledger stores. As a time in nanoseconds, it is in the year 2262; file systems may
+have later times."""
 
 
 class FileStat(NamedTuple):

@@ -11,13 +11,13 @@ from vaultseek.base.limits import HINTS
 SETTLE_SECONDS = 0.05
 """Seconds without a hint after which a burst ends."""
 SETTLE_MAX_SECONDS = 2.0
-"""Maximum seconds of a burst in one batch."""
+"""Maximum seconds for which the hints of one burst are collected in one batch."""
 FREE_CHANGES = 2
-"""Number of successive changes of a path that are passed on at once: a save, and another save right after
-it."""
+"""Number of successive changes of a path that are passed on without a pause: a save, and another save right
+after it."""
 FIRST_PAUSE_SECONDS = 2.0
 PAUSE_GROWTH = 1.5
-"""Factor between pauses while the path keeps changing."""
+"""Factor by which each pause is longer than the previous one while the path keeps changing."""
 LONGEST_PAUSE_SECONDS = 10.0
 
 

@@ -102,8 +102,8 @@ class Watcher:
             self.poll_reason = _watch_limit_reason(self._root)
 
     def may_see_more(self) -> bool:
-        """True if a restart may watch folders that could not be watched; then False for
-        ``RESTART_SECONDS``."""
+        """True if a restart of the watch may reach folders that could not be watched. After True, it is False
+        for ``RESTART_SECONDS``."""
         if self.poll_reason is None or self._remote or time.monotonic() - self._started < RESTART_SECONDS:
             return False
         return self._observer is None or _watch_limit_reason(self._root) is None
@@ -192,8 +192,8 @@ def _stop_emitter(emitter: Any) -> None:
 class _OverflowHandler(logging.Handler):
     """A log handler that detects overflows, which watchdog reports only in its log.
 
-    An error without an exception comes from an emitter that is being stopped; it may be another vault's
-    emitter.
+    An error that is logged without an exception comes from an emitter that is being stopped, perhaps another
+    vault's.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:
@@ -230,7 +230,7 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if no more folders can be watched; watchdog silently leaves them out."""
+    """Return a reason if the system allows no more watches. watchdog then leaves folders out silently."""
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init

@@ -21,14 +21,15 @@ SAMPLE_CHARS = 2000
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Minimum number of distinct stop words of a language in a text, and the minimum share of stop words among
-its words."""
+"""Minimum number of distinct stop words of a language in a text of that language, and their minimum share of
+all its words."""
 CLEAR_LEAD = 1.4
 """Minimum ratio between the stop word weights of the best and the second-best language."""
 LEAST_LETTERS = 8
-"""Minimum number of letters in a script that only one language uses."""
+"""Minimum number of letters in a text from a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of such letters in a text."""
+"""Minimum share of a text's letters that must be from a script that only one language uses. It is halved for
+Chinese and Japanese."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",
@@ -67,7 +68,7 @@ def _language_of_script(sample: str) -> str | None:
     if counts["ja"] > _LEAST_KANA * (counts["ja"] + counts["zh"]):
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda code: counts[code])
-    # A Han character carries as much meaning as a word in other scripts, so a smaller share suffices.
+    # A Han character carries as much meaning as a word in other scripts, so a smaller share is enough.
     share = SCRIPT_SHARE / 2 if best in ("zh", "ja") else SCRIPT_SHARE
     return best if counts[best] >= LEAST_LETTERS and counts[best] > share * letters else None
 

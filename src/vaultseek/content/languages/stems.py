@@ -1,4 +1,4 @@
-"""Stemmers: the common part of a word's forms, for each language.
+"""Stemmers: functions that reduce the forms of a word to their common part, for each language.
 
 A stem need not be a word. It must be the same for all forms of one word, and rarely the same for two
 different words. Snowball's algorithm is used where there is one. For other languages, a list of the most
@@ -64,7 +64,8 @@ _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6,
 stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages whose words have no endings or change at the beginning. Their words are compared unchanged."""
+"""Languages without stemming, because their words have no endings or change at the beginning. Their words are
+compared unchanged."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages that have their own analysis rules."""

@@ -232,5 +232,5 @@ def folded_stop_words(language: str | None) -> frozenset[str]:
 _OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
 
 STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
-"""Stop words by language, folded but with accents. Single letters are left out, because they usually begin an
-identifier: ``E-4107``."""
+"""Stop words of English, German, French and Spanish together, folded but with accents. Single letters of
+languages other than English are left out, because they usually begin an identifier: ``E-4107``."""

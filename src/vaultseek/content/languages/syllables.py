@@ -11,7 +11,7 @@ from functools import cache
 from vaultseek.base.text import SYLLABIC, UNSPACED
 
 _MOST_MARKS = 8
-"""Maximum number of marks in one syllable; more are not text."""
+"""Maximum number of marks in one syllable. A longer run of marks is not normal text."""
 _THAI_AND_LAO = (
     "[\u0e40-\u0e44\u0ec0-\u0ec4]?[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
     f"[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]{{0,{_MOST_MARKS}}}"
@@ -34,7 +34,9 @@ _compiled = cache(re.compile)
 
 
 def space_pairs(text: str) -> str:
-    """Return the text with each run of syllables written as its overlapping pairs: ``abc`` is ``ab bc c``."""
+    """Return the text with each run of syllables replaced by its overlapping pairs: ``abc`` becomes ``ab bc
+    c``.
+    """
     pattern = _compiled(_PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR)
     return pattern.sub(r"\1\2 ", text)
 

@@ -52,7 +52,7 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """Parse again, with filler words in place of the lines that the grammar misread."""
+    """Parse again with the lines that the grammar misread replaced by filler words."""
     for _ in range(_REPAIRS):
         if not structure.misread:
             break
@@ -275,7 +275,9 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """Yield a paragraph up to HTML that the grammar misses within containers, then that HTML."""
+        """Split a paragraph before HTML that the grammar misses within containers: yield the text before the
+        HTML, then the HTML.
+        """
         rows = range(block.start, block.start + 1 if block.quotes else block.end + 1)
         for row in rows:
             line = self.lines[row][block.column if row == block.start else 0 :]

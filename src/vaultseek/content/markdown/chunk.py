@@ -44,9 +44,9 @@ from vaultseek.content.markdown.split import (
 )
 
 JOIN_SHARE = 0.6
-"""Share of the model's window up to which sibling sections are joined."""
+"""Sibling sections are joined as long as the result takes at most this share of the model's window."""
 UNCOUNTED_CHARS = 64 * KIB
-"""Number of characters above which a block is split before its tokens are counted."""
+"""Number of characters above which a block is split first, and its tokens are counted only afterwards."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 13
@@ -59,11 +59,11 @@ Path = tuple[str, ...]
 def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
     """Cut a note into chunks.
 
-    ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
-    Every character of the body except white space is in the source of exactly one chunk, and chunks are in
-    order. A chunk of several sibling sections has the heading path of their parent. A chunk never combines
-    text from two separate places. Frontmatter that cannot be parsed counts as text before the body, so that
-    its words are found.
+    ``count`` is a function that returns the number of the model's tokens in a text. ``window`` is the number
+    of tokens that the model reads. Every character of the body except white space is in the source of exactly
+    one chunk, and chunks are in order. A chunk of several sibling sections has the heading path of their
+    parent. A chunk never combines text from two separate places. Frontmatter that cannot be parsed counts as
+    text before the body, so that its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
@@ -94,7 +94,8 @@ def _chunked(
 
 
 class _SyllableCount:
-    """The model's token count, or one token per two syllables of Thai, Lao, Burmese or Khmer if that is more.
+    """A token counter for text that may be in Thai, Lao, Burmese or Khmer. It returns the model's count, or
+    half the number of syllables in these scripts if that is more.
 
     For a model that cannot read a script, a run of this script is a single unknown token, so a whole note
     would be one passage. A model that supports the script has about one token per two syllables.
@@ -347,8 +348,8 @@ def chunk_id(path: str, heading_path: Path, text: str, ordinal: int) -> str:
 
 
 def _within(codes: Sequence[tuple[int, int]], index: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of code in a chunk, relative to the chunk's start. Ranges before ``index`` are
-    skipped."""
+    """Yield the ranges of code in a chunk, relative to the chunk's start. ``index`` is the first of the
+    ``codes`` that is considered."""
     while index < len(codes) and codes[index][0] < end:
         first, last = max(codes[index][0], start), min(codes[index][1], end)
         if first < last:

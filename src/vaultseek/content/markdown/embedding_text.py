@@ -19,13 +19,15 @@ from vaultseek.content.markdown.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
-"""Shares of the window for title and aliases; the rest of HEADER_SHARE is for the heading path."""
+"""Shares of the model's window for the title and for the aliases. The rest of ``HEADER_SHARE`` is for the
+heading path."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 
 EMBEDDING_TEXT_VERSION = 1
-"""Version of these texts. Increase it with every change that gives a different text under the same key."""
+"""Version of the texts to embed. Increase it with every change that gives a different text under the same
+key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,8 @@ def note_text(
 
 
 def compact(text: str) -> str:
-    """Return a rendered text without parts that mean nothing to a model: list and table markers, white space,
-    and the paths of web addresses."""
+    """Return a rendered text without the parts that mean nothing to a model: list and table markers,
+    superfluous white space, and the paths of web addresses."""
     text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
     lines = (" ".join(_CELLS.sub(" ", _SIGN_OF_ITEM.sub("", line)).split()) for line in text.split("\n"))
     return "\n".join(filter(None, lines))
@@ -218,8 +220,8 @@ def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, ad
 
 
 _SPACE = ("", " ", "\n", "\t")
-"""Characters that every model treats as white space; others that Python counts as such may be part of a
-word."""
+"""Characters that every model treats as white space. Python counts others as white space too, but a model may
+treat them as part of a word."""
 
 
 def _same(heading: str, title: str) -> bool:

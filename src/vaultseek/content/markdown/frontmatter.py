@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 REJECTED = frozenset(("bad_frontmatter", "frontmatter_too_large"))
-"""Problems of frontmatter that is not read."""
+"""Codes of problems for which frontmatter is not read at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
 
 
 def _without_hidden(value: Any) -> Any:
-    """Return a property's value without the characters that no reader sees."""
+    """Return a property's value without invisible characters."""
     match value:
         case str():
             return without_hidden(value)

@@ -35,7 +35,7 @@ class Inlines:
     links: list[Link] = field(default_factory=list)
     tags: list[PlacedTag] = field(default_factory=list)
     marks: int = NOTE_MARKS
-    """The number of significant characters that may still be scanned."""
+    """The remaining number of markup characters that may be scanned in this note."""
 
 
 def worth_scanning(text: str) -> bool:
@@ -74,7 +74,7 @@ _SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNOREC
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _TAG_SIGN = r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]"
 _TAG = re.compile(rf"(?:{_TAG_SIGN}++|(?<=\w)[\u200b\u2060\ufeff]++(?={_TAG_SIGN}))+")
-"""A tag; spaces without a width do not end it."""
+"""Pattern of a tag. Zero-width spaces do not end a tag."""
 _URL_REST = re.compile(r"[^\s<>\[\]`|\"']*")
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
@@ -144,7 +144,7 @@ class _Scanner:
         return self.line - self.text.count("\n", position, self.line_position)
 
     def _place(self, line: int, start: int, end: int) -> Place | None:
-        """Return the place of a range of positions that begins in ``line``, up to the end of that line."""
+        """Return the place of a range of positions that begins on ``line``, up to the end of that line."""
         if not self.span[0] <= start <= self.span[1]:
             after = self.text.find("\n", start)
             self.span = self.text.rfind("\n", 0, start) + 1, len(self.text) if after < 0 else after
@@ -321,7 +321,9 @@ class _Scanner:
         return self._node(end)
 
     def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
-        """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""
+        """Return the end and the destination of the link or image that the ``]`` closes. For plain text,
+        there is no end.
+        """
         text = self.text
         if text.startswith("(", position + 1):
             destination, end = parse_destination(text, position + 1)

@@ -48,7 +48,7 @@ def label_key(label: str) -> str:
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
     """Return the link if a property's whole ``value`` is a link.
 
-    ``columns`` holds the column in the line of each character of the value, and of the value's end.
+    ``columns`` has the column, on the value's line, of each character of the value and of its end.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 

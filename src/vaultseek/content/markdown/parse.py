@@ -128,8 +128,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block, its first line in the file (1-based), and the number of characters after it in its
-    last line."""
+    """The text of a block, its first line in the file (1-based), and the number of characters that follow it
+    on its last line."""
 
     text: str
     line: int

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from vaultseek.content.markdown.rendering import render_text
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
-"""Properties whose values are names or tags of the note, so that the property's own name carries no
-information."""
+"""Properties whose values are names or tags of the note. The line of such a property has only the value,
+because its name carries no information."""
 
 
 class PropertyLine(NamedTuple):
@@ -46,7 +46,8 @@ def named_lines(properties: Mapping[str, Any]) -> str:
 
 
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
-    """Return the 1-based line of each property, estimated from the number of properties and list items.
+    """Return an estimate of the line, 1-based, on which each property is. It is based on the number of
+    properties and list items.
 
     ``last`` is the last line before the text. If there are enough lines, each element of a list is assumed to
     have its own line.

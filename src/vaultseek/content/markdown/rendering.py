@@ -27,7 +27,8 @@ from vaultseek.content.markdown.structure import Block, without_quotes
 BULLET = "•"
 """The marker of a bulleted list item; it separates items where lines are joined."""
 SCRIPT_CHARS = 20
-"""Maximum length of a subscript or superscript between single signs, as Pandoc writes them: ``H~2~O``."""
+"""Maximum length, in characters, of a subscript or superscript between single signs, as in Pandoc's
+``H~2~O``."""
 CACHED_TEXTS = 4096
 """Number of short texts, such as headings and properties, whose rendering is cached."""
 Labels = frozenset[str]
@@ -206,7 +207,7 @@ def _html(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _nothing(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Show nothing for a comment, a rule or a link definition."""
+    """Hide a block that is not displayed: a comment, a rule or a link definition."""
     yield from ((row, Edit(0, len(lines[row]))) for row in range(block.start, block.end + 1) if lines[row])
 
 
@@ -287,7 +288,7 @@ _JOINING = re.compile(
     "a|abbr|acronym|b|bd[io]|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span"
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
-"""HTML elements used within words: the text around their tags is one word."""
+"""HTML elements whose tags do not separate words: the text before and after such a tag may be one word."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
 """HTML elements whose content is not shown."""
 
@@ -539,7 +540,8 @@ def _tag_edit(tag: re.Match[str]) -> Edit:
 
 
 def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | None:
-    """Return the edit of a tag of a ruby annotation: the readings follow the base text, which stays together.
+    """Return the edit of a tag in a ruby annotation. The base text stays together, and the readings follow
+    it.
 
     ``readings`` collects them. None for other tags.
     """

@@ -27,10 +27,11 @@ LINK_CANDIDATES = 20
 
 NOTE_SUFFIX = ".md"
 FOUND = LINK_CANDIDATES + 1
-"""Number of files returned by a search among many files with one name: the target and the candidates."""
+"""Maximum number of files returned by a search among many files of one name: the target and the other
+candidates."""
 LINEAR_SEARCH_MAX = 16
-"""Maximum number of files with one name that are searched one by one; if there are more, they are sorted once
-for all links."""
+"""Up to this number, the files with one name are searched one by one. More files are sorted once, for all
+links to that name."""
 
 
 _Kind = Literal["path", "name", "alias", "page"]
@@ -114,7 +115,7 @@ class Names:
             self._namesakes.pop((kind, key), None)
 
     def paths(self) -> tuple[str, ...]:
-        """Return all paths."""
+        """Return the paths of all files."""
         return tuple(self._files)
 
     def moved(self, moves: Mapping[str, str]) -> Names:
@@ -209,13 +210,17 @@ class Names:
         return _choice(self._nearest("alias", folded_target, paths, folder), by_alias=True)
 
     def _nearest(self, kind: _Kind, key: str, paths: Sequence[str], folder: str) -> Sequence[str]:
-        """Return the first of the files with a key, preferring those below ``folder``."""
+        """Return the files with a key, those below ``folder`` first. If there are many, only the first ones
+        are returned.
+        """
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         return self._all(kind, key, paths).nearest(folder)
 
     def _spelled(self, folded_path: str, target: str) -> Sequence[str]:
-        """Return the first of the files at a folded path, preferring those spelled like ``target``."""
+        """Return the files at a folded path, those spelled like ``target`` first. If there are many, only the
+        first ones are returned.
+        """
         paths = self._tables["path"].get(folded_path, ())
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))

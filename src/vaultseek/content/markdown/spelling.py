@@ -41,7 +41,8 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
 def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
     """Return the shortest unambiguous suffix of ``path`` for a link from ``source``.
 
-    Notes are written without ``.md`` unless ``suffix`` is true or nothing else leads to them.
+    The ``.md`` of a note is omitted unless ``suffix`` is true, or only a target with ``.md`` leads to the
+    note.
     """
     ambiguous = ""
     for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
@@ -70,9 +71,9 @@ def moved_target(
     An embed is treated like a wikilink; a Markdown image must be given as a Markdown link. ``names`` are the
     names after the move. The style of the link is kept: name or path, relative or from the root, with or
     without ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow
-    only such links; with ``portable``, it is relative to its note. A link with exactly the file's spelling
-    keeps it, because some programs distinguish upper and lower case. Returns the target unchanged if it is
-    still valid, and None if no target is possible.
+    only such links; with ``portable``, it is relative to its note. A link that has exactly the file's
+    spelling still has it after the move, because some programs distinguish upper and lower case. Returns the
+    target unchanged if it is still valid, and None if no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
@@ -163,8 +164,8 @@ def _markdown_path(written: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return a heading as other programs write it in Markdown links; "" if this form changes the heading's
-    words."""
+    """Return a heading in the form that other programs use in Markdown links; "" if this form would change
+    its words."""
     text = text.casefold()
     slug = "".join(sign for sign in text if sign in "-_ " or not _is_punctuation(sign)).strip()
     words = "".join(" " if _is_punctuation(sign) else sign for sign in text).split()

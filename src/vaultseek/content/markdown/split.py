@@ -16,16 +16,17 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Divisor of a chunk's token limit. Lines and sentences with fewer characters than the quotient are joined
-before their tokens are counted."""
+"""Lines and sentences are joined before their tokens are counted if they have fewer characters than a chunk's
+token limit divided by this."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
-"""Length above which a line may be data, such as minified JSON, instead of sentences."""
+"""Minimum length, in characters, of a line that may be data, such as minified JSON, instead of sentences."""
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
-"""Share of spaces below which a long line is data, and share of code characters above which it is data."""
+"""A long line is data if its share of spaces is below the first number, or its share of code characters above
+the second."""
 DATA_PIECE = 64 * KIB
-"""Maximum length of a piece of data. Data is searched by word; a piece's vector represents only its
-beginning."""
+"""Maximum length of a piece of data, in characters. A piece may be longer than the model's window. Its vector
+then represents only its beginning, but data is searched by word anyway."""
 
 
 # A match ends a part. Parts still too long after one level of borders are split at the next level.
@@ -244,7 +245,7 @@ class NotePart(NamedTuple):
 
 
 def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
-    """Yield the separate places of a note, each with its lines."""
+    """Yield the parts of a note, each with its place in the file and its lines."""
     places = note.places
     if places[0].line > note.body_line:
         places = (Part("", note.body_line), *places)
@@ -361,7 +362,9 @@ class Body:
         return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
 
     def start(self, line: int) -> int:
-        """Return the offset of ``line``; the end of the text for lines beyond it."""
+        """Return the offset at which ``line`` begins in the text; for a line after the end, the length of the
+        text.
+        """
         index = line - self.first_line
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 

@@ -1,4 +1,4 @@
-"""The title of a note, and its file name as a name.
+"""The title of a note, and the name derived from its file name.
 
 The title is the property ``title``; otherwise the level-1 heading that begins the note; otherwise the file
 name. Comments, link definitions and blank lines before the heading are ignored, because they are not

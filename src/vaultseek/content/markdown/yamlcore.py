@@ -161,7 +161,7 @@ _TAB_SEPARATES = re.compile(
     r"""(?m)(?<=[\s\[{,])(?:"(?:\\.|[^"\\\n])*+"|'(?:''|[^'\n])*+')"""
     r"|(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)"
 )
-"""Tabs between values, or a quoted value; tabs in a quoted value are kept."""
+"""Pattern of tabs between values. It also matches whole quoted values, so that tabs in them are kept."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """An escape of half a surrogate pair, which the scanner rejects."""
@@ -170,7 +170,7 @@ _PIECE = {
     "'": re.compile("''|."),
     '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.)|."),
 }
-"""Ways to write one character between quotation marks."""
+"""Patterns of one character as written between quotation marks, by the kind of quotation mark."""
 
 
 def _as_yaml_1_1(text: str) -> str:

@@ -12,8 +12,8 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``text`` contains ``words`` as whole words, both folded; with ``prefix``, the last word is a
-    prefix.
+    """True if ``text`` contains ``words`` as whole words, both folded. With ``prefix``, the last word may be
+    the beginning of a longer word.
 
     A word boundary is required only between letters and digits, and never in unspaced scripts: ``rope`` is
     not found in ``europe``, but ``c++`` is found in ``c++17``; in Chinese, any substring counts.
@@ -55,15 +55,17 @@ def comparable(value: object) -> str | None:
 
 
 def is_link_to(text: str, name: str) -> bool:
-    """True if ``text`` is a wikilink to ``name``, both folded: to its path, or to the end of its path after a
-    ``/``."""
+    """True if ``text`` is a wikilink whose target is ``name``, or a path that ends with ``/`` and ``name``.
+    Both are folded."""
     link = _WIKILINK.fullmatch(fold(text))
     target = f"/{link[1].strip()}" if link else ""
     return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")
 
 
 def number_of(value: object) -> float | None:
-    """Return the number that a property value is or spells; None for others, booleans included."""
+    """Return a property value as a number if it is a number or a text that spells one; None for other values,
+    including booleans.
+    """
     if isinstance(value, str):
         text = value.strip()
         return float(text) if _NUMBER.fullmatch(text) else None

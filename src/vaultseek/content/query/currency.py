@@ -46,11 +46,11 @@ STUB_LINES = 4
 TITLE_REMARKS = 4
 """Maximum number of remarks, in brackets or after a dash, that are read in a title."""
 NAME_CHARS = 200
-"""Maximum length of a note name in a property without a link."""
+"""Maximum length, in characters, of a note name that a property gives without a link."""
 STATUS_CHARS = 60
-"""Maximum length of a status."""
+"""Maximum length of a status, in characters."""
 SUCCESSORS = 20
-"""Maximum number of notes that one note names as its successors or predecessors."""
+"""Maximum number of successors and predecessors that are read from one note."""
 
 
 class Succession(NamedTuple):
@@ -104,7 +104,7 @@ _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGN
 _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
 """A status with a remark: *deprecated (use [[New]])*."""
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
-"""Remarks that show that a status does not hold yet, or holds only for a part."""
+"""Remarks which show that a status does not hold yet, or holds only for a part of the note."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 
@@ -235,8 +235,8 @@ class _Reader:
     def sentence(self, text: str, **place: bool) -> bool:
         """Read a sentence about the whole note: that it is obsolete, what replaces it, or what it replaces.
 
-        ``place`` contains the groups of the pattern that count at this place. Return true if the sentence
-        names a note.
+        ``place`` contains the names of the pattern's groups that are valid at this place in the note. Return
+        true if the sentence names a note.
         """
         lower = typed(text)
         if THIS_IS_DEAD.match(lower):

@@ -204,7 +204,9 @@ class Written(NamedTuple):
     end: int
 
     def read(self, day_first: bool | None) -> tuple[str, ...]:
-        """Return the days in the given order of day and month; both if it is unknown."""
+        """Return the days that the date means in the given order of day and month. If the order is unknown,
+        return both days.
+        """
         return self.days if day_first is None or len(self.days) < 2 else (self.days[not day_first],)
 
 
@@ -264,7 +266,8 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
-    """Return the days or month, as ISO, that the whole of ``text`` may be; empty for other texts.
+    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date; otherwise
+    nothing.
 
     ``day_first`` is the order of the day and the month, None if it is unknown.
     """

@@ -33,13 +33,15 @@ class Budget:
     total: float = EXPRESSIONS_SECONDS
 
     def left(self) -> float:
-        """Return the seconds left."""
+        """Return the seconds left in the budget."""
         return min(self.matching, self.total, self.end - time.monotonic())
 
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Charge the time of ``find`` and ``in_time`` in this thread to the budget."""
+    """Charge the time that ``find`` and ``in_time`` take in this thread to ``budget``, within this
+    context.
+    """
     token = _budget.set(budget)
     try:
         yield
@@ -48,7 +50,9 @@ def within(budget: Budget) -> Iterator[None]:
 
 
 def in_time(items: Iterable[T], pattern: str) -> Iterator[T]:
-    """Yield ``items`` to match, and raise BadQuery when reading and matching them takes too long."""
+    """Yield ``items``, which the caller then matches. Raises BadQuery when reading and matching them takes
+    too long.
+    """
     budget, last = _present_budget(), processor_seconds()
     for item in items:
         now = processor_seconds()
@@ -88,7 +92,7 @@ def _present_budget() -> Budget:
 
 
 def too_slow(pattern: str) -> BadQuery:
-    """Return the error of an expression that takes too long."""
+    """Return the error to raise for an expression that takes too long."""
     return BadQuery(f"/{printable(pattern)}/ takes too long; make the expression simpler, or add a filter")
 
 

@@ -11,8 +11,8 @@ from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
 
 Scope = Literal["content", "source", "section", "line", "block"]
-"""The part of a note that a test is about. ``source`` is the whole text as written, ``content`` the displayed
-text."""
+"""The unit of a note's text to which a test applies: a section, line or block, or the whole text. ``source``
+is the whole text as written, ``content`` the whole text as displayed."""
 
 
 class NoteFacts(Protocol):

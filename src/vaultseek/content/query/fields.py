@@ -31,7 +31,7 @@ from vaultseek.errors import BadQuery
 def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Filter | None:
     """Return the conjunction of all ``fields`` as a filter, None if there are none.
 
-    A value is a string or a list of strings, which must all hold; None means that the field is absent.
+    A value is a string, or a list of strings that must all match. None means that the field is absent.
     ``property`` is ``name=value``, ``name<value``, ``name>=value`` and so on, or ``name=null``. Dates are
     parsed by :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery with
     the field's name for an unknown field, an invalid value, or more values than ``limits.QUERY_TERMS``.
@@ -51,7 +51,7 @@ def path_filter(text: str) -> Filter:
 
 
 def linked_note(text: str) -> str:
-    """Return the note of a link. The link may also name a heading or block; a path may contain a ``#``."""
+    """Return the note that a link names, without a heading or block. A path may itself contain a ``#``."""
     return text.strip() if is_markdown(text) else text.partition("#")[0].strip()
 
 

@@ -36,11 +36,12 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The name in ``NoteFacts`` of the fact that a condition is about, and texts that every matching value
+"""The fact that a condition tests, by its name in ``NoteFacts``, and texts that every matching value
 contains. An index can search for these texts first."""
 
 _folded = lru_cache(maxsize=256)(fold)
-"""Folds the text of a condition; cached, because it is compared with thousands of notes."""
+"""Function that folds the text of a condition. The result is cached, because it is compared with thousands of
+notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,8 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Contains:
-    """Notes with ``text`` as whole words in a name, a property or the content; as a prefix if ``prefix``.
+    """Notes with ``text`` as whole words in a name, a property or the content. With ``prefix``, the last word
+    may be the beginning of a longer word.
 
     Names are path, title and aliases; a property counts as a line with its name and value.
 
@@ -207,8 +209,8 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with a matching name. Depending on the kind of name, ``text`` is a part of the path, of the file
-    name with its extension, of an alias or of a heading; a folder at any depth; the beginning of the
+    """Notes with a matching name. The kind of name decides what ``text`` is: a part of the path, of the file
+    name with its extension, of an alias or of a heading; a folder, at any depth; the beginning of the
     extension; or a kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
@@ -254,7 +256,7 @@ _WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
     "heading": ("headings", lambda facts: facts.headings),
     "tag": ("tags", lambda facts: facts.tags),
 }
-"""The fact that a regular expression is matched against, and how to read it."""
+"""Facts that a regular expression can be matched against, each with the function that reads it."""
 
 
 def _shown(names: Iterable[str]) -> Iterator[str]:
@@ -484,7 +486,7 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on a single fact, which ``stored`` names."""
+"""Conditions on a single fact; the fact's name is in ``stored``."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
@@ -519,7 +521,8 @@ def needs_text(condition: Filter | None) -> bool:
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions that a matching note must match; excluding expressions are left out.
+    """Return the regular expressions of a condition that a note must match; expressions that exclude notes
+    are left out.
 
     Words after ``line:`` are also returned as expressions, because they may occur only in the source.
     """
@@ -548,7 +551,9 @@ def expressions_of(condition: Filter | None) -> Iterator[str]:
 
 
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the words and phrases that a matching note contains, as written; excluded ones are left out."""
+    """Return the words and phrases, as written, that a condition requires; excluded words and phrases are
+    left out.
+    """
     return tuple(
         f"{leaf.text}*" if leaf.prefix else leaf.text
         for leaf in _of_texts(condition)
@@ -557,8 +562,8 @@ def texts_of(condition: Filter | None) -> tuple[str, ...]:
 
 
 def forms_of(part: Filter) -> tuple[str, ...]:
-    """Return the normal forms of a condition on one fact; a note with one of them may match in other
-    words."""
+    """Return the normal forms in a condition on one fact. A note with one of these forms may match even if it
+    spells the text differently."""
     match part:
         case HasName(of="path" | "file name" | "alias" | "heading", text=text):
             return tuple(spelled(_folded(text)).terms)
@@ -631,7 +636,7 @@ _FIRST_DAY, _LAST_DAY = 1000_01_01, 2100_01_01
 
 
 def _is_shown_as(element: str, value: str) -> bool:
-    """True if a reader sees the value in a text with markup."""
+    """True if an element, as displayed without its markup, equals the value."""
     shown = render_text(element)
     return shown != element and comparable(shown) == value
 
@@ -664,7 +669,7 @@ def _period(text: str, zone: tzinfo) -> Period | None:
 
 
 _SOME_TIME = datetime(2000, 1, 1)
-"""Any time, for dates that are not relative to the present."""
+"""An arbitrary present time, used to parse dates that do not depend on the present."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
 _YEAR = re.compile(r"[0-9]{4}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -678,7 +683,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
-    """Return the number that a value in a query spells, as YAML reads it."""
+    """Return the number that a value in a query spells by the rules of YAML."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 
@@ -710,8 +715,8 @@ def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
 
 
 def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter]:
-    """Yield the single conditions of a condition on notes. With ``negated``, also yield negated ones, without
-    their negation."""
+    """Yield the single conditions of which a filter consists. With ``negated``, negated conditions are also
+    yielded, without their negation."""
     match condition:
         case And(parts) | Or(parts):
             for part in parts:
@@ -725,7 +730,7 @@ def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter
 
 
 def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
-    """Return the property conditions that a matching note satisfies; excluding conditions are left out."""
+    """Return the property conditions that a note must satisfy; conditions that exclude notes are left out."""
     return tuple(leaf for leaf in leaves(condition, negated=False) if isinstance(leaf, PropertyFilter))
 
 

@@ -44,8 +44,8 @@ class Query:
 
     ``rank_text`` holds the words to rank by, in order; ``phrases`` holds the words in quotes, which the
     filter also requires. ``notes`` are sentences about repairs and about operators read as words.
-    ``doubtful`` terms are conditions only if the vault has such a property or extension. ``reads_time`` is
-    False after ``when:any``.
+    ``doubtful`` terms such as ``[name]`` and ``.csv`` are conditions only if the vault has that property or
+    extension. ``reads_time`` is False after ``when:any``.
     """
 
     text: str
@@ -82,7 +82,8 @@ def parse_query(
 ) -> Query:
     """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
 
-    The doubtful terms in ``words`` are read as words. ``rules`` define which notes are outdated.
+    A term such as ``[name]`` or ``.csv`` that is in ``words`` is read as an ordinary word, not as a
+    condition. ``rules`` define which notes are outdated.
 
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``.

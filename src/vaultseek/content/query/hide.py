@@ -20,7 +20,8 @@ class Hidden(NamedTuple):
 def read_hidden(texts: Sequence[str]) -> Hidden:
     """Return the folders and filters in ``texts``, with dates relative to now.
 
-    Raises BadQuery for a text that is neither a folder nor only filters, because it would hide nothing.
+    Raises BadQuery for a text that is not a folder and does not consist of filters only, because it would
+    hide nothing.
     """
     folders: list[str] = []
     filters: list[Filter] = []
@@ -48,8 +49,8 @@ def _folder(text: str) -> str | None:
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""A regular expression, exclusion, pattern or list of folders. As a folder name, such a text would hide
-nothing."""
+"""Pattern of texts that look like a regular expression, an exclusion, a wildcard or a list of folders. Read
+as the name of a folder, such a text would hide nothing."""
 
 
 def _filter(text: str) -> Filter:

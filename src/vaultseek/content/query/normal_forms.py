@@ -20,8 +20,8 @@ from vaultseek.content.query.dates import find_dates
 MARK = "="
 """The sign before the normal form of an identifier; no word begins with it."""
 TELLING_DIGITS = 5
-"""Number of digits at which any separators are ignored; shorter numbers may only have thousands
-separators."""
+"""Minimum number of digits in a number for which all separators are ignored. In shorter numbers, only
+thousands separators are ignored."""
 THOUSANDS_DIGITS = 4
 """Minimum number of digits in a number with thousands separators."""
 SPACED_LETTERS = 10
@@ -29,9 +29,10 @@ SPACED_LETTERS = 10
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 MOST_DIGITS = 20
-"""Maximum digits and separators of a number; longer runs are rows of numbers."""
+"""Maximum number of digits in one number. Longer runs of digits and separators are rows of numbers."""
 CACHED_TEXTS = 1024
-"""Number of texts whose forms are kept: a passage is read for the ledger and then for the keyword index."""
+"""Number of texts whose forms are cached. The forms of a passage are needed twice: for the ledger, and then
+for the keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
@@ -55,7 +56,7 @@ _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 class NormalForm(NamedTuple):
     """Index terms that represent the characters ``start`` to ``end`` of a text.
 
-    ``own`` is the term that is already a word of the text, "" if there is none.
+    ``own`` is the one of these terms that is already a word of the text, "" if there is none.
     """
 
     terms: tuple[str, ...]
@@ -140,9 +141,9 @@ def identifier_form(written: str) -> str:
 
 
 class Spelled:
-    """The days and identifiers with a digit in a text of a query, in whatever spelling a note has them.
+    """A text from a query in which days, and identifiers with a digit, match in any spelling.
 
-    A date that may be two days matches as it is written.
+    A date that may mean two days matches only as it is written.
     """
 
     def __init__(self, text: str) -> None:
@@ -171,11 +172,13 @@ class Spelled:
 
     @property
     def terms(self) -> Mapping[str, str]:
-        """The normal forms, each with the word that stands for it."""
+        """The normal forms in the text, each with the word that replaces it."""
         return self._terms
 
     def respelled(self, text: str, day_first: bool | None = None) -> str | None:
-        """Return ``text``, folded, with these days and identifiers as single words; None without any."""
+        """Return ``text``, folded, with the query's days and identifiers written as single words. Return None
+        if it has none of them.
+        """
         if not self._terms:
             return None
         composed = normalize(text)
@@ -216,8 +219,8 @@ def spelled(text: str) -> Spelled:
 
 
 def _any_spelling(term: str) -> str:
-    """Return a pattern that every spelling of a normal form contains: the year of a day, or the signs of an
-    identifier."""
+    """Return a pattern that matches in every spelling of a normal form: the year of a day, or the characters
+    of an identifier."""
     if not term.startswith(MARK):
         return re.escape(term[:4])
     return r"[\W_]{0,3}".join(map(re.escape, term[1:]))

@@ -109,5 +109,5 @@ def _date(value: object, day_first: bool | None) -> When | None:
 
 
 def _day(days: tuple[str, ...]) -> str:
-    """Return the only day of these; "" for two days, and for a month."""
+    """Return the day if there is exactly one; "" for two days, and for a month."""
     return days[0] if len(days) == 1 and len(days[0]) == len("2026-03-15") else ""

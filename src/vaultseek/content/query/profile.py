@@ -20,7 +20,9 @@ from vaultseek.errors import BadQuery
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the searches: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
+    """Weights of the two searches: one each for rank fusion, and the share ``alpha`` of the semantic search
+    for linear fusion.
+    """
 
     semantic: float
     keyword: float
@@ -32,14 +34,16 @@ MIDDLE_WORDS = 5
 SHORT = (0.5, 1.5)
 MIDDLE = (1.0, 1.0)
 LONG = (1.5, 0.5)
-"""Semantic and keyword weights of queries up to 2 words, up to 5 words, and longer."""
+"""Weights of the semantic and the keyword search: for queries of up to 2 words, for those of up to 5 words,
+and for longer ones."""
 
 SPECIFIC = 0.5
 MIXED = 0.2
 SPECIFIC_ALPHA = 0.3
 MIXED_ALPHA = 0.5
 PLAIN_ALPHA = 0.7
-"""``alpha`` of queries whose specificity is above ``SPECIFIC``, above ``MIXED``, or lower."""
+"""``alpha`` for queries whose specificity is above ``SPECIFIC``, for other queries above ``MIXED``, and for
+all others."""
 
 
 FIXED_PROFILES: Mapping[str, Weights] = {
@@ -55,10 +59,10 @@ ADAPTIVE_PROFILES = ("auto", "length")
 class Profile:
     """Features of a query and the weights that follow from them.
 
-    ``words`` counts all words; in scripts without spaces, two characters are a word; ``specificity`` is in
-    [0, 1]. ``anchors`` are folded texts that boost notes containing them: identifiers, the ISO form of dates
-    in words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true for a query of
-    identifiers only, where embeddings do not help.
+    ``words`` is the number of all words; in scripts without spaces, two characters count as a word.
+    ``specificity`` is in [0, 1]. ``anchors`` are folded texts that boost notes containing them: identifiers,
+    the ISO form of dates in words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true
+    for a query of identifiers only, where embeddings do not help.
     """
 
     name: str
@@ -161,7 +165,7 @@ _IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _
 
 
 def _is_identifier(text: str) -> bool:
-    """True unless the match is a stop word before a number, as in ``IN 1999``."""
+    """True unless the match begins with a stop word before a number, as in ``IN 1999``."""
     first = _PARTS.split(text)[0]
     return first == text or fold(first) not in STOP_WORDS
 

@@ -28,8 +28,8 @@ from vaultseek.errors import BadQuery
 class Tree(NamedTuple):
     """The syntax tree of a query, and a note about each repair.
 
-    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text; each has the
-    condition as which it was read.
+    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text. Each comes with
+    the condition that it was read as.
     """
 
     root: Node
@@ -41,7 +41,7 @@ class Tree(NamedTuple):
 def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree:
     """Parse ``text``, which has no control characters. Raises BadQuery if parentheses are nested too deeply.
 
-    The formerly ``doubtful`` terms in ``words`` are read as words.
+    Terms such as ``[name]`` and ``.csv`` that are in ``words`` are read as ordinary words, not as conditions.
     """
     parser = _Parser(text, reading, words)
     root = parser.alternatives()

@@ -21,9 +21,9 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 K = TypeVar("K")
 
 EVE_WEEKS = 4
-"""Number of weeks covered by *before* or *after* a holiday, a month or a day."""
+"""Length in weeks of the period that *before* or *after* a holiday, a month or a day refers to."""
 EARLIEST = date(1900, 1, 1)
-"""Start of the period before a year."""
+"""Start of the period that *before* a year refers to."""
 
 
 class Days(NamedTuple):
@@ -35,7 +35,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A time in a text: its days, and its place from ``start`` to ``end``, where the text is ``text``."""
+    """A time named in a text: its days, its words ``text``, and their place from ``start`` to ``end``."""
 
     days: Days
     start: int
@@ -270,7 +270,8 @@ _ORDINALS: Mapping[int, str] = {
     4: "fourth|4th|vierte[rnms]?|quatrième|cuart[oa]|quart[oa]|vierde",
     -1: "last|final|letzte[rnms]?|derni(?:er|ère)s?|últim[oa]s?|ultim[oa]|laatste",
 }
-"""Words for the position of a part in a time, from 1; -1 is the last part."""
+"""Words such as *second* and *last*, by the position of a part that they mean: 1 is the first part, -1 the
+last."""
 _PIECES: Mapping[str, str] = {
     "half": "half|hälfte|halbjahr|semestre|moitié|mitad|metade|metà|helft",
     "quarter": "quarter|quartal|trimestre|kwartaal",
@@ -505,8 +506,8 @@ def _nearest(
 
 
 def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
-    """Return the latest days that began before today. If they are called *last*, they must also have
-    ended."""
+    """Return the most recent such days that began before today. If the text calls them *last*, they must also
+    have ended."""
     for year in range(today.year, today.year - 9, -1):  # leap days may be eight years apart
         found = nearest(year)
         if found is not None and (found.last if is_last else found.first) <= today:

@@ -32,7 +32,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The filter of an operator."""
+    """A condition that an operator such as ``tag:`` makes, as a filter."""
 
     filter: Filter
 

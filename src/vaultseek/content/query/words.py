@@ -11,7 +11,7 @@ PIN = "pin"
 
 
 def words_of(text: str) -> str:
-    """Return the folded, sorted words of a query, without stop words unless there are no others.
+    """Return the folded, sorted words of a query. Stop words are left out unless there are no other words.
 
     Queries with the same words give the same result.
     """

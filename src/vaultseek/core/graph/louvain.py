@@ -13,14 +13,15 @@ Weights = NDArray[np.float64]
 MOVED_SHARE = 0.5
 """Share of the waiting nodes moved at once."""
 RESTING_SHARE = 0.01
-"""Share of nodes still waiting at which a round of moves ends; the next round moves whole clusters, including
-these nodes."""
+"""Share of all nodes. A round of moves ends when at most this share is still waiting; the next round then
+moves whole clusters, with the waiting nodes in them."""
 MOST_TURNS = 400
 LEAST_GAIN = 1e-9
 
 
 def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
-    """Return the cluster of each node of an undirected graph, identified by its lowest node.
+    """Return the cluster of each node of an undirected graph. A cluster is identified by the lowest number of
+    its nodes.
 
     ``edges`` has a row for each pair of nodes, numbered 0 to ``nodes`` - 1.
     """
@@ -40,7 +41,9 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
 
 
 def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
-    """Return the lowest node connected with each node, for edges with ends in ``one`` and ``other``."""
+    """Return, for each node, the lowest node that it is connected with. ``one`` and ``other`` are the ends of
+    the edges.
+    """
     least = np.arange(nodes)
     while True:
         lower = least.copy()

@@ -26,9 +26,10 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect the two notes, a single route crosses between
-    their connected parts at the notes closest in meaning. There is no such route if no notes are close, or if
-    search by meaning is unavailable; ``partial`` then has the reason.
+    Links count in both directions. If links do not connect the two notes, the answer is a single route with
+    one step by meaning: the step joins the closest notes of the two connected parts. There is no such route
+    if no notes are close, or if search by meaning is unavailable. In the second case ``partial`` has the
+    reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None

@@ -20,7 +20,7 @@ from vaultseek.core.graph.louvain import connected, louvain
 Edges = NDArray[np.int64]
 """Pairs of notes by number, one per row."""
 DAMPING = 0.85
-"""PageRank's probability that a reader follows a link (Page, Brin, Motwani and Winograd 1999)."""
+"""Probability, in PageRank, that a reader follows a link (Page, Brin, Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
 """Sum of rank changes at which PageRank stops, and maximum number of rounds."""
@@ -42,9 +42,9 @@ Bridges = Sequence[tuple[int, float]]
 class Structure:
     """The structure of a graph, by ids of notes.
 
-    ``clusters`` are sorted by size, and the notes of a cluster by rank. ``words`` name each cluster by its
-    distinctive words, or else by the title of its first note. ``ranks`` of all notes sum to 1. ``components``
-    are the sizes of the connected parts with at least two notes.
+    ``clusters`` are sorted by size, and the notes of a cluster by rank. ``words`` has a name for each
+    cluster: its distinctive words or, if it has none, the title of its first note. ``ranks`` of all notes sum
+    to 1. ``components`` are the sizes of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]

@@ -25,12 +25,14 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum number of links of a note that counts as evidence for a link between its neighbours."""
+"""Two notes that link to the same third note may belong together. A third note with more links than this is
+ignored, because it links to almost everything."""
 MOST_CANDIDATES = 1000
-"""Maximum number of notes whose names are compared with the text: a hub has tens of thousands of
+"""Maximum number of candidates whose names are compared with the note's text. A hub has tens of thousands of
 candidates."""
 SUGGEST_SECONDS = 1.0
-"""Seconds for examining the notes changed last; the answer contains the suggestions found by then."""
+"""Time limit in seconds for examining recently changed notes. The answer contains the suggestions found by
+then."""
 RECENT_NOTES = 50
 """Number of notes changed last for which links are suggested if no note is given."""
 _READ_NOTES = 10
@@ -38,10 +40,11 @@ _READ_NOTES = 10
 
 
 FOLLOWED_NOTES = 15
-"""Number of closest notes by meaning whose links are evidence."""
+"""Number of similar notes examined. A note that they link to is suggested, because similar notes often link
+to the same notes."""
 NAME_RARITY = 5.0
-"""Minimum divisor for the rarity of a name's words found in a note. It makes names of common words count
-less, because they may be found by chance."""
+"""The rarity of the matching words is divided by the rarity of the whole name, but by no less than this.
+Names of common words therefore count less: their words may match by chance."""
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -49,10 +52,10 @@ class Evidence(NamedTuple):
     """The evidence for a link between two notes.
 
     ``common`` describes the notes linked with both, ``cosine`` compares their vectors. ``mentioned`` is the
-    line of the note that names the other note, ``mentions`` the line of the other note that names the first.
-    ``links_back`` is True if the other note links to the first. ``followed`` is the number of similar notes
-    that link to the other note, and ``following`` grows with their cosines. ``name_words`` is the share of
-    the words in the other note's name that the note contains.
+    line on which the note names the other note; ``mentions`` is the line on which the other note names this
+    note. ``links_back`` is True if the other note links to this note. ``followed`` is the number of similar
+    notes that link to the other note, and ``following`` grows with their cosines. ``name_words`` is the share
+    of words of the other note's name that occur in this note.
     """
 
     common: Common = Common()

@@ -90,4 +90,5 @@ def _texts(headings: str) -> str:
 
 
 _NAMES = "SELECT id, title, headings FROM notes ORDER BY path"
-"""Nodes in an order that depends only on the notes, not on the index, so that the structure does too."""
+"""Query for the notes in the order of their paths. The order is independent of the index, so the same notes
+always have the same structure."""

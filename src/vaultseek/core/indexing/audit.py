@@ -13,8 +13,8 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""Problems of notes whose text was not read because a process ended, whether or not the note was the
-cause."""
+"""Codes of the problems that mean that a note was not read because a process ended. The note itself may not
+be the cause."""
 NOTES_AT_ONCE = 100
 """Number of notes compared between two checks of the time."""
 
@@ -23,8 +23,8 @@ NOTES_AT_ONCE = 100
 class Audit:
     """The number of notes compared, and the paths of notes that differ.
 
-    The vectors of ``outdated`` notes belong to other texts; ``unread`` notes are indexed by name only,
-    because a process ended while reading them.
+    ``outdated`` notes have vectors of texts that have since changed. ``unread`` notes are indexed by name
+    only, because a process ended while reading them.
     """
 
     notes: int
@@ -50,7 +50,7 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the notes with a text whose vector counts as stored but was never computed."""
+    """Return the notes that have a text without a vector, although the ledger lists the vector as stored."""
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 FIRST_NOTES = 64
-"""Number of notes in the first batches, small so that searches soon find something."""
+"""Number of notes in each of the first batches. It is small, so that searches soon find something."""
 MOST_NOTES = 1024
 """Maximum number of notes in a batch."""
 BATCH_SECONDS = 1.0
@@ -30,7 +30,7 @@ BATCH_SECONDS = 1.0
 ATTEMPTS = 8
 """Maximum number of reader processes that may crash on a batch before this process reads it."""
 LAST_NOTES = 16
-"""Minimum number of notes in the last batches."""
+"""Minimum number of notes in a batch. Batches become smaller towards the end, but not smaller than this."""
 _LOOK_SECONDS = 0.1
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class _Waiting:
 
 
 class BatchReader:
-    """Reads the notes of a vault in a pool of processes; a context manager that ends them."""
+    """Reader of a vault's notes in a pool of processes. It is a context manager, which ends the processes."""
 
     def __init__(
         self,

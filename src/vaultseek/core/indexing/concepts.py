@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from vaultseek.store.keyword.lane import KeywordLane
 
 CONCEPT_NAMES = 2_000
-"""Maximum number of tags, titles and aliases in the vocabulary, unless words leave more room."""
+"""Maximum number of tags, titles and aliases in the vocabulary. There may be more if words do not fill the
+other places."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
@@ -98,9 +99,10 @@ class Concepts:
             self.wake.set()
 
     async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return up to ``count`` concepts nearest to the unit vector of the text, ``floor`` or nearer.
+        """Return up to ``count`` concepts nearest to ``vector``, the text's unit vector, with a cosine of at
+        least ``floor``.
 
-        Each concept adds a word stem that is missing from the text and from nearer concepts. Raises
+        Each concept has a word stem that occurs neither in the text nor in the nearer concepts. Raises
         Unavailable until there is a vocabulary.
         """
         self.enable()
@@ -184,7 +186,8 @@ class Concepts:
 
 
 async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
-    """Keep an enabled vocabulary up to date while the vault ``is_idle``, so that passages are embedded first.
+    """Keep an enabled vocabulary up to date. Work only while the vault ``is_idle``, so that passages are
+    embedded first.
 
     ``concepts.wake`` is set when notes may have changed.
     """
@@ -228,8 +231,8 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
     """Return up to ``CONCEPT_TERMS`` concepts of the vault, each with the number of notes that contain it.
 
-    * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
-      of the most linked notes first. They take at most half of the places, so that a vault of ten thousand
+    * Names come first, because a writer chose them. Tags are sorted by use. Titles and aliases follow, those
+      of the most linked notes first. Names take at most half of the places, so that a vault of ten thousand
       titles has room for its subjects.
     * Words follow, the most common first, if they distinguish notes. A word in a single note adds nothing to
       that note's own passages, and a word in every tenth note finds everything.
@@ -311,7 +314,9 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 
 
 def _is_word(word: str) -> bool:
-    """True for a word of letters. In unspaced scripts, where pairs serve as words, two letters suffice."""
+    """True for a word of letters. In unspaced scripts, where pairs of characters serve as words, two letters
+    are enough for a word.
+    """
     letters = sum(map(str.isalpha, word))
     least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS
     return letters == len(word) and least <= letters <= CONCEPT_CHARS and fold(word) not in STOP_WORDS

@@ -1,5 +1,5 @@
-"""An on-disk record of the note being parsed, so that the next process knows which note crashed the previous
-one.
+"""An on-disk record of the note being parsed. After a crash, it shows the next process which note was the
+cause.
 
 A crash in native code leaves no exception behind. The key of each note is written before the note is parsed.
 It is written only to the page cache, because it must survive the process, not the machine. A note whose
@@ -61,7 +61,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Count the end of another process that parsed this content as this many kills."""
+        """Record that another process ended while parsing this content. Its end counts as this many kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

@@ -44,7 +44,8 @@ from vaultseek.store.ledger.vectors import SpaceTable
 WAITING_TEXTS = 2048
 """Number of entries read from the ledger at once."""
 STORE_SECONDS = 1.0
-"""Seconds after which computed vectors are stored, so that they can be searched."""
+"""Number of seconds for which computed vectors are collected before they are stored. Only stored vectors are
+searched."""
 
 LIST_SECONDS = 0.5
 """Maximum time in seconds that one call spends searching for texts without a vector."""
@@ -122,7 +123,7 @@ class Embedding:
 
     @property
     def is_current(self) -> bool:
-        """True if queries are embedded with the model of ``spec`` rather than the previous one."""
+        """True if queries are embedded with the model of ``spec``, False if with the previous model."""
         return self._migration.is_same_model
 
     def release_previous(self) -> None:
@@ -155,7 +156,8 @@ class Embedding:
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
         """Return up to ``limit`` texts without a vector, by key, and the position to continue from.
 
-        The oldest entries come first, while ``step`` begins with the newest notes, so the two meet only once.
+        The oldest entries come first. ``step`` begins with the newest notes, so the two rarely work on the
+        same texts.
         """
         texts: dict[str, str] = {}
         end = time.monotonic() + LIST_SECONDS
@@ -195,10 +197,10 @@ class Embedding:
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
-        """Return the nearest passages and notes; until this store is full, they come from the previous one.
+        """Return the nearest passages and notes. Until this store is full, the previous store answers.
 
-        If ``may_have_removed``, the answer may contain removed ones. Raises WorkerUnavailable, or
-        IndexDamaged if the store is damaged or missing.
+        While ``may_have_removed`` is true, the answer may contain removed passages and notes. Raises
+        WorkerUnavailable, or IndexDamaged if the store is damaged or missing.
         """
         previous = self._migration.previous
         if previous is not None:
@@ -238,7 +240,7 @@ class Embedding:
         return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
-        """Discard the vector store, with a delay if that was done a moment ago.
+        """Discard the vector store at once, or later if a store was discarded a moment ago.
 
         The next step creates a new one from the ledger's vectors. A read-only ledger's store is kept; the
         next ``open`` checks it again.

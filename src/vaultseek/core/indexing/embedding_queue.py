@@ -8,15 +8,14 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Number of texts whose order is read at once; reading the order of one text takes as long as reading that of
-all."""
+"""Number of texts whose order is read at once. Finding the next text takes as long as sorting all of them."""
 
 
 class EmbeddingQueue:
     """The current page of texts and the next one, which `look_ahead` composes while the current page is
     embedded.
 
-    A change of the ledger reorders the queue. For one event loop; texts are composed in threads.
+    A change of the ledger reorders the queue. Use it in one event loop only; texts are composed in threads.
     """
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:

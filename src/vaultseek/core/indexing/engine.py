@@ -41,7 +41,7 @@ class Engine:
     index: KeywordLane
     """Keyword search over the notes."""
     directory: Path | None = None
-    """The folder for segments that readers write; None if there are none."""
+    """The folder in which reader processes write segments; None if they write none."""
     stores_vectors = False
     """True if the vectors are stored together with the notes, and not by the worker."""
 
@@ -67,7 +67,9 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the engine did not answer the last request, or None. Makes no request."""
+        """The reason why the engine did not answer the last request; None if it answered. Reading it makes no
+        request.
+        """
         return None
 
     @property
@@ -78,7 +80,9 @@ class Engine:
 
     @property
     def is_indexing(self) -> bool:
-        """True while the engine builds an index of vectors, which may take long and changes no counts."""
+        """True while the engine builds an index of vectors. Building may take long, and no count shows its
+        progress.
+        """
         return False
 
     @property
@@ -174,8 +178,8 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision of the engine; -1 if the engine was filled from another ledger or by
-        other rules.
+        """Return the ledger revision up to which the engine is filled; -1 if it was filled from another
+        ledger or by other rules.
 
         A new engine is at revision 0 of any ledger.
         """

@@ -144,7 +144,7 @@ class Indexer:
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
-        """Return the number of notes in the ledger other than those at ``paths``."""
+        """Return the number of notes in the ledger, not counting those at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:

@@ -19,7 +19,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 _ASIDE = ".old-"
-"""Beginning of the suffix of an index that was moved aside."""
+"""Start of the suffix that marks an index folder as moved aside."""
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
@@ -29,7 +29,8 @@ MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], Prepare
 class KeywordSync(Engine):
     """The embedded engine: a keyword index in a folder, and the worker's vectors.
 
-    The ledger's writer maintains it, so it is always in sync, and no other process reads it.
+    The process that writes the ledger also updates this engine, so the two are always in sync. No other
+    process reads it.
     """
 
     index: KeywordIndex
@@ -150,7 +151,7 @@ class KeywordSync(Engine):
             ledger.problems.add(documents[0].path, not_indexed(error))
 
     def _removed_before(self, ledger: Ledger, notes: Sequence[int]) -> list[int] | None:
-        """Return the notes removed since the index's revision; None if the index lacks other notes than
+        """Return the notes removed since the index's revision; None if the index also lacks notes outside
         ``notes``."""
         self._choose_language(ledger)
         revision = self._revision(ledger)

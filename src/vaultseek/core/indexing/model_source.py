@@ -32,7 +32,8 @@ class ModelSource:
         self.pool = pool
 
     async def start(self, directories: Iterable[Path]) -> None:
-        """Start the workers last used by the vaults with these index folders, or the default worker.
+        """Start the workers that the vaults with these index folders used last. Without any, start the
+        default worker.
 
         Models take long to load, so this comes before the vaults are opened.
         """
@@ -49,7 +50,9 @@ class ModelSource:
         return self._usable(share or 0.0)
 
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:
-        """Return the models of a vault by its current notes, and remember the result; None without notes."""
+        """Return the models that fit the languages of a vault's current notes, and store the result; None
+        without notes.
+        """
         share = share_of_ledger(ledger, self.spec(self.choice.main).count)
         if share is None:
             return None
@@ -62,8 +65,8 @@ class ModelSource:
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
 
     def _usable(self, share: float) -> VaultModels:
-        """Return the models of a vault with this share of foreign notes; the default models if a tokenizer is
-        unreadable."""
+        """Return the models of a vault with this ``share`` of foreign notes. If a tokenizer is unreadable,
+        return the default models."""
         models = self.choice.of_vault(share)
         try:
             counter_of(models.main)
@@ -74,7 +77,7 @@ class ModelSource:
 
 
 SAMPLED_NOTES = 200
-"""Number of notes whose language is judged by their beginnings."""
+"""Number of notes sampled to find a vault's language. Only the beginning of each is read."""
 SHARE_FILE = "foreign-share.json"
 
 T = TypeVar("T")
@@ -96,7 +99,9 @@ def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], i
 
 
 def kept_share(directory: Path) -> float | None:
-    """Return the share last computed for the index in ``directory``; None if there is none."""
+    """Return the share of foreign notes stored with the index in ``directory``; None if it was never
+    computed.
+    """
     try:
         share = read_json(directory / SHARE_FILE)["foreign_share"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -105,7 +110,7 @@ def kept_share(directory: Path) -> float | None:
 
 
 def keep_share(directory: Path, share: float) -> None:
-    """Store the share next to the index in ``directory``."""
+    """Store the share of foreign notes next to the index in ``directory``."""
     write_atomically(private_directory(directory) / SHARE_FILE, json.dumps({"foreign_share": share}))
 
 

@@ -96,7 +96,7 @@ class VaultOptions:
     expansion: bool = False
     """Maintain the concept vocabulary from the start, because queries are expanded by default."""
     storage: Storage = LOCAL
-    """The place of the index."""
+    """The storage that holds the vault's index, by default the local disk."""
 
     @property
     def folder(self) -> Path | None:
@@ -154,9 +154,9 @@ class OpenVault:
     ) -> OpenVault:
         """Open the index in ``directory``, or create an empty one; its indexer's ``load`` must follow.
 
-        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers of a
-        second model, and of a former model while its store still answers. Raises AlreadyRunning if another
-        process uses the index, and OSError.
+        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers of
+        further models: the second space's, and a former model's while its store still answers. Raises
+        AlreadyRunning if another process uses the index, and OSError.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
@@ -282,7 +282,8 @@ class OpenVault:
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
     ) -> Sequence[float | None]:
-        """Return how well each text answers the query, in [0, 1]; None for a text whose result came too late.
+        """Return a score in [0, 1] for how well each text answers the query; None for a text that was not
+        scored in time.
 
         Raises WorkerUnavailable.
         """
@@ -300,7 +301,9 @@ class OpenVault:
 
 
 class Advance:
-    """Progress of one vault; refilling a store repeatedly without progress does not count."""
+    """Detector of a vault that no longer makes progress. Refilling the same store again does not count as
+    progress.
+    """
 
     def __init__(self, vault: OpenVault) -> None:
         self.vault = vault

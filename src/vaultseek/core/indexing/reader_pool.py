@@ -35,14 +35,16 @@ PROCESSES = 4
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Number of notes in segments above which another process merges them."""
+"""Segments with at least this many notes in total are merged in another process, smaller ones in this
+process."""
 _END_SECONDS = 1.0
 """Seconds within which a process that closed its pipe must exit."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 
 class ReaderError(Exception):
-    """Raised when a reader process ended; ``index`` is the note that it was reading, -1 for none.
+    """Raised when a reader process ended; ``index`` is the number of the note that it was reading, -1 for
+    none.
 
     ``outside``: another program ended it.
     """

@@ -117,7 +117,9 @@ class _Server:
     def _segment(
         self, documents: Sequence[KeywordDocument], directory: str | None, rules: LanguageRules
     ) -> list[Any] | None:
-        """Return name and size of the documents' segment; None if it is empty or cannot be written."""
+        """Write the documents' segment and return its name and size; None if it is empty or cannot be
+        written.
+        """
         if not documents or directory is None:
             return None
         with contextlib.suppress(VaultseekError, OSError):

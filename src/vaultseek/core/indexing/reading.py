@@ -87,7 +87,7 @@ class NoteReader:
     def parse(self, path: str, data: bytes, problem: Problem | None = None) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note from its bytes, without reading the file.
 
-        If there is a ``problem``, the note has only its name.
+        With a ``problem``, only the note's name is indexed.
         """
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 

@@ -1,6 +1,6 @@
 """Comparison of the disk with the ledger, for the whole vault or only where hints point.
 
-One comparison serves saves, starts, lost events and the rescan interval.
+The same comparison runs after a save, at the start, after lost events, and at each rescan interval.
 """
 
 import os
@@ -20,15 +20,15 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""Share of a vault's notes. If a larger share, and at least ``VANISHED_NOTES``, disappear at once, the vault
-counts as unmounted."""
+"""A vault counts as unmounted if more than this share of its notes, and at least ``VANISHED_NOTES``,
+disappear at once."""
 VANISHED_NOTES = 20
 
 
 def compare_vault(
     root: Path, ignore: Ignore, ledger: Ledger, stopped: threading.Event | None = None
 ) -> Changes:
-    """Compare the whole vault.
+    """Compare the whole vault on disk with the ledger.
 
     Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
     """
@@ -61,7 +61,7 @@ def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
-    """Compare files, or folders with everything below them."""
+    """Compare these paths on disk with the ledger: files, and folders with everything below them."""
     disk: dict[str, ScannedFile] = {}
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()

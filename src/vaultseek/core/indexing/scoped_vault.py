@@ -1,8 +1,8 @@
 """The visible part of an open vault: the notes in some folders, without hidden ones.
 
 Every search gets the ids of these notes as a filter. Ledger, graph and keyword index show no other notes.
-Data about the whole vault, such as the concept vocabulary and the revision, are left out. Only an engine
-weights words by their frequency in the whole vault.
+Data about the whole vault, such as the concept vocabulary and the revision, are left out. There is one
+exception: an engine such as PostgreSQL weights words by their frequency in the whole vault.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The second vector space of a vault: the same texts embedded by another model, for questions in languages
-that the vault's own model does not support.
+"""The second vector space of a vault: the same texts, embedded by another model. It answers questions in
+languages that the vault's own model does not support.
 
 Like the first space it is an ``Embedding``. It is filled once the vault's own vectors are complete. Its model
-is loaded only while needed: changes are collected for some minutes, or until a query arrives.
+is loaded only while needed, so changes are collected for some minutes, or until a query arrives.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ PAGE_NOTES = 500
 COLLECT_SECONDS = 300.0
 """Seconds for which changes are collected once the space has all its vectors; a query ends the wait."""
 START_SECONDS = 30.0
-"""Maximum seconds that background work waits for the worker to start."""
+"""Maximum number of seconds for which background work waits for the worker to start."""
 _REMOTE = "-remote"
 """Suffix of the store version for a remote engine."""
 
@@ -39,7 +39,7 @@ _REMOTE = "-remote"
 class SecondSpace(Embedding):
     """The vector space of another model for one vault.
 
-    Texts are composed for the vault's own model, ``spec``, because passages are cut for it and its tokenizer
+    Texts are composed for the vault's own model, ``spec``: passages are cut to its window, and its tokenizer
     is already loaded.
     """
 
@@ -87,7 +87,9 @@ class SecondSpace(Embedding):
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
     def expected(self) -> tuple[int, int]:
-        """Return the expected numbers of passage and note vectors, without texts that cannot be embedded."""
+        """Return the expected numbers of passage vectors and of note vectors. Texts that cannot be embedded
+        are not counted.
+        """
         counts, ids = self._ledger.counts(), self._ledger.notes.ids()
         passages, notes = counts.chunks, counts.notes
         for start in range(0, len(ids), PAGE_NOTES):

@@ -30,37 +30,43 @@ from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
-"""Number of texts whose judgement is cached."""
+"""Number of texts for which the language check is cached."""
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Number of notes without vectors, and share of all notes, up to which answers do not mention them."""
+"""Answers report notes without vectors only if there are more than this number, or more than this share of
+all notes; the smaller limit applies."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Number of passages without a vector, or share of all passages, up to which answers do not mention them. If
-there are more, notes are compared only by their own vectors; otherwise a note whose passages have no vectors
-would come last."""
+"""Answers report passages without vectors only if there are more than this number, and more than this share
+of all passages. Notes are then compared only by their own vectors; otherwise a note whose passages have no
+vectors would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Maximum wait of a search for the model; by default, what a person tolerates."""
+    """Limits for how long a search waits for models, in seconds. By default, a search waits as long as a
+    person tolerates.
+    """
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """Maximum wait of a search for the second space's model, which may have to be loaded."""
+    """Maximum wait in seconds for the second space's model, which may have to be loaded first."""
     loading_seconds: float = LOADING_SECONDS
-    """Maximum wait of a search for a model that is being loaded."""
+    """Maximum wait in seconds for a model that is being loaded."""
     rerank_seconds: float | None = None
-    """Seconds for reranking; None for the time in the search settings."""
+    """Maximum seconds for reranking; with None, the time in the search settings applies."""
     complete: bool = False
-    """Wait for a model that is starting and for the concept vocabulary instead of answering without them."""
+    """True to wait for a model that is starting, and for the concept vocabulary, instead of answering without
+    them."""
 
 
 class EmbeddingSpaces:
-    """Answers each question from the vault's own space or the second one; removed notes are left out."""
+    """Search by meaning in the vault's own space or in the second space. Removed notes are left out of the
+    answers.
+    """
 
     def __init__(
         self,
@@ -107,7 +113,8 @@ class EmbeddingSpaces:
         return Reason("unread_language", f"{unread}; {missing.text}", missing.advice)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return the reason why the space that answers ``text`` lacks notes, or None if it lacks only a few.
+        """Return the reason why many notes are missing from the space that answers ``text``; None if few are
+        missing.
 
         A few passages without a vector come from recent saves and are not reported.
         """
@@ -216,24 +223,27 @@ LanguageSupport = Literal["well", "poorly", "not"]
 another script."""
 
 JUDGED_CHARS = 1000
-"""Maximum characters of a text that are judged."""
+"""Number of characters at the start of a text that the language check reads."""
 SAMPLED_LETTERS = 20
-"""Minimum number of letters in a note that counts for its vault's language; half as many for other
-scripts."""
+"""Minimum number of letters in a note for its language to count; half as many if the note is not pure
+ASCII."""
 FOREIGN_LETTERS = 0.3
-"""Share of letters in another script at which a text counts as written in that script; a formula stays below
-it."""
+"""Minimum share of letters in another script for a text to count as written in that script. A text with a
+formula stays below it."""
 OWN_STOP_WORDS = 2
-"""Number of stop words of another language, not counting English ones, that suffice by themselves."""
+"""A text is foreign if its stop words of another language outnumber its English stop words by at least this
+many."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Number of word pieces per word at which a single stop word of another language suffices. Misspelt words
-such as ``triks``, and names, also have more than one piece."""
+"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by a single stop word.
+This is for texts in which foreign stop words outnumber English ones by only one. The limit is well above 1
+because names, and misspelt words such as ``triks``, also have several pieces."""
 PIECES_WITH_ACCENT = 1.8
-"""Number of word pieces per word at which a single word with an accent suffices."""
+"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by an accented word. This
+is for texts in which foreign stop words do not outnumber English ones."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
-"""Languages recognized by stop words. Vietnamese without its tones looks like English, so it is recognized by
-its letters."""
+"""Languages recognized by stop words. Vietnamese is left out: without its tone marks it looks like English,
+so it is recognized by its letters."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")

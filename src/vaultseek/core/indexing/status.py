@@ -55,7 +55,7 @@ class Activity:
         return bool(self.notes_left) or self.state in ("opening", "indexing")
 
     def full_reason(self, counts: Counts) -> Reason | None:
-        """Return the reason for the state, and for texts that cannot be embedded."""
+        """Return the reason for the state, including why texts cannot be embedded."""
         if not (counts.pending and self.embed_problem):
             return self.reason
         waiting = f"passages cannot be embedded: {self.embed_problem.text}"

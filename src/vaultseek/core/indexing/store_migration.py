@@ -22,7 +22,7 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.store.ledger.vectors import SpaceTable
 
 SOON_SECONDS = 60.0
-"""Seconds after a rebuild within which another one must wait."""
+"""Minimum seconds between two rebuilds of a store."""
 
 
 class PreviousStore(NamedTuple):
@@ -76,7 +76,7 @@ class StoreMigration:
         space.set_store_model(self._spec.model)
 
     async def resume(self) -> None:
-        """Open the previous store, if any, and remove unused ones."""
+        """Open the previous store, if there is one, and remove unused stores."""
         kept = await self._in_writer(self._space.previous_store)
         previous = None
         if kept is not None and kept["folder"] != self._store.name:
@@ -137,7 +137,7 @@ def store_folder(spec_name: str) -> str:
 
 
 def sweep(directory: Path, in_use: set[str]) -> None:
-    """Remove unused stores."""
+    """Remove all stores in ``directory`` except those ``in_use``."""
     for path in directory.iterdir() if directory.is_dir() else ():
         if path.name not in in_use:
             shutil.rmtree(path, ignore_errors=True)
@@ -145,8 +145,8 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule for rebuilding one store: at once the first time, then after the same pauses as a worker's
-    restarts."""
+    """Schedule for rebuilding one store. The first rebuild starts at once; later ones wait as long as a
+    worker waits before its restarts."""
 
     def __init__(self) -> None:
         self.damage: str | None = None

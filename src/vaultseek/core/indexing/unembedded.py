@@ -32,14 +32,14 @@ PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Number of daemon starts at which a note's refused texts are retried; without a limit, unusable texts would
-be retried forever.
-"""
+"""Maximum number of daemon starts at which texts that the model refused are retried. Without a limit,
+unusable texts would be retried forever."""
 
 LEAST_OUTDATED = 100
-"""Number of unused vectors that are always kept."""
+"""Number of unused vectors that are kept in any case. Unused vectors are deleted only above both limits
+together."""
 OUTDATED_SHARE = 0.2
-"""Number of unused vectors kept for each vector in use."""
+"""Further unused vectors that are kept, as a share of the vectors in use."""
 PAGE_NOTES = 500
 PAGE_KEYS = 2_000
 
@@ -48,7 +48,8 @@ log = logging.getLogger(__name__)
 
 
 Position = tuple[int, int]
-"""The last chunk and the last note of a list read in parts, in numerical order."""
+"""A position in lists that are read in parts: the numbers of the last chunk and of the last note that were
+read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,8 @@ class EmbeddingSpec:
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with two figures added: how well the model reads the text, and the
-        scale of the model's cosines."""
+        """Return the answer to ``text`` with two values added: how well the model reads the text, and the
+        curve that turns the model's cosines into confidence."""
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
@@ -144,7 +145,8 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return True and the ids of the next notes, or False and chunk numbers if no note is left.
+        """Return the next texts to embed: True with note ids or, if no note is left, False with chunk
+        numbers.
 
         Notes come first, because they are a small part of the texts: every note can then soon be found by
         meaning.
@@ -153,12 +155,12 @@ class Unembedded:
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
-        """Return the items of these chunks, with vectors that the ledger has."""
+        """Return the items of these chunks. Items have their vectors if the ledger has them."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_chunks(self._space.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
-        """Return the items of these notes, with vectors that the ledger has."""
+        """Return the items of these notes. Items have their vectors if the ledger has them."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
@@ -169,7 +171,9 @@ class Unembedded:
         return passages, len(missing) - passages
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
-        """Return all items of these notes, stored or not, with vectors that the ledger has."""
+        """Return all items of these notes, whether stored or not. Items have their vectors if the ledger has
+        them.
+        """
         return self._with_vectors(self.composed(notes))
 
     def composed(self, notes: Sequence[int]) -> list[Item]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 InWriter = Callable[..., Awaitable[Any]]
-"""``WriterThread.run`` of the vault."""
+"""The method ``WriterThread.run`` of the vault's writer thread."""
 log = logging.getLogger(__name__)
 
 

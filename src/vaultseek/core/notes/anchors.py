@@ -102,7 +102,7 @@ class _Nested:
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
         """Return the headings in the ``spans``, below the nested names ``above``, by name.
 
-        The result is cached. Headings have only six levels, so there are few such names for each.
+        The result is cached. Headings have only six levels, so each heading has few such names.
         """
         if above not in self._below:
             named: dict[str, list[int]] = {}
@@ -116,8 +116,8 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and last line of the block whose id is in ``line``. The line may contain only the
-    id."""
+    """Return the first and last line of the block whose id is on ``line``. The line may contain nothing but
+    the id."""
     return Blocks(note).lines(line)
 
 
@@ -131,14 +131,14 @@ class Blocks:
         self._item_starts: dict[int, Mapping[int, int]] = {}
 
     def first_line(self, line: int) -> int:
-        """Return the first line of the block whose id is in ``line``."""
+        """Return the first line of the block whose id is on ``line``."""
         if (item := _around(line, self._items)) is not None:
             return self._start_of_item(line, item)
         block = self._block(line)
         return block.start_line if block else line
 
     def lines(self, line: int) -> tuple[int, int]:
-        """Return the first and last line of the block whose id is in ``line``."""
+        """Return the first and last line of the block whose id is on ``line``."""
         if (item := _around(line, self._items)) is not None:
             first = self._start_of_item(line, item)
             return first, _end_of_item(self._lines, first, item)
@@ -182,7 +182,7 @@ def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]
 
 
 def _end_of_item(lines: Sequence[str], first: int, outermost: Span) -> int:
-    """Return the last line of the item that begins in line ``first``, including nested items."""
+    """Return the last line of the item that begins on line ``first``, including nested items."""
     last = first
     for number in range(first + 1, outermost.end_line + 1):
         text = lines[number - 1]
@@ -201,7 +201,7 @@ def _depth(line: str) -> int:
 
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
-    """Return the line that ends with a block's id. If the id is alone in line ``number``, return the line
+    """Return the line that ends with a block's id. If the id is alone on line ``number``, return the line
     above it."""
     line = lines[number - 1].strip()
     if line != f"^{id}":
@@ -212,7 +212,8 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
 
 @lru_cache(maxsize=4096)
 def plain_name(heading: str) -> str:
-    """Return a heading as links name it: without markup, punctuation and differences of case.
+    """Return the form in which headings and links are compared: without markup and punctuation, and
+    regardless of case.
 
     Vowel signs of many scripts and emoji distinguish headings and are kept.
     """

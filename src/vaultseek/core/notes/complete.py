@@ -23,16 +23,17 @@ from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
-"""Match grades of names that contain the typed text."""
+"""Number of match grades that contain the typed text as written, without fuzzy matches."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
 """Kinds completed from the ledger; for blocks see ``complete_blocks``."""
 PartKind = Literal["heading", "block", "file"]
 PATH_GRADES = 3
-"""Match grades for paths, which must contain the text as typed; anything else matches too many."""
+"""Number of match grades used for paths. A path must contain the text as typed; a fuzzy match would find too
+many paths."""
 
 
 class VaultCompleter:
-    """Completes in one vault, always at the ledger's current revision."""
+    """Completion in one vault. The results always match the ledger's current revision."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -84,7 +85,7 @@ class VaultCompleter:
         return [_as_json(match) for match in matches]
 
     def tags(self) -> list[JSON]:
-        """Return every tag with its numbers of notes."""
+        """Return every tag with its number of notes, and its number of notes including nested tags."""
         with self._synced() as vocabulary:
             return vocabulary.tags()
 
@@ -94,7 +95,7 @@ class VaultCompleter:
             return vocabulary.properties()
 
     def values(self, name: str) -> list[JSON]:
-        """Return the values of a property with their numbers of notes."""
+        """Return the values of a property, each with its number of notes."""
         with self._synced() as vocabulary:
             return vocabulary.values(name)
 
@@ -128,7 +129,7 @@ class VaultCompleter:
         return exact[:limit] or by_id
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
-        """Return the notes or other files whose path best matches a part of a path."""
+        """Return the notes or other files whose path matches the typed part of a path best."""
         if kind == "file":
             matches = self._completers_of_files()[1].complete(typed, limit, grades=PATH_GRADES)
         else:
@@ -168,7 +169,9 @@ class VaultCompleter:
             return self._files, self._file_paths
 
     def missing(self, typed: str, limit: int) -> list[JSON]:
-        """Return names, starting with the typed text, that notes link to but no note has."""
+        """Return names of missing notes: names that links use but no note has, starting with the typed
+        text.
+        """
         found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
         return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 

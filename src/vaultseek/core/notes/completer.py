@@ -24,10 +24,11 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum number of typed letters at which one letter may be wrong. The search is then repeated without each
-letter."""
+"""Maximum length of typed text, in letters, in which one letter may be wrong. For that, the search is
+repeated once without each letter."""
 COMPLETION_FUZZY = 2_000
-"""Maximum number of names with the typed letters whose letter order is checked."""
+"""Maximum number of names checked for the order of the typed letters. Only names that contain all of these
+letters are checked."""
 GRADES = 4
 """Number of grades of a match."""
 
@@ -44,7 +45,7 @@ class Entry(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """A note's name as a completion; with ``line``, the name of a heading or block in it."""
+    """A note's name as a completion. With ``line``, the name is that of a heading or block in the note."""
 
     text: str
     path: str
@@ -62,7 +63,7 @@ class NoteName(NamedTuple):
 
     @property
     def more(self) -> JSON:
-        """Further fields of the answer."""
+        """The fields that the completion has in an answer besides its text."""
         fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
         return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 
@@ -99,10 +100,10 @@ class Completer:
     def complete(
         self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
     ) -> list[Match]:
-        """Return the best ``limit`` entries for the typed text; if it is empty, those with the highest
-        weight.
+        """Return the best ``limit`` entries for the typed text. If the text is empty, return the entries with
+        the highest weight.
 
-        Leaves out entries of the notes in ``without``, and matches beyond the first ``grades``.
+        Entries of the notes in ``without`` are left out, and so are matches beyond the first ``grades``.
         """
         matches: dict[int, Match] = {}
         for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):

@@ -36,12 +36,12 @@ LEAST_CERTAINTY = 0.01
 SHINGLE = 4
 """Number of words in the runs by which passages are compared."""
 DOUBLE = 0.6
-"""Share of a passage's runs that must be in the evidence already for the passage to count as a near
-duplicate."""
+"""A passage is a near duplicate if at least this share of its runs of words is already in the evidence."""
 CUT_TOKENS = 40
-"""Minimum tokens of a cut passage; shorter remainders are left out."""
+"""Minimum length of a shortened passage, in tokens. A passage that would become shorter is left out."""
 CERTAIN_OR_NOT = 5
-"""Number of best notes that compete whatever their certainty; other notes must be certain."""
+"""Number of best notes whose passages compete even if it is uncertain that the notes are right. Other notes
+must be certain."""
 WEAK = 2
 """Number of passages shown if no note matches well."""
 WEAK_TOKENS = 400
@@ -70,7 +70,7 @@ _ASKS_FOR_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Lines of a note. ``use`` is the probability that they help.
+    """Lines of a note, with the probability ``use`` that they help to answer the question.
 
     ``is_cut``: the passage continues. ``chunk`` is the passage or the shown part of it, as an agent reads it.
     """
@@ -82,7 +82,7 @@ class Evidence:
     """Position of the passage in the note; None for a whole block of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; PASSAGES for a passage that only completes another one."""
+    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another passage."""
     focus: int | None = None
     """Offset of the best matching place in the text; None if it is in another piece of the passage."""
     currency: Currency | None = None
@@ -110,13 +110,13 @@ class Evidence:
 
     @property
     def opening(self) -> str:
-        """The first line of the block, if this is a later part of it."""
+        """The opening of the block, if this evidence is a later part of the block."""
         block = self.block
         return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
 
     @property
     def _before(self) -> list[str]:
-        """The lines that report that a block begins above."""
+        """The lines that tell the reader that the block begins above this part."""
         if self.block is None or self.block.start_line == self.chunk.start_line:
             return []
         return [self.opening, "[…]"] if self.opening else ["[…]"]
@@ -139,7 +139,7 @@ class Evidence:
         return tokens(f"{self.text}\n")
 
     def as_json(self) -> JSON:
-        """Return the evidence in the form of an answer."""
+        """Return the evidence as JSON, in the form used in answers."""
         return {
             "path": self.row.path,
             "title": self.row.title,
@@ -164,7 +164,7 @@ class Evidence:
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
-    The passages of a search are taken by expected use, each once, together with neighbours that complete a
+    Passages are taken in the order of their expected use, each once, together with neighbours that complete a
     section. The last passages are cut at sentences. Evidence is ordered by note and line, or by time if the
     question asks for time.
     """
@@ -255,7 +255,9 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
 
 
 def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield the results without bases, which only define tables. A base that is the best result stays."""
+    """Yield the results except bases, because a base only defines tables. A base that is the best result
+    stays.
+    """
     wanted = bool(results) and results[0].about.kind == "base"
     return (each for each in results if wanted or each.about.kind != "base")
 
@@ -395,7 +397,8 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return the places where a text may be cut, and the uncuttable blocks by the place at which they end.
+    """Return the places where a text may be cut, and the blocks that must stay whole, by the place where they
+    end.
 
     The sentence that introduces such a block belongs to it.
     """

@@ -29,11 +29,12 @@ from vaultseek.store.ledger import Ledger
 SHINGLE_WORDS = 5
 """Number of words in a shingle."""
 TEMPLATE_NOTES = 20
-"""Number of notes at which a shingle that they share counts as part of a template."""
+"""A shingle that occurs in at least this many notes counts as part of a template."""
 OWN_SHINGLES = 10
-"""Number of unique shingles added to each note, so that short notes need to share more."""
+"""Number of unique shingles that each note is treated as having in addition, so that short notes must share
+more text."""
 COMPARED_NOTES = 20_000
-"""Maximum size of a vault, in notes, in which all notes are compared by meaning. In larger vaults, only notes
+"""Maximum number of notes in a vault at which all notes are compared by meaning. In larger vaults, only notes
 that share text are compared."""
 NEAREST_NOTES = 5
 """Number of nearest notes by meaning that are checked for each note."""
@@ -96,8 +97,8 @@ def _content(rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
-    """Return the share of common text for each pair of ``notes`` that share text: the mean of the shares of
-    both texts together and of the shorter text.
+    """Return how much text each pair of ``notes`` has in common, from 0 to 1; pairs without common text are
+    left out. It is the mean of two shares: of both texts together, and of the shorter text.
     """
     ids, hashes = _shingles(notes)
     if not len(ids):

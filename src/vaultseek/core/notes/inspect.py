@@ -1,4 +1,6 @@
-"""Inspection of a note without the daemon: everything parsed from it, as ``inspect --json`` prints it."""
+"""Inspection of a note without the daemon: all data parsed from the note, as ``inspect --json`` prints
+them.
+"""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches

@@ -46,7 +46,7 @@ def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
-    """Return the notes within ``depth`` links of a note, nearest first, and the links among them."""
+    """Return the notes within ``depth`` links of a note, nearest first, and the links among these notes."""
     reached = graph.reached(row.id, depth)
     notes = ledger.notes.by_id(list(reached))
     nearest = sorted(
@@ -80,7 +80,9 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
 
 
 def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
-    """Return these lines of a note from its passages; lines outside the passages are left out."""
+    """Return the text of these lines, taken from a note's passages. Lines outside all passages are left
+    out.
+    """
     wanted = sorted(set(lines))
     found: dict[int, str] = {}
     for chunk in chunks:

@@ -87,7 +87,7 @@ LEAST_LIKENESS = 0.5
 LEAST_SPELLING = 0.7
 """Minimum similarity of a suggested tag or property."""
 NAMES_COMPARED = 5000
-"""Maximum number of tags or properties compared with an unknown one."""
+"""Maximum number of tags or properties that are compared with an unknown tag or property."""
 _LEAST_CHARS = 3
 
 
@@ -131,7 +131,9 @@ def _likeness(typed: str, name: str) -> float:
 
 
 def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:
-    """Yield a sentence for each unknown tag and property of a filter, with the most similar known one."""
+    """Yield a sentence for each unknown tag or property in a filter. The sentence suggests the most similar
+    known tag or property.
+    """
     for leaf in dict.fromkeys(leaves(condition)):
         if isinstance(leaf, Tag):
             yield from _unknown("tag", leaf.name.strip("#/"), completer)

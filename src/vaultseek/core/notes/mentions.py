@@ -19,7 +19,9 @@ from vaultseek.store.ledger.filter import text_candidates
 
 
 class Mention(NamedTuple):
-    """A line that names a note in its prose: both note ids, and the columns of the name."""
+    """A line of one note that names another note in its prose: the ids of both notes, and the columns of the
+    name.
+    """
 
     named: int
     note: int
@@ -31,7 +33,7 @@ class Mention(NamedTuple):
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines of other notes whose prose names this note, sorted by path and line."""
+    """Return the lines on which the prose of other notes names this note, sorted by path and line."""
     found = list(mentions_of([row], ledger))
     notes = ledger.notes.by_id(list({each.note for each in found}))
     found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
@@ -47,8 +49,8 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
-    """Yield the lines of other notes whose prose names one of these notes, grouped by note, in document
-    order."""
+    """Yield the lines on which the prose of other notes names one of these notes. The lines are grouped by
+    the note that contains them, in document order."""
     names = [(row.id, fold(name), name) for row in rows for name in names_of(row)]
     condition = any_of(Contains(name) for *_, name in names)
     if condition is None:
@@ -76,7 +78,9 @@ def _excerpt(line: str, start: int, end: int) -> JSON:
 
 
 def names_of(row: NoteRow) -> list[str]:
-    """Return the names of a note in running text: title, aliases and file name, longest first."""
+    """Return the names by which running text may mention a note: title, aliases and file name, longest
+    first.
+    """
     names = {fold(name): name for name in (file_stem(row.path), *row.names[::-1])}
     distinct = [
         name for folded, name in names.items() if len(folded) >= MIN_NAME_CHARS or is_unspaced(folded)

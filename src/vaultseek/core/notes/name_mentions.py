@@ -1,4 +1,4 @@
-"""Find names of notes in running text: weaker edges in the link graph between notes without a link."""
+"""Find names of notes in running text. Such a mention is a weaker edge between two notes without a link."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -35,7 +35,8 @@ _WORD = re.compile(
 )
 """A word, or one character of a script without spaces."""
 MIN_NAME_CHARS = 2
-"""Minimum length of a name; shorter ones occur everywhere, except in unspaced scripts."""
+"""Minimum length of a name in characters. Shorter names would match everywhere; unspaced scripts have no
+minimum."""
 
 
 class Named(NamedTuple):
@@ -49,8 +50,8 @@ class Named(NamedTuple):
 
 
 def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -> list[Named]:
-    """Return the names of notes in the prose of ``lines``, the longest at each place, except names of the
-    note with the id ``without``.
+    """Return the names of notes found in the prose of ``lines``, the longest name at each place. Names of the
+    note with the id ``without`` are ignored.
     """
     text = prose("\n".join(line.replace("\n", " ") for line in lines))
     pieces = [piece for number, line in enumerate(text.split("\n")) for piece in _pieces(number, line)]
@@ -92,13 +93,14 @@ def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
 
 
 NAME_WORDS = 10
-"""Maximum number of words, in unspaced scripts characters, in a recognized name."""
+"""Maximum length of a recognized name: in words or, in unspaced scripts, in characters."""
 
 
 def prose(text: str, labels: Collection[str] = ()) -> str:
-    """Return a text with null characters in place of everything but prose, keeping lines and columns.
+    """Return a text in which everything except prose is replaced by null characters, so that lines and
+    columns stay the same.
 
-    ``labels`` are defined in the rest of the note; ``[label]`` is then a link.
+    ``labels`` are the link labels defined elsewhere in the note, for which ``[label]`` is a link.
     """
     labels = {*labels, *labels_in(text)}
     text = NO_PROSE.sub(_hidden, text)

@@ -1,4 +1,4 @@
-"""Find bases and queries whose conditions name files or folders that a move takes away."""
+"""Find bases and queries with a condition that names a moved file or folder."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ def naming_moved(
 
 
 class _Gone:
-    """The files and folders that have moved away, under every name that a condition may use."""
+    """The moved files and folders, by every name that a condition may use for them."""
 
     def __init__(self, moves: Mapping[str, str], paths: Sequence[str]) -> None:
         after = [moves.get(path, path) for path in paths]

@@ -1,4 +1,6 @@
-"""The part of a note that is its own: without names, properties, lines and links that its vault repeats."""
+"""The part of a note that is its own: without the names, properties, lines and links that many notes of the
+vault share.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -23,10 +25,11 @@ FIRST_CHUNKS, LAST_CHUNKS = 20, 2
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """A note without what its vault repeats.
+    """A note without the parts that many notes of the vault share.
 
-    ``row`` lacks such names, headings and properties, ``opening`` such lines. ``links`` has the weights, from
-    0 to 1, of linked notes, by path; a link that every note of a kind has weighs nothing.
+    Shared names, headings and properties are removed from ``row``, and shared lines from ``opening``.
+    ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
+    weighs 0.
     """
 
     row: NoteRow
@@ -83,8 +86,8 @@ def _is_own(line: _Line, repeated: Set[Form]) -> bool:
 def _weights(
     links: Sequence[LinkRow], properties: Mapping[str, Form | None], lines: Collection[_Line], ledger: Ledger
 ) -> dict[str, float]:
-    """Return the weights of linked notes by path: the share of the notes with such a line or property that
-    have another link in it."""
+    """Return the weights of linked notes by path. The weight is a share: of all notes with the same line or
+    property, those that have a different link in it."""
     of_line = {link: line.form for line in lines for link in line.links}
     forms = {
         each.link: of_line.get(each.link)

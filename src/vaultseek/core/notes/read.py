@@ -130,8 +130,8 @@ def with_property_places(answer: JSON, root: Path) -> JSON:
 
 
 def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
-    """Return the line and column, from 1, of the matching words in a property; of its name if the words are
-    not found."""
+    """Return the line and column, from 1, of the matching words in a property. If the words are not found,
+    return the place of the property's name."""
     end = next((row for row in range(1, len(lines)) if lines[row].rstrip() == "---"), len(lines))
     name = fold(result["property"])
     keys = {row: fold(match[1].strip("\"'")) for row in range(1, end) if (match := _KEY.match(lines[row]))}

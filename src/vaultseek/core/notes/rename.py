@@ -49,7 +49,7 @@ class Edit:
     new: str
 
     def as_json(self) -> JSON:
-        """Return the edit in the form of answers; columns count from 1."""
+        """Return the edit as JSON, in the form used in answers; columns count from 1."""
         line, start, end = self.place
         return {
             "path": self.path,
@@ -64,8 +64,8 @@ class Edit:
 class Vault:
     """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
 
-    ``left`` contains files with conditions that name a path, and files with links that cannot be updated
-    because the exact place of the link is unknown.
+    ``left`` contains the files that cannot be updated: files with a condition that names a path, and files
+    with a link whose exact place is unknown.
     """
 
     def __init__(
@@ -92,8 +92,8 @@ class Vault:
         return lines_of(text)
 
     def notes(self, path: str) -> Iterator[tuple[Note, Callable[[Edit], Edit]]]:
-        """Yield the Markdown texts of a file, which is a note or has cards, each with a function that maps
-        edits of the text to the file."""
+        """Yield the Markdown texts of a file: of the note, or of each card of a canvas. With each text comes
+        a function that maps edits of the text to the file."""
         lines = self.lines(path) or ()
         if is_markdown(path):
             yield parse("\n".join(lines), path), lambda edit: edit
@@ -157,7 +157,9 @@ class Moves:
     def __init__(
         self, moves: Mapping[str, str], names: Names, after: Names | None = None, *, portable: bool = False
     ) -> None:
-        """``portable`` vaults are read by programs that accept only relative paths in Markdown links."""
+        """``portable`` is true if other programs also read the vault: they accept only relative paths in
+        Markdown links.
+        """
         self._moves = moves
         self._portable = portable
         self._names = names
@@ -432,7 +434,7 @@ def _lines_of(heading: Heading) -> range:
 
 
 def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
-    """Yield the edits of all links to those headings of a note that get new texts; ``texts`` are keyed by
+    """Yield the edits of all links to the changed headings of a note. ``texts`` are the new heading texts by
     heading number."""
     path, anchors = own.path, Anchors(own.headings)
     yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
@@ -507,7 +509,8 @@ def heading_links(
     texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits of a note's links to those headings of the note at ``path`` that get new texts.
+    """Yield the edits of a note's links to the changed headings of the note at ``path``. ``texts`` are the
+    new texts.
 
     ``leading`` holds the places of links to that note; links without a target lead to their own note.
     """
@@ -528,8 +531,8 @@ def heading_links(
 
 
 def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
-    """Return a link's fragment after headings get new texts, given by heading number; None if it is
-    unchanged."""
+    """Return a link's fragment after the headings have changed; None if it stays the same. ``texts`` are the
+    new heading texts by heading number."""
     for parts in ([fragment], fragment.split("#")):
         if chain := anchors.nested(parts):
             named = zip(parts, chain, strict=True)

@@ -13,11 +13,12 @@ from vaultseek.content.markdown.split import SENTENCE
 from vaultseek.store.ledger import Ledger
 
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
-"""Blocks that are not cut because a part would mislead, such as a row without the head of its table."""
+"""Kinds of blocks that are not cut, because a part alone would mislead: for example, a row without the head
+of its table."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Number of passages on each side in which the borders of a section are first searched; if a border is not
-among them, four times as many are searched."""
+"""Number of passages before and after a passage in which the borders of its section are first searched. If a
+border is not found, the search is repeated with four times as many."""
 _CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
 """The characters before the text of a list item: indentation, marker and, for a task, its state."""
@@ -27,11 +28,11 @@ _STRIKE = re.compile(r"(?<!~)~~(?!~)|</?(?:del|s|strike)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of a note that are not cut, with the line that introduces them.
+    """Lines of a note that must not be separated, such as a table, with the line that introduces them.
 
-    ``first_line`` is the first line after the introduction. ``opening`` is the text needed to understand each
-    part: a table's head, a callout's title, or the sentence that introduces a list; ``opening_line`` is its
-    line.
+    ``first_line`` is the first line after the introduction. ``opening`` is the text without which a part of
+    the block is unclear: a table's head, a callout's title, or the sentence that introduces a list.
+    ``opening_line`` is the line of that text.
     """
 
     start_line: int
@@ -42,12 +43,12 @@ class Block:
 
     @property
     def head_line(self) -> int:
-        """The last line that only opens the block."""
+        """The last line of the block's introduction or head."""
         return max(self.opening_line, self.first_line - 1) if self.opening else self.start_line - 1
 
     @property
     def lines(self) -> range:
-        """The numbers of all lines."""
+        """The numbers of all lines of the block."""
         return range(self.start_line, self.end_line + 1)
 
 
@@ -75,7 +76,7 @@ class Section:
         return [*self._read(self._source)]
 
     def text(self, start_line: int, end_line: int) -> str:
-        """Return these lines."""
+        """Return the displayed text of these lines."""
         return "\n".join(self._lines[start_line - self._first : end_line - self._first + 1])
 
     def are_adjacent(self, line: int, later: int) -> bool:
@@ -131,7 +132,8 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return the section that contains the passage at ``position``, under the number of each of its passages.
+    """Return the section that contains the passage at ``position``. The result maps the number of each of its
+    passages to the section.
 
     ``outline`` has the numbers of the note's passages.
     """

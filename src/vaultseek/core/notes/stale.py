@@ -9,12 +9,12 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import outdated
 
 ORDER = ("circle", "missing", "past_date", "link")
-"""Kinds of items, in order."""
+"""Kinds of items in the list, in the order in which they are listed."""
 
 
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
-    """Return notes past their date, notes whose successor is missing, circles of successors, and notes that
-    link to superseded ones.
+    """Return the list of things to tidy up: notes past their date, notes whose successor is missing, circles
+    of successors, and notes that link to superseded notes.
 
     ``total`` counts all of them; only the first are listed.
     """
@@ -35,8 +35,8 @@ def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator
 
 
 def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
-    """Yield links in the text of current notes to superseded notes, except links from the successors of these
-    notes."""
+    """Yield the links from the text of current notes to superseded notes. A successor's links to the note
+    that it replaces are left out."""
     superseded = [path for path, each in currencies.items() if each.state == "superseded"]
     links = [
         link

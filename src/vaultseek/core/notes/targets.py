@@ -20,7 +20,8 @@ LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambig
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """The file that a link resolves to, and the line of its heading or block; None if it is missing.
+    """The file that a link resolves to, and the line of the heading or block that it names. Either is None if
+    it is missing.
 
     ``candidates`` are other files that the link may mean; ``problem`` is the link's most serious problem.
     """
@@ -33,7 +34,7 @@ class LinkTarget:
     problem: LinkProblem | None = None
 
     def as_json(self) -> JSON:
-        """Return the object of answers."""
+        """Return the target as JSON, in the form used in answers."""
         return {
             "resolved": self.path,
             "title": self.title,

@@ -86,7 +86,9 @@ class Vocabulary:
         self._put_properties(note, properties)
 
     def tags(self) -> list[JSON]:
-        """Return every tag with ``count``, its notes, and ``total``, including tags nested under it."""
+        """Return every tag with two numbers: ``count``, of notes with the tag, and ``total``, of notes with
+        the tag or a tag nested under it.
+        """
         return [
             {"tag": commonest(spellings, tag), "count": spellings.total(), "total": total}
             for tag, total in sorted(self._tag_totals.items())
@@ -161,10 +163,11 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Number of changed notes whose names are completed separately from the ranked names; if more notes have
-changed, they are ranked as well."""
+"""Maximum number of changed notes whose names are kept apart from the ranked list. If more notes have
+changed, their names are merged into the ranked list, which is slow."""
 RECENT_PART = 16
-"""In a large vault, one in this many notes is completed separately from the ranked names."""
+"""Divisor for a large vault. If the number of ranked names divided by this is greater than ``RECENT_NOTES``,
+it replaces ``RECENT_NOTES`` as the maximum number of changed notes."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names in a row, given the note's id and its other columns."""

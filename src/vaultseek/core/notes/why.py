@@ -1,7 +1,7 @@
 """Explanation of a note's rank for a query, or of the stage at which the note was dropped.
 
-The search runs once, and the explanation is read from its trace. A lane is queried again only if the note
-ranks below the results that the search requested.
+The search runs once, and the explanation is read from its trace. A lane is searched again, more deeply, only
+if the note ranks below the results that the search requested.
 """
 
 import asyncio
@@ -30,7 +30,8 @@ BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is s
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
-    """Return the fate of the note at ``row`` in this search, with the result of each stage.
+    """Return whether the search found the note at ``row``, the stage that dropped it if not, and the result
+    of each stage.
 
     ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
     ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises the

@@ -32,8 +32,8 @@ Successors = Mapping[str, Sequence[Successor]]
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """The reason why a note is not current: the notes at the end of its successor chain, or its stated status
-    or date.
+    """The reason why a note is not current: other notes have replaced it, or it states a status or an end
+    date. ``by`` are the notes at the end of its chain of successors.
 
     ``missing`` are successors that do not exist. ``is_circular``: its successors lead back to it. ``struck``
     is the state of a passage struck out in a current note, ``successor`` the state of a note that
@@ -48,11 +48,11 @@ class Currency:
     is_circular: bool = False
     replaces: tuple[NoteRow, ...] = ()
     title: str = ""
-    """The note's own title; another note with the same title is named by its path."""
+    """The note's own title. Another note with the same title is shown by its path instead."""
 
     @property
     def text(self) -> str:
-        """The currency in a few words."""
+        """A short text that says why the note is not current."""
         if self.replaces:
             return f"replaces {_titles(self.replaces, self.title)}"
         if self.by:
@@ -142,7 +142,8 @@ def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]
 def in_succession(
     results: Sequence[Candidate], successors: Mapping[str, Sequence[NoteRow]], asked: Collection[str]
 ) -> list[Candidate]:
-    """Return the results with each superseded note below its successors, which directly precede it.
+    """Return the results in a new order, in which the successors of a superseded note come directly before
+    it.
 
     A note ``asked`` for by name stays above its successors. Successors that no lane found are added.
     """

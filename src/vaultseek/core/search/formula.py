@@ -33,10 +33,10 @@ Floats = NDArray[np.floating[Any]]
 Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
-"""Number of best notes of a lane that determine its scale; their scores are known even if another lane
-proposes them."""
+"""Number of best notes of a lane that determine its scale. The lane knows the scores of these notes, even if
+only another lane proposes them."""
 ROUNDING = 1e-6
-"""Standard deviation of cosines, which are float32, below which they count as equal."""
+"""Cosines with a standard deviation below this count as equal. It is the rounding error of float32."""
 KEYWORD_PASSAGE_SHARE = 0.35
 """Weight of the best passage in a keyword score, because a single section of a long note may be the
 answer."""
@@ -45,37 +45,38 @@ PROXIMITY_WEIGHT = 0.2
 SEMANTIC_PASSAGE_SHARE = 0.4
 """Weight of the best passage in a semantic score; the rest is the weight of the note's own vector."""
 SEMANTIC_SOFTNESS = 2.0
-"""Difference between passage and note, in standard deviations of the passages' cosines, above which little
-more than the better of the two counts."""
+"""Softness of the maximum of a passage's and a note's cosine, in standard deviations of the passages'
+cosines. If the difference is larger, the smaller cosine hardly counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""Number of standard deviations of a semantic score that are worth a keyword score that singles out one
-note."""
+"""A keyword score that singles out one note counts as much as a semantic score that is this many standard
+deviations above the other scores."""
 MOST_TRUST = 1.25
-"""Weight of matches far beyond chance, such as many words of a long question."""
+"""Maximum trust in the keyword lane, for matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
 """Share of the query's words, by idf, that counts as the whole query."""
 CHANCE_NORM = 0.5
-"""Amount added to the norm's p, which is 1 for a sum, if words may match by chance."""
+"""Amount added to the exponent p of the norm if words may match by chance. With p = 1 the norm is the plain
+sum."""
 READING_EXPONENT = 3
 """Exponent applied to the share of a query that the model reads. Above 1, because the model understands less
 than it reads."""
 LEAST_MEANING = 0.05
-"""Trust in the semantic lane for a query that the model cannot read at all. Above zero, because results need
-an order even if no word matches."""
+"""Trust in the semantic lane for a query that the model cannot read at all. It is above zero, because results
+need an order even if no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
-"""Number of ranks between two scores that are one standard deviation apart."""
+"""Distance in ranks between two scores that are one standard deviation apart."""
 JUDGED_NOTES = 10
 """Number of best notes that decide whether anything was found."""
 LEADING_NOTES = 10
-"""Number of best notes of each lane that are always ranked, whatever the limit, and whose neighbours may be
-added."""
+"""Number of best notes of each lane that are ranked whatever the limit is. Their neighbours may be added."""
 RANKED_NOTES = 60
-"""Minimum number of best notes of all lanes together that are ranked, so that the order does not depend on
-the limit."""
+"""Minimum number of notes that are ranked: the best ones of all lanes together. With a minimum, the order
+does not depend on the limit."""
 TIME_NOTES = 2000
-"""Number of notes that each lane retrieves for a question with a time; hundreds may match its other words."""
+"""Number of notes that each lane retrieves for a question that names a time. Hundreds of notes may match the
+question's other words."""
 GRAPH_GAIN = 0.8
 """Maximum gain by links of a note found directly, as a share of the best score."""
 GRAPH_CEILING = 0.45
@@ -89,14 +90,14 @@ CONTEXT_SHARE = 0.6
 """Weight of the words around a link in the evidence for a neighbour; the rest is the weight of the
 neighbour's title and headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Minimum share of the query that counts as found at a link with the first note, because that note's
-neighbours matter even without a word of the query."""
+"""Minimum share of the query's words assumed around a link with the first note. The first note's neighbours
+matter even if the link's context has none of the words."""
 BELOW_OWN_WORDS = 0.99
-"""Maximum score of a note whose name has the query's stem but not its word, as a share of the lowest score of
-a note with the word itself."""
+"""Maximum score of a note whose name has only another word with the query's stem. It is a share of the lowest
+score among the notes that have the query's word itself."""
 EXACT_NAME_STEP = 0.05
-"""Lead of a note whose name is the query, as a share of the best score. It doubles if the query is still
-being typed and the name begins with it."""
+"""Lead of a note whose name is the query, as a share of the best score. If the query is still being typed, a
+note whose name begins with it has twice this lead."""
 
 PINNED_GAIN = 2.0
 """Gain of a note that is pinned to the query, as a share of the best score; the largest of all gains."""
@@ -106,8 +107,8 @@ query. The second is roughly the difference between two notes one standard devia
 lane."""
 
 RECENCY_SHARE = 0.25
-"""Share of a score that is multiplied by the factor for a note's age. The best scores are close: a tenth of
-the whole score would move a note by several places."""
+"""Share of a score to which the factor for a note's age applies. The best scores are close together: a change
+of a tenth of the whole score would move a note by several places."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
@@ -121,13 +122,16 @@ MISNAMED_CONFIDENCE = 0.3
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
-"""Minimum confidence by meaning alone, and minimum share of the query's words by idf. If none of the best
-notes reaches either, the answer is weak. One common word out of several is not enough."""
+"""Minimum confidence by meaning alone, and minimum share of the query's words, weighted by idf. If none of
+the best notes reaches either minimum, the answer is weak. One common word out of several stays below the
+minimum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The standard deviation of a lane's best scores, and their ``minimum``, assumed for all other notes."""
+    """The standard deviation and the ``minimum`` of a lane's best scores. All other notes are assumed to have
+    the minimum.
+    """
 
     deviation: float
     minimum: float
@@ -166,9 +170,9 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
     """Return the scale of the best keyword scores, descending, of ``population`` notes.
 
-    Its unit does not depend on the other scores, because a word that a few notes have by chance puts them far
-    above the rest. If few notes have the whole query, even a low best score is worth as much as a score that
-    singles out a note; ``few`` is :func:`certainty_of_few`.
+    Its unit does not depend on the scores of other notes: a word that a few notes have by chance would put
+    them far above the rest. If few notes have the whole query, a low best score counts as much as a score
+    that singles out one note. ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))
@@ -183,8 +187,8 @@ def keyword_trust(certainty: float) -> float:
 
 
 def agreement_norm(rarity: float) -> float:
-    """Return p for :func:`agreement`: 1 for words beyond chance, more for others. A query word that a note
-    has by chance then adds little to the note's semantic score."""
+    """Return the exponent p for :func:`agreement`. It is close to 1 for rare words, and larger for words that
+    a note may have by chance, so that these add little to the note's semantic score."""
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
@@ -199,22 +203,23 @@ def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
 
 
 def chance_population(population: int, notes: int) -> float:
-    """Return the population for words in a language with only this many ``notes``. A rare word mainly shows
-    the language there: only ``ln(1 + notes)`` of ``ln(population)`` distinguishes these notes."""
+    """Return the population that counts for words in a language with only this many ``notes``. A word of that
+    language is rare in the vault mainly because the language is rare: only ``ln(1 + notes)`` of
+    ``ln(population)`` distinguishes these notes."""
     everything = max(population, 2)
     share = math.log(1 + notes) / math.log(everything)
     return float(everything ** (1 / min(share, 1.0)))
 
 
 def rarity(idf: float, population: float) -> float:
-    """Return the rarity of words with this sum of ``idf``. A rarity of 1, an idf of ``ln(population)``,
-    singles out one note by chance."""
+    """Return the rarity of words with this sum of ``idf``: 1 for an idf of ``ln(population)``, at which about
+    one note has the words by chance."""
     return idf / math.log(max(population, 2))
 
 
 def certainty_of_few(notes: int, population: float) -> float:
-    """Return the certainty of the ``notes`` that have the whole query, in [0, 1.25]; the fewer notes, the
-    higher."""
+    """Return, in [0, 1.25], the certainty that follows from the number of ``notes`` with the whole query. It
+    is higher for fewer notes."""
     if not notes:
         return 0.0
     everything = max(population, 2)
@@ -236,8 +241,8 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 
 
 def semantic_trust(reading: float, distinction: float) -> float:
-    """Return the trust in the semantic lane, in [0, 1]; text that the model cannot read has a vector without
-    meaning.
+    """Return the trust in the semantic lane, in [0, 1]. It is low for text that the model cannot read,
+    because such text has a meaningless vector.
 
     ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` is
     :func:`distinction`.
@@ -273,16 +278,17 @@ def link_contributions(weight: float, evidence: Floats, best: float, direct: NDA
 
 
 def link_bound(best: float, leaders: Floats, highest: float) -> float:
-    """Return the factor for notes found only by links. It depends on the best score of a direct hit, on the
-    ``highest`` score of these notes, and on the scores of the direct lanes' first notes."""
+    """Return the factor for notes found only by links. ``best`` is the best score of a direct hit,
+    ``leaders`` are the scores of the direct lanes' first notes, and ``highest`` is the highest score of the
+    notes found only by links."""
     limit = min([GRAPH_CEILING * best, *(GRAPH_BELOW_LEADER * leaders).tolist()])
     return float(min(1.0, limit / highest))
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Return the raised scores of notes that are linked to a ``better`` note; they stay below its score. The
-    gain is the strength of the link times the ``share`` of the query's words that both notes have
-    together."""
+    """Return the raised scores of notes that are linked to a better note; ``better`` has that note's score,
+    and the raised score stays below it. The gain depends on ``share``: the strength of the link times the
+    share of the query's words that the two notes have together."""
     raised = np.minimum(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better)
     joined: Floats = np.maximum(score, raised)
     return joined
@@ -299,26 +305,26 @@ def exact_name_score(score: Number, best: float) -> Number:
 
 
 def prefix_name_score(order: Floats, best: float) -> Floats:
-    """Return the scores of notes whose name begins with the query: above all others, in their ``order`` from
-    1, the first, to 0."""
+    """Return scores for notes whose name begins with the query. They are above all other scores, and sorted
+    by ``order``, which decreases from 1 for the first of these notes."""
     return best * (1 + EXACT_NAME_STEP * (1 + order))
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
-    """Return the part of a seed's ``score`` that reaches a neighbour; many links of either note reduce it."""
+    """Return the part of a note's ``score`` that a linked note gets. Many links of either note reduce it."""
     return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
 
 
 def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
-    """Combine a link's strength with the query words around it and in the neighbour's own names; ``of_first``
-    if it joins the neighbour to the first note."""
+    """Combine a link's strength with the query words around the link and in the neighbour's own names.
+    ``of_first`` is true if the link joins the neighbour to the first note."""
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
 
 
 def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floats:
-    """Return the amount by which the factor for an age exceeds 1, by the first tier (days, factor) that
-    contains the age. 0 for an age that is older, unknown (NaN) or in the future."""
+    """Return the gain for an age: the factor of the first tier (days, factor) that contains it, minus 1. The
+    gain is 0 for an age beyond all tiers, unknown (NaN) or in the future."""
     gains = np.zeros(len(age_days))
     for days, factor in reversed([*tiers]):
         gains[(age_days <= days) & (age_days >= -1.0)] = factor - 1.0
@@ -337,7 +343,8 @@ def confidence(
     meaning_curve: tuple[float, float] = MEANING_CURVE,
     reading: float = 1.0,
 ) -> Floats:
-    """Return the probabilities in [0, 1] that notes answer the query; a lane has NaN for an unknown note.
+    """Return the probabilities in [0, 1] that notes answer the query. A NaN in ``cosines`` or ``coverages``
+    marks a note that the lane does not know.
 
     Either is enough: a passage of the same meaning (its cosine), or most of the query's words by idf (their
     coverage). The result is 1 minus the product of both error probabilities. Meaning counts by the share of

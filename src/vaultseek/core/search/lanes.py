@@ -48,9 +48,9 @@ class Part(NamedTuple):
     """The contribution of one lane to each candidate's score: the 1-based rank, the rank used in the formula,
     and the gain.
 
-    ``rank`` is 0 for a note that the lane knows but did not propose; everything is 0 for an unknown note.
-    ``gain`` is the contribution minus an unknown note's, and minus the overlap with the other lane
-    (:func:`formula.agreement`).
+    ``rank`` is 0 for a note that the lane knows but did not propose. All values are 0 for an unknown note.
+    ``gain`` is the contribution minus the contribution of an unknown note, and minus the overlap with the
+    other lane (:func:`formula.agreement`).
     """
 
     known: Bools
@@ -73,8 +73,8 @@ class Lane:
     weight: float = 0.0
 
     def part(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> Part:
-        """Return the lane's contribution to the notes ``ids``. Notes found by link do not count as proposed
-        by the lane."""
+        """Return the lane's contribution to the notes ``ids``. Notes ``by_link`` do not count as proposed by
+        the lane."""
         places = places_of(ids, self.notes)
         known = places >= 0
         ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
@@ -101,7 +101,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """The scored lanes, each of which proposes its first ``depth`` notes, and how they are combined.
+    """The scored lanes and the way in which they are combined. Each lane proposes its first ``depth`` notes.
 
     ``norm``: the p of :func:`formula.agreement`; 1 is the sum.
     """
@@ -123,7 +123,9 @@ class Fusion:
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
     def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
-        """Return each lane's contribution to the notes; the gains add up to their p-norm."""
+        """Return each lane's contribution to the notes. The gains are reduced so that their sum is the p-norm
+        of the original gains.
+        """
         parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes}
         shares = formula.agreement([part.gain for part in parts.values()], self.norm)
         return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
@@ -161,7 +163,7 @@ class Evidence:
 
     @property
     def keyword(self) -> KeywordAnswer | None:
-        """The answer by word."""
+        """The answer of the keyword lane; None if there is none."""
         return self.retrieval.keyword
 
     @cached_property
@@ -184,7 +186,7 @@ class Table:
     """The candidates of a search: a row for each note, and columns of numbers.
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
-    ``figures`` are what the signals multiplied it by or added to it, under their names in the answer;
+    ``figures`` are the factors and sums that the signals applied to it, under their names in the answer.
     ``facts`` are the signals' inputs. ``confidence`` in [0, 1], ``exact``, ``eligible`` and ``doubtful``
     judge each note by itself (``matching.py``); until then, every note matches. ``words`` maps each word of
     the query, as indexed, to the notes that have it. ``via`` maps a note to the note with the strongest link
@@ -288,10 +290,10 @@ def score_lanes(
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """The distance of an answer's words from chance; 1 for words that single out one note.
+    """Measures of how far an answer's words are beyond chance; 1 for words that single out one note.
 
-    ``rarity``: rarity of the best note's words. ``certainty``: the rarity times the note's share of the
-    query, because a rare word may be chance if the query's other words are missing. ``of_few``:
+    ``rarity``: rarity of the best note's words. ``certainty``: the rarity times the share of the query's
+    words in that note, because a rare word may match by chance if the other words are missing. ``of_few``:
     :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a keyword answer.
     """
 
@@ -303,8 +305,8 @@ class WordEvidence:
 def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
     """Return the evidence of an answer's words among ``population`` notes.
 
-    A word that no note has is as rare as possible. Stop words, and parts of a date or identifier that some
-    note has, are ignored: they mean nothing by themselves.
+    A word that no note has gets the highest rarity. Stop words are ignored, and so are the parts of a date or
+    identifier if some note has the whole: they mean nothing by themselves.
     """
     if answer is None or not len(answer):
         return WordEvidence()
@@ -385,8 +387,8 @@ def lane_weights(
 
 
 def _is_fragment(retrieval: Retrieval) -> bool:
-    """True if notes have words similar to the query's but none of its words, and no note is near in
-    meaning. The typed word may be unfinished, and its vector is then meaningless."""
+    """True if notes contain only words similar to the query's words, and no note is near in meaning. The last
+    word may then be unfinished, and its vector meaningless."""
     keyword, semantic = retrieval.keyword, retrieval.unexpanded
     if keyword is None or semantic is None or not len(keyword):
         return False

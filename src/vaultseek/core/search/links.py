@@ -31,11 +31,11 @@ from vaultseek.store.ledger import Ledger, NoteRow
 SEEDS = 8
 """Number of best notes of the direct lanes whose neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""Maximum number of neighbours at which a note's links count as evidence."""
+"""Maximum number of neighbours of a note whose links count as evidence. A hub's links are not evidence."""
 ENDING_CHARS = 2
-"""Number of letters that may differ at the end of a word."""
+"""Maximum number of letters by which two forms of one word may differ at the end."""
 BEGINNING_CHARS = 4
-"""Minimum number of equal letters at the beginning of two words."""
+"""Minimum number of letters that two forms of one word have in common at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,9 @@ class Ceiling(Signal):
 
 
 class Joined(Signal):
-    """The gain from a link to a better note, if both notes together have many of the query's words."""
+    """Gain of a note that is linked to a better note, if the two notes together have many of the query's
+    words.
+    """
 
     figure = "joined"
 
@@ -145,10 +147,11 @@ def neighbour_evidence(
 ) -> Neighbours:
     """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by id, best first).
 
-    ``words`` are the query's, with their weights. A neighbour counts by the score of the linked note, reduced
-    by the number of links of both; by the query's words around the link, in either note; and by the query's
-    words in its own title, aliases and headings. If there are several links, the greatest strength and the
-    most words around a link count. A neighbour without evidence is left out.
+    ``words`` are the query's, with their weights. The evidence for a neighbour has three parts: the score of
+    the leader that it is linked with, reduced if either note has many links; the query's words around the
+    link, in either note; and the query's words in the neighbour's own title, aliases and headings. If a
+    neighbour has several links, the strongest link counts, and the context with most of the words. A
+    neighbour without evidence is left out.
     """
     strengths: dict[int, dict[int, float]] = {}
     for seed, neighbours in graph.neighbourhoods(list(leaders), SEED_NEIGHBOURS).items():

@@ -31,8 +31,8 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     (:func:`formula.is_near`) and eligible results.
 
     If the query consists of identifiers, only notes that have one may be results, or, without any, notes with
-    a similar one. Return true if notes have the identifiers, false if only similar ones, None for other
-    queries; and the identifiers that no note has.
+    a similar one. Return two values: True if notes have the identifiers, False if they have only similar
+    ones, None for other queries; and the identifiers that no note has.
     """
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
@@ -72,7 +72,7 @@ def _has_only_stop_words(query: Evidence) -> bool:
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> tuple[Floats, Bools]:
-    """Return the confidence of each note, and whether the note is near to the query."""
+    """Return the confidence of each note, and whether the note is near the query in meaning or words."""
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
@@ -94,11 +94,11 @@ def nearness(
 
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
-    """Return the notes with one of the query's identifiers; if there are none, the notes with a similar one;
-    and the identifiers that no note has.
+    """Return the notes with one of the query's identifiers or, if there are none, the notes with a similar
+    identifier. Also return the identifiers that no note has.
 
-    None if the query has other words or was not searched by word. For a missing identifier, the search used
-    identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
+    Return None if the query also has other words, or was not searched by word. For a missing identifier, the
+    search used identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:
@@ -159,7 +159,9 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the query's words in a note that has the whole ``identifier``; empty if unknown."""
+    """Return the words of the query that a note contains if it has the whole ``identifier``; empty if that is
+    unknown.
+    """
     folded = fold(identifier)
     words = {term.word.rstrip("*"): term.word for term in terms if term.kind in _OF_WHOLE}
     if folded in words:

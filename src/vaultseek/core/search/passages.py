@@ -16,7 +16,7 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
 
 PROPERTIES_LEAD = 0.5
-"""Keyword score of the best passage, as a share of the properties' score, below which the properties are
+"""Share of the properties' keyword score. If the best passage scores less than this share, the properties are
 shown instead."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
 """Minimum characters and letters of a passage. A passage below both minimums is shown only if the note has no
@@ -34,12 +34,12 @@ def choose_passages(
     properties: Sequence[PropertyFilter] = (),
     named: Collection[int] = (),
 ) -> dict[int, Chunk]:
-    """Return the passage to show for each note, by note id: the first that matches a regular expression of
-    ``patterns``, else the best match, else the note's first passage.
+    """Return the passage to show for each note, by note id: the first passage that matches a regular
+    expression of ``patterns``, or else the best match, or else the note's first passage.
 
     A note ``named`` by the query shows its first passage, which introduces the subject, even if another
-    passage repeats the name. The properties are a passage with the id ``PROPERTIES``. They are shown if they
-    match the words best by far or have a name of ``properties``.
+    passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They are shown
+    if they match the words far better than any other passage, or if one of them is named in ``properties``.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)
@@ -123,7 +123,7 @@ def _scores(
 
 def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
     """True for a passage that is not worth showing although it has a vector: an image, the end of a table, or
-    a footer of many notes."""
+    a footer that many notes share."""
     lines = chunk.text.split("\n")
     own = [line for line in lines if line.strip() not in shared]
     if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):

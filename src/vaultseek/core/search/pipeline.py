@@ -209,14 +209,16 @@ class Searcher:
 
 
 def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
-    """Return whether the query only names the note: its words in a passage show nothing more."""
+    """Return whether the query only names the note. A passage that repeats the name would then show nothing
+    new.
+    """
     row = candidate.about
     return candidate.is_named or matcher.all_in(" ".join(row.names), row.language)
 
 
 async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
-    """Run a step of a search in a thread for this kind of search, within the time limit for its
-    expressions."""
+    """Run a step of a search in a thread for this kind of search. The request's time limit for regular
+    expressions applies."""
 
     def work() -> T:
         client_zone.set(zone())  # in this thread's context: the machine's zone is read once

@@ -45,7 +45,7 @@ SIGNALS: tuple[Signal, ...] = (
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)
 """Signals that choose the notes whose neighbours are considered."""
 LATEST_OPENS = 100
-"""Number of most recently opened notes that come first in a list of notes."""
+"""In a list of notes, this many most recently opened notes come first."""
 
 
 def rank(query: Evidence) -> Ranking:
@@ -118,8 +118,9 @@ class Ranking:
 class Candidate(NamedTuple):
     """A row of the table at a place in an order of notes. ``score`` is in [0, 1]; the best note has 1.
 
-    ``opened`` is the gain by earlier opens, ``succession`` the gain from replaced notes; then all scores are
-    divided by ``best``. ``reranked``: the score by the cross-encoder, in [0, 1], and the previous rank.
+    ``opened`` is the gain by earlier opens, ``succession`` the gain from the notes that it replaces. All
+    scores are divided by ``best``. ``reranked`` is the cross-encoder's score, in [0, 1], with the rank before
+    reranking.
     """
 
     ranking: Ranking
@@ -139,7 +140,7 @@ class Candidate(NamedTuple):
 
     @property
     def about(self) -> NoteRow:
-        """The note."""
+        """The row of the note in the ledger."""
         return self.ranking.notes.notes[self.row]
 
     @property
@@ -187,7 +188,7 @@ class Candidate(NamedTuple):
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Return the best notes of the direct lanes with their scores; the best has 1."""
+    """Return the best notes of the direct lanes with their scores, scaled so that the best note has 1."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:

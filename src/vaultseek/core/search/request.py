@@ -25,7 +25,7 @@ from vaultseek.errors import BadQuery
 from vaultseek.settings.search import SearchSettings
 
 OF_DEADLINE = 0.8
-"""Share of the deadline available for expressions; the rest is for the answer."""
+"""Share of the deadline available for regular expressions; the rest is for building the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class SearchRequest:
     """One search. A ``limit`` of None means the settings' limit, or every note for a query with only filters.
 
     ``brief`` results, and all results after the first ``limits.RESULTS``, have no passages; others have up to
-    ``passages``. ``plain`` treats the whole query as words. ``seconds`` is the deadline after which a lane is
-    left out. ``typing``: the query is unfinished. The notes ``prefix_named``, by id, have a name that begins
-    with the query, and come first.
+    ``passages``. ``plain`` treats the whole query as words. A lane that takes longer than ``seconds`` is left
+    out. ``typing``: the query is unfinished. ``prefix_named`` has the ids of notes with a name that begins
+    with the query; these notes come first.
     """
 
     query: str
@@ -61,9 +61,9 @@ class ParsedRequest:
     profile: Profile
     limit: int
     time: SpokenTime | None = None
-    """The time named in the query."""
+    """The day or period named in the query."""
     expressions: Budget | None = None
-    """Time for regular expressions; None if there are none."""
+    """Time budget for regular expressions; None if the query has none."""
     end: float | None = None
     """Monotonic time of the deadline."""
 
@@ -80,7 +80,7 @@ class ParsedRequest:
         )
 
     def reading(self, words: Collection[str]) -> ParsedRequest:
-        """Return the request with these doubtful terms of its query read as words."""
+        """Return the request with the terms ``words`` of its query read as ordinary words, not as filters."""
         parsed = parse_request(self.request, words)
         return replace(parsed, limit=self.limit, expressions=self.expressions, end=self.end)
 
@@ -91,7 +91,7 @@ class ParsedRequest:
 
     @property
     def seconds(self) -> float | None:
-        """Time until the deadline; None without one."""
+        """Seconds until the deadline; None if there is no deadline."""
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
     @property
@@ -123,7 +123,8 @@ class ParsedRequest:
 
 
 def parse_request(request: SearchRequest, words: Collection[str] = ()) -> ParsedRequest:
-    """Parse the query and its fields; the doubtful terms ``words`` are read as words.
+    """Parse the query and its fields. A term listed in ``words`` is read as an ordinary word, not as a
+    filter.
 
     Raises BadQuery for an invalid query.
     """
@@ -152,8 +153,8 @@ def parse_with_fields(
 ) -> Query:
     """Parse ``text`` and add the filters of ``fields``; relative dates start from now.
 
-    ``rules`` define which notes are outdated. ``plain`` treats the whole text as words; ``words`` are single
-    terms to treat as words. Raises BadQuery for an invalid query.
+    ``rules`` define which notes are outdated. With ``plain``, the whole text is read as words. A term listed
+    in ``words`` is read as a word, not as a filter. Raises BadQuery for an invalid query.
     """
     now = present()
     query = plain_query(text) if plain else parse_query(text, now=now, words=words, rules=rules)

@@ -14,8 +14,8 @@ from vaultseek.store.ledger import NoteRow
 
 
 async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequence[Candidate], Reason | None]:
-    """Return the results with the first ``rerank_top_n`` in their new order, and the reason if some were not
-    read in time. Unread results keep their places."""
+    """Return the results with the first ``rerank_top_n`` in their new order. If some were not read in time,
+    they keep their places, and the reason is returned as well."""
     parsed, settings = query.parsed, query.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
     rows = [candidate.about for candidate in first]
@@ -49,7 +49,7 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
 
 def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
     """Sort ``first`` by ``scores``, best first. Results without a score keep their places. Each place keeps
-    its fused score, so these still decrease."""
+    its fused score, so scores still decrease down the list."""
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     order = list(first)
     for (place, _), (position, score) in zip(scored, sorted(scored, key=lambda pair: -pair[1]), strict=True):

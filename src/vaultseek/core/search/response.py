@@ -18,7 +18,7 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
 
 NO_TIME = "when:any"
-"""Query term that turns off the recognition of times."""
+"""Query term that turns off the recognition of dates and periods."""
 WORDS_NAMED = 3
 """Maximum number of substitutes for one word that a remark names."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
@@ -188,7 +188,7 @@ def _passage(chunk: Chunk, snippet: Preview) -> JSON:
 
 
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
-    """Return one word for the lanes with results: ``hybrid`` for words and meaning together.
+    """Return one word for the search method of a result: ``hybrid`` if it was found by words and by meaning.
 
     While a lane is in ``partial``, nothing is called hybrid. An incomplete lane is not named if the other
     lane is complete.
@@ -312,7 +312,7 @@ def _is_by_substitutes(trace: Trace) -> bool:
 
 
 def _via(candidate: Candidate) -> JSON | None:
-    """Return the note whose link led to a note, if no lane proposed it."""
+    """Return the note from which a link led to this candidate; None if a lane proposed the candidate."""
     notes, row = candidate.ranking.notes, candidate.row
     leader = notes.via.get(int(notes.ids[row]))
     proposed = any(part.rank[row] for name, part in notes.parts.items() if name != "graph")

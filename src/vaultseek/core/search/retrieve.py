@@ -1,4 +1,4 @@
-"""Retrieve: query the keyword index and the semantic worker at the same time.
+"""Retrieval: query the keyword index and the semantic worker at the same time.
 
 A lane that fails is left out with a reason; there is no answer only if both fail. If the request enables
 expansion, the query is embedded again, together with the nearest terms of the vault.
@@ -24,8 +24,8 @@ from vaultseek.store.keyword.index import KeywordAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
-"""Maximum number of notes retrieved beyond the depth of a search because they tie with the last note within
-it. Otherwise the time of indexing would decide among equal notes."""
+"""Maximum number of additional notes retrieved because they tie with the last retrieved note. Without them,
+the order of indexing would decide among equal notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Retrieval:
     ``unexpanded`` is the semantic answer to the query's own words, and determines the confidence;
     ``concepts`` are the terms that expanded the ``semantic`` answer. ``partial`` has the reasons why a lane
     or the expansion is missing or incomplete. ``continued``: no note has any of the query's words, so the
-    keyword answer is for words that begin with the last one.
+    keyword answer is for words that begin with the query's last word.
     """
 
     keyword: KeywordAnswer | None = None
@@ -105,8 +105,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in a request; it does not for the beginning of a word, which has
-    no meaning."""
+    """True if the semantic lane takes part in a request. It does not take part if the query is only the
+    beginning of a word, because that has no meaning."""
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
     return mode == "semantic" or (mode == "hybrid" and bool(has_words))

@@ -33,9 +33,11 @@ COMPLETE_STATES = ("ready", "polling", "paused")
 NO_SCORE = 0.005
 """Score below which 0.00 is shown."""
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
-"""Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
+"""Coefficients of the logistic function for the certainty, fitted by ``scripts/fit_certainty.py`` on the
+development halves of the judged sets."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only another word with the query's stem, or only its stop words."""
+"""Maximum certainty of a note that has only another word with the query's stem, or only the query's stop
+words."""
 WEAK_CERTAINTY = 0.25
 """Maximum certainty of results when nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
@@ -79,8 +81,8 @@ def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Sele
 
 
 def strongest_confidence(query: Evidence, ranking: Ranking) -> float | None:
-    """Return the best confidence, in [0, 1], among the notes that decide whether anything is found. None with
-    a filter, without any note, or if a lane that the query needs is missing."""
+    """Return the best confidence, in [0, 1], among the notes that decide whether anything is found. Return
+    None if the query has a filter, if there are no notes, or if a lane that the query needs is missing."""
     best = _strongest(_eligible(query, ranking))
     return best.confidence if best is not None and query.allowed is None and _is_decided(query) else None
 
@@ -110,8 +112,8 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
 
 
 def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool) -> dict[int, float]:
-    """Return the certainty of each note by id. Earlier opens are ignored, because opening one note does not
-    make another less certain."""
+    """Return the certainty of each note by id. Earlier opens are ignored: opening one note does not make
+    another note less certain."""
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
     # A link to a better note is not evidence for a note itself.
@@ -137,8 +139,8 @@ def certainties(
 ) -> list[float]:
     """Return the certainty of each note, in [0, 1], never above that of the note before it.
 
-    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``:
-    which notes only have a word like the query's, or only its stop words.
+    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``
+    is true for notes that have only a word similar to the query's, or only the query's stop words.
     """
     logits, leads = features(scores, confidences).T
     values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))
@@ -190,8 +192,8 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
 
 
 def opened_before(query: Evidence) -> dict[str, float]:
-    """Return, by path, the gain, as a share of the best score, of notes pinned to this query or opened from
-    it or a similar one."""
+    """Return, by path, the gains of notes that are pinned to this query, or were opened from this or a
+    similar query. Gains are shares of the best score."""
     text, ledger = query.parsed.query.rank_text, query.vault.ledger
     pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
     if not (query.settings.learn and text and ledger.keeps_opens):

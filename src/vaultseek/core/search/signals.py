@@ -3,8 +3,8 @@
 A signal is a class with values for all candidates and a weight. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
 
-Words of names are compared as written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
-*Paste*, although each pair has one stem in the index.
+Words of names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
+nor *past* as *Paste*, although the words of each pair have the same stem in the index.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Signal(ABC):
     adds: ClassVar[bool] = False
 
     def weight(self, settings: SearchSettings) -> float:
-        """Return the effect of the value 1, as a share of the score."""
+        """Return the weight of the signal: the effect of a value of 1, as a share of the score."""
         return 1.0
 
     @abstractmethod
@@ -122,8 +122,9 @@ class Anchors(Signal):
 # -- the time in a question
 
 TIME_GAIN = 1.2
-"""Lead, as a share of the best score, of a note from the question's time that has the question's other words.
-Above 1, so the note comes before all others: in a diary, hundreds of notes match these words equally well."""
+"""Gain, as a share of the best score, of a note that is from the question's period and has the question's
+other words. It is above 1, so that such a note comes before all others: in a diary, hundreds of notes match
+the other words equally well."""
 ANY_NOTE = frozenset((
     "aconteceu", "dagboek", "day", "days", "diario", "diary", "did", "do", "doing", "done",
     "eintrag", "einträge", "entries", "entry", "escrito", "fait", "fatto", "feito", "fiz",
@@ -134,14 +135,14 @@ ANY_NOTE = frozenset((
 ))  # fmt: skip
 """Words without a topic. A query with only such words asks for any note from the given period."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Shares of the effect: for a note whose text names a day in the given period, and for an undated note
-modified in the period."""
+"""Shares of ``TIME_GAIN``: for a note whose text names a day in the period, and for an undated note modified
+in the period."""
 PROPOSED = 200
 """Maximum number of notes from the given period that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of notes with a day in ``time``; nothing if there are many."""
+    """Return the ids of notes with a day in the period ``time``; none if there are too many such notes."""
     if time is None:
         return ()
     first, last = time.days
@@ -150,7 +151,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A preference for notes from the time that the question names. It never removes a note."""
+    """A gain for notes from the period that the question names. It never removes a note."""
 
     figure = "time"
     adds = True
@@ -201,11 +202,11 @@ PARTIAL_WORDS = 3
 FORM_CHARS = 2
 """Number of final letters that may differ between two forms of a word, in languages other than English."""
 BASE_CHARS = 2
-"""Minimum length of a word without its ending."""
+"""Minimum number of letters that must remain when an ending is removed from a word."""
 NEARLY = 0.999
 """Factor for names that match only a part of the query, so that only a name equal to the query gets 1."""
 INITIALS = 2
-"""Number of letters with which all forms of a word begin."""
+"""Number of first letters that all forms of a word have in common."""
 CACHED_NAMES = 4096
 _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
@@ -218,8 +219,8 @@ _WORD = re.compile(r"[^\W_]+")
 class Called(NamedTuple):
     """The ids of notes whose title, alias, file name or path is the query, and of notes ``pinned`` to it.
 
-    ``begun`` notes have a name that begins with an unfinished query; they are in the order in which they come
-    first.
+    ``begun`` notes have a name that begins with an unfinished query. They are in the order in which they are
+    shown.
     """
 
     named: set[int]
@@ -259,9 +260,10 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     """Add the facts about the candidates' names.
 
     ``name``: how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
-    ``named`` notes have the query as a name. ``exact`` ones come first: the files with that name, if any,
-    else all named notes. ``begun`` notes also come first, highest value first. The name of a ``misnamed``
-    note has the query's stem but not its word; notes with the ``own word`` have the word itself.
+    ``named`` notes have the query as a name. ``exact`` notes come first: the notes with that file name or, if
+    there are none, all named notes. ``begun`` notes also come first, in descending order of the value. A
+    ``misnamed`` note has a name with the query's stem but not its word; notes with the ``own word`` have the
+    word itself.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
@@ -288,7 +290,7 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
 
 
 class NameParts(Signal):
-    """A name that is a part of the query, or contains a part of it."""
+    """The gain of a note whose name is a part of the query, or contains a part of it."""
 
     figure = "anchors"
 
@@ -313,7 +315,9 @@ class OwnWords(Signal):
 
 
 class FirstByName(Signal):
-    """The lead of a note whose title, alias or file name is the query, or begins with an unfinished one."""
+    """The lead of a note whose title, alias or file name is the query, or begins with a query that is being
+    typed.
+    """
 
     figure = "name"
     adds = True
@@ -355,8 +359,8 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return the notes found by word that have, in names or text and in any form, a query word that a name
-    lacks."""
+    """Return the notes found by word that contain a query word which a misnamed note's name lacks. The word
+    may be in the names or the text, in any form."""
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)
     if not words or query.keyword is None:
@@ -388,7 +392,7 @@ class QueryWords:
 
     @classmethod
     def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
-        """Return the words for which the keyword index searched."""
+        """Return the query's words that the keyword index was searched for."""
         matcher = Matcher.of(keyword, span_finder)
         stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
         terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
@@ -433,7 +437,9 @@ class QueryWords:
 
 
 def is_form(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are the same word, apart from an ending of the language."""
+    """True if two folded words with the same stem are forms of one word, that is, differ only by an ending of
+    the language.
+    """
     if one == other or not (one.isalpha() and other.isalpha()):
         return True
     if language in ("en", ""):

@@ -23,7 +23,7 @@ from vaultseek.store.ledger.lines import LEAST_NOTES
 
 ELLIPSIS = "…"
 SNAP = 24
-"""Maximum characters by which a cut may move to fall between two words."""
+"""Maximum number of characters by which a cut is moved so that it falls between two words."""
 NARROW = 16
 """Width below which a line is cut without an ellipsis."""
 
@@ -59,7 +59,7 @@ class Matcher:
     the number of its word.
 
     Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
-    it stands alone in the query, not if pairs contain it.
+    it is alone in the query, not if it is part of a pair.
     """
 
     span_finder: SpanFinder
@@ -68,7 +68,9 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Match the terms searched for in the index, with substitutes, or the terms of a text."""
+        """Return the matcher of a query: for the terms that the index was searched for, including
+        substitutes, or for the terms of a text.
+        """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
             terms = [(each.word, (each.term, *each.also)) for each in parsed if each.kind != "character"]
@@ -326,12 +328,13 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
 # -- lines that many notes of a vault share, such as a footer
 
 LEAST_SHARE, MOST_NOTES = 0.25, 300
-"""Share of a vault's notes that have a line which previews omit, and the number that is always enough."""
+"""Previews omit a line that this share of the vault's notes have in common. In a large vault, this number of
+notes is enough."""
 
 
 def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
-    """Return the lines of these texts that many notes of the vault share, without white space around
-    them."""
+    """Return the lines of these texts that occur in many notes of the vault. White space around the lines is
+    removed."""
     forms = {line.strip(): form_of(line) for text in texts for line in text.split("\n")}
     share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
     repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))

@@ -1,4 +1,4 @@
-"""Reader of bases: the YAML of a ``.base`` file or of a block in a note. Never raises.
+"""Reader of Obsidian bases: the YAML of a ``.base`` file, or of a code block in a note. Never raises.
 
 Unsupported parts are reported as problems. Spellings of the first versions of Bases are also read:
 ``display`` for names of columns, ``columns`` for ``order`` in a view, ``column`` for ``property`` in a sort.

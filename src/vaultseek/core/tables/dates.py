@@ -71,7 +71,7 @@ def date_of(when: When) -> Date:
 
 
 def local_present() -> datetime:
-    """Return the local time in whole milliseconds, the unit of all date differences."""
+    """Return the current local time, rounded to milliseconds, the unit of all date differences."""
     return _whole_milliseconds(present())
 
 
@@ -80,7 +80,7 @@ def _whole_milliseconds(moment: datetime) -> datetime:
 
 
 def timestamp(date: Date) -> float:
-    """Return milliseconds since the epoch."""
+    """Return a date as milliseconds since the epoch."""
     return _timestamp(date.moment) * 1e3
 
 
@@ -149,7 +149,8 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Steps, each with its maximum seconds, the length of the unit, the words for one unit, and the unit."""
+"""Steps of relative times: the maximum number of seconds, the length of the unit, the words for one unit, and
+the unit."""
 
 
 def _about(seconds: float) -> str:

@@ -46,7 +46,7 @@ class Language:
         return self.function(parse_expression(text, self.is_name), locals)
 
     def function(self, node: Node, locals: frozenset[str] = frozenset()) -> Compiled:
-        """Return a tree as a function; ``locals`` are the names defined around it."""
+        """Compile a syntax tree to a function. ``locals`` are the local names that the tree may use."""
         match node:
             case Literal(value):
                 return _constant(value)
@@ -192,7 +192,7 @@ def _pattern(value: Pattern) -> Compiled:
 
 
 def _of_this(name: str) -> Compiled:
-    """Return a property of the note that contains the table, or that note itself as a file."""
+    """Return a function for a property of the note that contains the table, or for that note as a file."""
 
     def read(scope: Scope) -> Value:
         this = scope.around.this
@@ -221,7 +221,7 @@ def _call_of(of: Compiled, name: str, parts: Sequence[Compiled]) -> Compiled:
 
 
 _OF_NULL = frozenset({"isEmpty", "isTruthy", "isType", "toString"})
-"""Functions that null also has; any other function of null is null."""
+"""Functions that can be called on null. Every other function called on null returns null."""
 _PLACES: Mapping[str, Compiled] = {
     "file": lambda scope: scope.file,
     "note": lambda scope: scope.file.properties,

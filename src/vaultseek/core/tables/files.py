@@ -1,4 +1,4 @@
-"""The files of a vault as formulas see them, read from the index: notes and other link targets."""
+"""The files of a vault as formulas access them: notes and other link targets, read from the index."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class File:
 
     @property
     def number(self) -> int | None:
-        """The id of a note."""
+        """The id of the note; None if the file is not a note."""
         return None if self._row is None else int(self._row[0])
 
     @property
@@ -82,7 +82,7 @@ class File:
 
     @cached_property
     def properties(self) -> Properties:
-        """The properties of a note."""
+        """The properties of the note."""
         # Not by orjson: properties may hold integers of any size, NaN and infinity.
         stored = {} if self._row is None or self._row[4] == "{}" else json.loads(self._row[4])
         return Properties(stored, self._value)
@@ -139,7 +139,7 @@ class File:
         return bool(wanted) and any(row.resolved is None and fold(row.link.target) == wanted for row in rows)
 
     def has_tag(self, name: str) -> bool:
-        """True if the note has this tag or one nested in it."""
+        """True if the note has this tag or a tag nested under it."""
         wanted = fold(name).lstrip("#").strip("/")
         return bool(wanted) and any(
             fold(tag) == wanted or fold(tag).startswith(f"{wanted}/") for tag in self.tags
@@ -234,7 +234,9 @@ class VaultFiles:
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return every file, sorted by path; with conditions, at least all files that satisfy them."""
+        """Return every file, sorted by path. With conditions, the result contains all files that satisfy
+        them, and perhaps others.
+        """
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:
             sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)
@@ -252,7 +254,9 @@ class VaultFiles:
             yield File(self, path)
 
     def notes(self, ids: Sequence[int], *, by_path: bool = False) -> list[File]:
-        """Return the notes with these ids, in this order or by path, without deleted ones."""
+        """Return the notes with these ids, in the given order or sorted by path. Deleted notes are left
+        out.
+        """
         rows: dict[int, Sequence[Any]] = {}
         for start in range(0, len(ids), SQL_VARIABLES):
             part = ids[start : start + SQL_VARIABLES]
@@ -341,7 +345,7 @@ def _target(link: Any) -> str:
 # -- types of properties
 
 LISTS = frozenset({"tags", "aliases", "cssclasses"})
-"""Properties that are lists in Obsidian, even where a note has a text with commas."""
+"""Properties that are always lists in Obsidian, even if a note has them as a text with commas."""
 
 
 def read_types(root: Path) -> Mapping[str, str]:

@@ -27,14 +27,14 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of its arguments; for a method, of the value and its arguments. A parameter ``scope`` comes
-first."""
+"""A function or method of the formula language. The first parameter of a method is its value. A parameter
+``scope``, if there is one, comes before all others."""
 
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the minimum and maximum number of arguments of a function, beyond the scope and those
-    ``given``."""
+    """Return the minimum and maximum number of arguments of a function, not counting the scope and the first
+    ``given`` ones."""
     parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS
@@ -43,7 +43,9 @@ def arguments_of(function: Function, given: int) -> tuple[int, int]:
 
 @cache
 def with_scope(function: Function) -> Function:
-    """Return the function with a scope as its first argument. The argument is added if it is missing."""
+    """Return a function whose first argument is a scope. A function without this argument is wrapped in one
+    that ignores it.
+    """
     if "scope" in signature(function).parameters:
         return function
     return lambda scope, *arguments: function(*arguments)

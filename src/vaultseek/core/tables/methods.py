@@ -37,7 +37,9 @@ MOST_DIGITS = 100
 
 
 def field(value: Value, name: str) -> Value:
-    """Return ``value.name``; null for null. Raises FormulaError for a value without this field."""
+    """Return the field ``name`` of a value; null if the value is null. Raises FormulaError if the value has
+    no such field.
+    """
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -101,7 +103,7 @@ def _contains(value: Value, part: Value) -> bool:
 
 
 def _part(value: Value, part: Value) -> str:
-    """Return the text to search for; in a tag, the hash is optional."""
+    """Return ``part`` as a text to search for. The hash of a tag is optional."""
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 

@@ -1,4 +1,4 @@
-"""SQL conditions that select every file that could pass a filter.
+"""SQL conditions for a filter. They select every file that could pass the filter, and few others.
 
 The ledger then reads a few rows instead of all rows; the filter is still evaluated for each row read.
 """

@@ -109,7 +109,7 @@ def number(value: float) -> float:
 
 
 def as_number(value: Value) -> float | None:
-    """Return the number that a value is or spells; None for others. Booleans count as 1 and 0."""
+    """Return a number, or the number that a text spells; None for other values. Booleans count as 1 and 0."""
     if isinstance(value, bool):
         return int(value)
     if is_number(value):
@@ -220,7 +220,9 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def _length(value: Value) -> float | None:
-    """Return the number that a value is or spells; for ``"2 weeks"``, its milliseconds."""
+    """Return a number, or the number that a text spells; for a duration such as ``"2 weeks"``, its
+    milliseconds.
+    """
     number = as_number(value)
     duration = read_duration(value) if number is None and isinstance(value, str) else None
     return number if duration is None else duration.total

@@ -29,7 +29,9 @@ def matches(pattern: Pattern, text: str) -> bool:
 
 
 def replace(pattern: Pattern, text: str, replacement: str) -> str:
-    """Replace the first match, or every match with the flag ``g``; ``$1`` is the first group."""
+    """Replace the first match or, if the pattern has the flag ``g``, every match. ``$1`` is the first
+    group.
+    """
     parts: list[str] = []
     size, end = len(text), 0
     for match in _matches(pattern, text, at_most=None if "g" in pattern.flags else 1):
@@ -44,7 +46,7 @@ def replace(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split a text at each match, keeping what the groups matched."""
+    """Split a text at each match. The texts matched by groups are kept as elements."""
     parts: list[str] = []
     end = 0
     for match in _matches(pattern, text):

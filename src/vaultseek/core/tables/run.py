@@ -33,8 +33,8 @@ NAMES_LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A base and its location: a separate file, or a line of a note. ``view`` is the view that the note
-    names, if any."""
+    """A base and its location: its own file, or a line of a note. ``view`` is the view that the note names,
+    if any."""
 
     base: Base
     path: str
@@ -146,9 +146,9 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 
 
 COMMON_PROPERTIES = 5
-"""Maximum number of properties, the most common ones, among the default columns."""
+"""Maximum number of properties among the default columns; the most common properties are chosen."""
 COMMON_SHARE = 0.2
-"""Minimum share of the notes that have a default column's property."""
+"""Minimum share of notes that must have a property for it to be a default column."""
 EXAMINED_NOTES = 2_000
 """Maximum number of notes whose properties are counted for the default columns."""
 

@@ -16,7 +16,9 @@ STEPS_BETWEEN_CHECKS, PROPERTY_STEPS, PATTERN_STEPS = 256, 64, 64
 
 
 class Budget:
-    """The limits on time and number of values for one table; the table ends when the request is cancelled."""
+    """The limits of one table: its computing time and the total size of its values. Evaluation also ends when
+    the request is cancelled.
+    """
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds
@@ -26,8 +28,7 @@ class Budget:
         self._kept = 0
 
     def keep(self, value: Value) -> Value:
-        """Return a value after counting it as kept for the table. Raises FormulaError if there are
-        too many."""
+        """Count a value that the table keeps, and return it. Raises FormulaError if there are too many."""
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
             raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
@@ -47,7 +48,7 @@ class Budget:
 
 
 def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
-    """Return True if any note has a property with this name; slow in a large vault.
+    """Return True if any note has a property with this name. This is slow in a large vault.
 
     Raises the errors of ``spend``.
     """

@@ -1,4 +1,4 @@
-"""Statistics over many values: the default summaries of a column, also available as list functions."""
+"""Statistics over many values: the built-in summaries of a column, which are also list functions."""
 
 import math
 import statistics

@@ -32,7 +32,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """``object.name``."""
+    """A member of a value: ``object.name``."""
 
     object: Node
     name: str
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """``object[key]``."""
+    """An element of a value: ``object[key]``."""
 
     object: Node
     key: Node
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``name(arguments)``, with ``object`` if it is a method."""
+    """A call: ``name(arguments)``; a call of a method also has the ``object``."""
 
     object: Node | None
     name: str
@@ -74,14 +74,14 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """``[first, second]``."""
+    """A list: ``[first, second]``."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MappingOf:
-    """``{"name": value}``."""
+    """A mapping: ``{"name": value}``."""
 
     items: tuple[tuple[str, Node], ...]
 

@@ -78,7 +78,7 @@ class Row:
 
     @property
     def file(self) -> File:
-        """The file of the row."""
+        """The file that the row shows."""
         return self.scope.file
 
 

@@ -1,4 +1,4 @@
-"""Values of the formula language: kinds, truth, text, and their form in answers.
+"""Values of the formula language: their kinds, truth values, texts, and their form in answers.
 
 Null, booleans, numbers, texts, lists and mappings are Python's own. Dates are local times without a zone.
 """

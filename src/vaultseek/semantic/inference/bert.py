@@ -5,9 +5,9 @@ sentence-transformers, start-up is seconds faster, 300 MB less memory is used, a
 of the time; the vectors of passages agree to six digits. `embed` runs all other models with
 sentence-transformers.
 
-Two networks compute the same vectors: `OnnxNetwork`, and in bulk `TorchNetwork` with bfloat16 on processors
-that support it natively. On processors with native eight-bit products, queries use eight-bit weights. The
-weights for passages are in memory only while passages are being embedded.
+Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`. The second uses
+bfloat16, on processors that support it natively. On processors with native eight-bit products, queries use
+eight-bit weights. The weights for passages are in memory only while passages are being embedded.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -40,10 +40,11 @@ from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, r
 from vaultseek.semantic.models.packed_file import QuantizedMatrix
 
 Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
-"""A function from embeddings, lengths and shares, as `EncoderGraph` describes them, to pooled vectors."""
+"""A function that returns pooled vectors. Its arguments are embeddings, lengths and shares; see
+`EncoderGraph`."""
 
 PASSAGES_SECONDS = 20.0
-"""Seconds without a passage after which the weights for passages are removed from memory."""
+"""Seconds without embedding a passage after which the weights for passages are removed from memory."""
 
 
 class NetworkOnDemand:
@@ -80,8 +81,8 @@ class NetworkOnDemand:
 HALF_TOKENS = 512
 """Maximum number of tokens in a bfloat16 batch, including padding; larger batches are not faster.
 
-In float32 each text is computed alone, which takes no longer, so its vector does not depend on other texts.
-"""
+In float32, each text is computed alone: this takes no longer, and a vector then does not depend on other
+texts."""
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 2
 """Maximum number of threads for one query; more threads would spend most of their time waiting for each
@@ -93,8 +94,8 @@ _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 
 def pooling_of(directory: Path) -> str | None:
-    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for
-    others."""
+    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for other
+    models."""
     modules = read_json(directory / "modules.json")
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
     if not is_plain_bert(read_json(directory / "config.json")) or kinds not in (
@@ -196,7 +197,8 @@ def tokenizer_of(directory: Path) -> Any:
 class BertEncoder:
     """A BERT model on the CPU.
 
-    ``half`` computes in bfloat16, for embedding in bulk; the cosines with the float32 vectors are 0.9999.
+    With ``half``, it computes in bfloat16, for embedding many texts. The vectors have cosines of 0.9999 with
+    those in float32.
     """
 
     def __init__(self, parts: BertParts, *, half: bool = False) -> None:
@@ -267,7 +269,7 @@ class BertEncoder:
 def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
     """Return a single-threaded network with the tensors from ``read``.
 
-    A separate thread for each batch is faster in bulk, and keeps the priority of the caller.
+    For many texts, a separate thread for each batch is faster, and the thread keeps the caller's priority.
     """
     return OnnxNetwork(EncoderGraph(shape, read()).build(), 1)
 
@@ -278,7 +280,7 @@ def multiplies_eight_bits() -> bool:
 
 
 def processors() -> int:
-    """Return the number of processors to compute with."""
+    """Return the number of processors to use for computing."""
     return min(MAX_PROCESSORS, processor_count())
 
 

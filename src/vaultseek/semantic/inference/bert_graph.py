@@ -90,8 +90,8 @@ class Weights:
 
 
 _EIGHT_BITS = 4
-"""Accuracy level of products with low-bit weights: the other factor is also rounded to eight bits, with a
-scale per block."""
+"""Accuracy level of onnxruntime's products with low-bit weights. At this level, the other factor is also
+rounded to eight bits, with a scale for each block."""
 
 Matrix = NDArray[np.float32]
 
@@ -168,8 +168,8 @@ class EncoderGraph:
     """The graph of the encoder, from embeddings to pooled vectors.
 
     Inputs are ``embeddings`` ``(texts, tokens, width)`` and ``shares`` ``(texts, 1, tokens)``, each token's
-    share in the vector of its text. The output ``pooled`` is ``(texts, 1, width)``. All texts have the same
-    number of tokens: without a mask, attention takes a third of the time.
+    share in the vector of its text. The output ``pooled`` is ``(texts, 1, width)``. All texts must have the
+    same number of tokens. No mask is needed then, and attention takes a third of the time.
     """
 
     def __init__(self, shape: BertShape, weights: Tensors) -> None:
@@ -252,8 +252,8 @@ _ERRORS_ONLY = 3
 
 
 class OnnxNetwork:
-    """A session with the graph of an encoder. Its threads do not spin-wait, because that costs more than it
-    saves when the machine has other work.
+    """An onnxruntime session with the graph of an encoder. Its threads do not spin-wait: on a busy machine,
+    spinning costs more time than it saves.
 
     With one thread, it computes in the caller's thread. Several callers may use it at the same time.
     """
@@ -294,7 +294,8 @@ FUSED = "com.microsoft"
 _ELEMENTS = {"float32": 1, "uint8": 2}
 _EXTERNAL = 1
 _ANYWHERE = "constants"
-"""Name of the file that would hold the constants, which are passed in memory instead."""
+"""Name of the file in which the graph expects its constants. There is no such file: the constants are passed
+in memory."""
 
 _Field = tuple[int, int | float | str | bytes]
 Attribute = int | float | str
@@ -325,7 +326,9 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
-        """Add a node with one output and return the output's name. An omitted input is empty."""
+        """Add a node with one output and return the output's name. An empty input name means an omitted
+        input.
+        """
         name = f"value{len(self._nodes)}"
         self._nodes.append(
             _message(
@@ -339,7 +342,7 @@ class Graph:
         return name
 
     def to_bytes(self) -> bytes:
-        """Return the model."""
+        """Return the graph as a serialized ONNX model, without its constants."""
         graph = _message(
             *((1, node) for node in self._nodes),
             (2, "encoder"),

@@ -1,7 +1,7 @@
 """Loading of embedding models, and embedding of texts with checked results.
 
-The import is light: onnxruntime and sentence-transformers are imported by the functions that need them, which
-run only in the semantic worker.
+Importing this module is fast: onnxruntime and sentence-transformers are imported only by the functions that
+need them. These run only in the semantic worker.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class Embedded:
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
     """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
 
-    ``half`` computes a BERT model in bfloat16, for bulk. Nothing is downloaded and no code from the model's
-    folder runs. Raises `ConfigError`, one line, if the model is missing, damaged or not trusted.
+    With ``half``, a BERT model computes in bfloat16, for embedding many texts. Nothing is downloaded and no
+    code from the model's folder runs. Raises a one-line `ConfigError` if the model is missing, damaged or not
+    trusted.
     """
     if (stand_in := HashingEncoder.from_name(name)) is not None:
         return stand_in
@@ -226,7 +227,7 @@ class HashingEncoder:
 
     @classmethod
     def from_name(cls, name: str) -> HashingEncoder | None:
-        """Return the encoder called ``name``, or None if it is the name of a real model."""
+        """Return the hashing encoder called ``name``; None if ``name`` is the name of a real model."""
         match = _NAME.fullmatch(name)
         if match is None:
             return None

@@ -1,7 +1,7 @@
 """Cross-encoders: scoring of query and passage together. They are slow, so they score only the first results.
 
-BERT models are computed like embeddings, all others by sentence-transformers. The import is light: the
-engines are imported when a model is loaded, in the semantic worker.
+BERT models are computed like embeddings, all others by sentence-transformers. Importing this module is fast:
+onnxruntime and sentence-transformers are imported when a model is loaded, in the semantic worker.
 """
 
 import logging
@@ -38,12 +38,14 @@ class Reranker(Protocol):
     all_at_once: bool
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
-        """Return the work in parts, first texts first; each part scores its own texts, in (0, 1)."""
+        """Return the work in parts, in the order of the texts. Each part returns the scores of its own texts,
+        in (0, 1).
+        """
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as a time limit allows, judging by the measured time per
-    pair."""
+    """A cross-encoder that scores as many pairs as fit into a time limit, estimated from the measured time
+    per pair."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model
@@ -55,8 +57,8 @@ class TimedReranker:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
         Texts that do not fit before ``until``, by `time.monotonic`, get NaN, starting with the last ones. If
-        no text fits, a pair is timed after the answer, so that a machine that was busy once does not count as
-        slow forever. Raises ValueError if the model returns anything but scores.
+        no text fits, the time for one pair is measured again after the answer. Otherwise a machine that was
+        busy once would count as slow forever. Raises ValueError if the model returns anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         done = 0
@@ -135,7 +137,7 @@ class SentenceReranker:
 def load(name: str) -> Reranker:
     """Load the reranker ``name``: a folder, or a fetched model.
 
-    Raises `ConfigError`, one line, if it is missing, damaged or not trusted.
+    Raises a one-line `ConfigError` if it is missing, damaged or not trusted.
     """
     directory = model_directory(name)
     refuse_code(directory)

@@ -33,9 +33,11 @@ from vaultseek.semantic.models.service import Service
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds for which a failed server is not called again; the last value repeats."""
 QUERY_SECONDS = 3.0
-"""Timeout in seconds of a call for a question, because a search waits for it."""
+"""Timeout, in seconds, of a call that embeds a question. It is short, because a search waits for the
+answer."""
 WORK_SECONDS = 60.0
-"""Seconds after which background work ends, to be resumed later; computed vectors are kept."""
+"""Seconds after which a round of background work ends. Computed vectors are kept, and the rest is done
+later."""
 SAME_MODEL = 0.99
 """Minimum cosine of two vectors of one text by the same model."""
 PROBE = "A few plain words."
@@ -69,8 +71,8 @@ class Server:
         self._reason = ""
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
-        """Return the value that ``read`` extracts from the server's answer, which is expected to have this
-        many ``numbers``.
+        """Return the value that ``read`` extracts from the server's answer. ``numbers`` is the expected count
+        of numbers in the answer, which limits its size.
 
         Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer is unusable;
         callers report a failed server with `trip_breaker`.

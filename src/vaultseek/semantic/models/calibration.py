@@ -1,8 +1,8 @@
 """Calibration of each model's cosines, and a measure of how well a model reads a text.
 
 Cosines of two models cannot be compared: for one model .3 is near, for another .8 is far. So each model has
-its own curve from cosine to confidence. An English model cannot read Russian, and its tokenizer shows this
-without running the model. An English word has one or two pieces of the vocabulary, and a German word two or
+its own curve from cosine to confidence. An English model cannot read Russian. Its tokenizer shows this; the
+model need not be run. An English word has one or two pieces of the vocabulary, and a German word two or
 three; a word in another script is spelled letter by letter or unknown.
 """
 
@@ -23,19 +23,19 @@ _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-After the query's product with the centre is subtracted, a cosine shows what is near for *this* query.
-"""
+The query's product with the centre shows how close the query is to everything. It is subtracted from each
+cosine, so that the difference shows which texts are near this query in particular."""
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as a word in unspaced scripts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The constants of a model, by default of the bundled one.
+    """The constants of a model. The defaults are those of the bundled model.
 
     ``meaning_curve`` has the intercept and slope of the logistic curve from cosine to confidence; if the
     model has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces``
-    is the maximum number of pieces per word in a text that the model reads well. A model with an unknown
+    is the maximum mean number of pieces per word in a text that the model reads well. A model with an unknown
     tokenizer ``reads_all``.
     """
 
@@ -59,9 +59,9 @@ _BY_FINGERPRINT = {
 }
 """Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four languages
 and in languages other than the notes': hardly any of these questions fall below `search.nothing_below`.
-Logistic fits on all sets but one were two to four times as steep, and lost a quarter of the English questions
-about Chinese notes. Removing the language (``question.py``) shortens a question's vector to .62 before it is
-scaled to 1, so the slope was multiplied by .62."""
+Logistic curves fitted on all sets but one were two to four times as steep; with them, a quarter of the
+English questions about Chinese notes fell below that limit. Removing the language (``question.py``) shortens
+a question's vector to .62 before it is scaled to 1, so the slope was multiplied by .62."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:
@@ -73,7 +73,8 @@ def calibration_of(fingerprint: str) -> Calibration:
 
 
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
-    """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
+    """Return how well a model reads ``text``, in [0, 1]. ``count`` is the function that counts the pieces of
+    a word.
 
     The result is ``fluent_pieces`` divided by the pieces per word, at most 1. If ``count`` has
     ``unknown_letters``, it is multiplied by the share of known letters. A text without letters and digits

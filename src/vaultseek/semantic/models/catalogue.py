@@ -1,4 +1,6 @@
-"""The model named in the settings, with the facts that the daemon needs before the model is loaded."""
+"""Lookup of the model named in the settings, and the data that the daemon needs about it before it is
+loaded.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,8 +35,8 @@ SUGGESTED = {
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine, or behind ``service``. ``directory`` is None for a model behind a service, and
-    for the stand-in used in tests.
+    """A model on this machine, or on a server (``service``). ``directory`` is None for a model on a server,
+    and for the stand-in used in tests.
 
     ``window`` is the maximum number of tokens in a text, without special tokens. ``fault`` is the reason why
     the model cannot be used, or None.
@@ -79,7 +81,9 @@ def find_model(name: str) -> LocalModel:
 
 
 def served_model(service: Service) -> LocalModel:
-    """Return the model behind a server. If the settings cannot be used, its ``fault`` is the reason."""
+    """Return the model on a server. If the server's settings cannot be used, the model's ``fault`` is the
+    reason.
+    """
     name = service.model or "the server's model"
     fault = Reason("model_unusable", service.fault) if service.fault else None
     return LocalModel(name, None, service.fingerprint, service.window, fault, service=service)

@@ -12,14 +12,14 @@ BUNDLED_PACKAGE = "vaultseek_minilm"
 
 PACKAGES = "vaultseek_models"
 """Namespace package of the wheels that ``scripts/pack_model`` writes. It has a folder for each model, named
-like the folder of a fetched model, beside a file with the model's digest."""
+like the folder of a fetched model. Beside each folder is a file with the model's digest."""
 
 _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 
 
 def bundled_directory() -> Path:
-    """Return the folder of the bundled model, without importing its package; if the package is missing, the
-    folder of the same model if it was fetched.
+    """Return the folder of the bundled model, without importing its package. If the package is missing but
+    the same model was fetched, return the folder of the fetched model.
 
     Raises `ConfigError` if neither exists.
     """

@@ -1,8 +1,8 @@
 """Download of a model from the Hugging Face hub; the only module that connects to another machine.
 
-Only ``vaultseek models fetch`` calls it. Only what a download needs is sent: no token and no telemetry. The
-download is not trusted: only data files are accepted, files that could run code are not kept, and a model
-that is fetched again must be identical.
+Only ``vaultseek models fetch`` calls it. Nothing is sent beyond the requests for the files: no token and no
+telemetry. The download is not trusted: only data files are accepted, files that could run code are not kept,
+and a model that is fetched again must be identical.
 """
 
 import json

@@ -37,7 +37,7 @@ class BertShape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read the sizes from ``config.json``."""
+        """Return the sizes in the parsed ``config.json`` of a model."""
         names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
         sizes = [config[name] for name in names]
         if not all(isinstance(size, int) and size > 0 for size in sizes) or sizes[0] % sizes[2]:
@@ -84,7 +84,9 @@ def max_length(directory: Path) -> int:
 
 
 def fingerprint(directory: Path, weights: bytes | None = None) -> str:
-    """Return the identity of the model's vectors: the folder's name and the first digits of its `digest`."""
+    """Return the identity of the model's vectors: the folder's name, and the first digits of the model's
+    `digest`.
+    """
     is_package = directory.name == "model" and directory.parent.name == BUNDLED_PACKAGE
     return f"{'all-MiniLM-L6-v2' if is_package else directory.name}-{digest(directory, weights)[:16]}"
 

@@ -172,7 +172,8 @@ class QuantizedMatrix:
         return (numbers * _scales(blocks)).reshape(*blocks.shape[:-2], self.shape[1])
 
     def interleaved(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Return the numbers in adjacent pairs, the first in the lower half of a byte, and the scales.
+        """Return the four-bit numbers and their scales. Each byte has two adjacent numbers, the first in its
+        lower half.
 
         Shapes are ``(rows, blocks, 16)`` and ``(rows * blocks,)``, as onnxruntime's ``MatMulNBits`` reads
         them.

@@ -15,16 +15,16 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.packed import MULTILINGUAL
 
 MEANS = {MULTILINGUAL.fingerprint: Path(__file__).with_name("multilingual-e5-small-questions.npy")}
-"""Files with the mean vectors of questions, one row per language, by the model's fingerprint; written by
-``scripts/language_means.py``."""
+"""Files with the mean vectors of questions, by the model's fingerprint. Each file has one row per language,
+and is written by ``scripts/language_means.py``."""
 COMMON_SHARE = 0.6
-"""Share of the mean of all questions that is subtracted. If all of it were subtracted, questions in the
-language of the notes would be answered worse."""
+"""Share of the mean vector of all questions that is subtracted from a question. With the whole mean
+subtracted, answers to questions in the language of the notes would be worse."""
 
 
 def without_language(vector: Vectors, fingerprint: str) -> Vectors:
-    """Return a question's unit vector without the component of its language, if the model's means are
-    known."""
+    """Return a question's unit vector without the component of its language. If the model's means are
+    unknown, the vector is returned unchanged."""
     if fingerprint not in MEANS:
         return vector
     common, differences = _language_space(fingerprint)

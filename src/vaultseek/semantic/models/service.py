@@ -1,6 +1,6 @@
 """A user's own server that embeds or reranks: its address, and the source of its key.
 
-The import is light, and nothing is sent here: `served.py` calls the server, in the semantic worker.
+Importing this module is fast, and nothing is sent here: `served.py` calls the server, in the semantic worker.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Service:
         return None if is_address and self.url.isascii() and self.url.isprintable() else _ADDRESS
 
     def key(self) -> str | None:
-        """Return the key from the environment or the file; None if the settings name neither.
+        """Return the server's key, read from the environment variable or the file in the settings; None if
+        the settings name neither.
 
         Raises ConfigError if the key is missing, if others can read the file, or if a header cannot contain
         the key.

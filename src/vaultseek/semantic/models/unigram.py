@@ -19,18 +19,17 @@ from vaultseek.base.text import replace_surrogates
 
 Keys = NDArray[np.uint64]
 UNKNOWN_PENALTY = 10.0
-"""Score difference between the rarest piece and a character that is in no piece."""
+"""Amount by which the score of a character that is in no piece is below the score of the rarest piece."""
 CACHED_WORDS = 50_000
 """Number of words whose tokens are cached."""
 CACHED_CHARS = 40
 """Maximum length of a cached word."""
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
-"""Constants of a string's key, 64 bits of a polynomial in its characters, so that each character extends the
-key by one step.
+"""Constants for the key of a string: 64 bits of a polynomial in its characters. Each further character
+extends the key by one step.
 
-Python's own hash would have to be computed for each of 250,000 strings.
-"""
+Python's own hash would have to be computed for each of 250,000 strings."""
 
 _MARK = "\u2581"
 _KEPT = "\uff5e"
@@ -94,9 +93,10 @@ class KeyTable:
     """
 
     def __init__(self, keys: Keys, numbers: NDArray[np.int64]) -> None:
-        """Of equal ``keys``, the last one counts.
+        """Build the map from ``keys`` and their ``numbers``. If a key occurs twice, the last one counts.
 
-        All keys are entered together, each at its place if that is free, otherwise one place further on.
+        All keys are entered together: each at its own place if that is free, otherwise at the next free
+        place.
         """
         bits = (2 * len(keys)).bit_length()
         size, self._shift = 1 << bits, 64 - bits

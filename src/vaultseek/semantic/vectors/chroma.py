@@ -1,6 +1,7 @@
 """An approximate index of vectors in Chroma. No other module uses Chroma.
 
-An entry is a matrix row number and its vector, never text. Chroma's files are a cache of that matrix.
+An entry has the number of a row in the matrix and that row's vector, never text. Chroma's files are a cache
+of the matrix.
 """
 
 from pathlib import Path

@@ -22,7 +22,7 @@ class Column:
 
     @property
     def rows(self) -> NDArray[Any]:
-        """A view of the rows."""
+        """A view of the rows stored so far."""
         return self._array[: self._count]
 
     def append(self, rows: NDArray[Any]) -> None:
@@ -41,7 +41,7 @@ class Column:
             self._array = grown
 
     def change(self, indexes: NDArray[np.int64], value: Any) -> None:
-        """Set some rows to ``value``, in a copy."""
+        """Set some rows to ``value``. This is done in a copy, so that existing views do not change."""
         if len(indexes):
             self._array = self._array.copy()
             self._array[indexes] = value

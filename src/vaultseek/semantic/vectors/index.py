@@ -24,10 +24,11 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 8, 100
-"""Unused rows that are tolerated before the files are rewritten: one in this many rows, and a minimum
-number."""
+"""The files are rewritten when too many rows are unused: more than one in ``SPARE`` rows, plus
+``LEAST_SPARE``."""
 PROPOSED = 1000
-"""Maximum number of candidates from the approximate index; if more are needed, scanning is as fast."""
+"""Maximum number of candidates requested from the approximate index. If more are needed, a scan is as
+fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
@@ -103,8 +104,8 @@ class VectorIndex:
         return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
-        """Return the vector of each note that has one; if a note has several, the vector with the lowest
-        number."""
+        """Return the vector of each note that has one. If a note has several vectors, return the one with the
+        lowest number."""
         snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
@@ -155,8 +156,9 @@ class _Current(NamedTuple):
     proposals: Proposals | None
 
     def proposed(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits | None:
-        """Return the best rows among the approximate index's proposals and the rows that this index lacks;
-        None if the index is not ready or finds too few of the notes."""
+        """Return the best rows among two groups: the proposals of the approximate index, and the rows that
+        this index does not contain yet. Return None if the index is not ready or finds too few of the notes.
+        """
         if self.proposals is None or k <= 0:
             return None
         is_allowed = self.snapshot.is_allowed(allowed)

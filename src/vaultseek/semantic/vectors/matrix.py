@@ -23,15 +23,16 @@ VECTOR_TIES = 1000
 """Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th. With ties, the result
 does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
-"""Maximum count of numbers in a matrix that is scanned in full precision."""
+"""Maximum size of a matrix that is scanned in full precision, as a count of single numbers."""
 SCAN_GATHERED = 0.3
-"""Maximum share of allowed rows that are copied together instead of scanning all rows."""
+"""If at most this share of the rows is allowed, the allowed rows are copied together and scanned. Otherwise
+all rows are scanned."""
 _LEVELS = 127
 _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""Note number of a deleted row; as an index, it means the last element of an array by note."""
+"""Note number of a deleted row. As an index into an array by note, it selects the last element."""
 
 
 class VectorHits(NamedTuple):
@@ -47,7 +48,7 @@ class VectorHits(NamedTuple):
 
     @classmethod
     def none(cls) -> VectorHits:
-        """Return no hits."""
+        """Return an empty list of hits."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 
 
@@ -55,7 +56,7 @@ class VectorHits(NamedTuple):
 class Codes:
     """Vectors as eight-bit integers: ``vector = scale * code``, up to an error.
 
-    ``error`` is the length of the largest error vector, ``length`` that of the longest coded vector.
+    ``error`` is the length of the largest error vector. ``length`` is the length of the longest coded vector.
     """
 
     codes: NDArray[np.int8]
@@ -101,7 +102,7 @@ class Snapshot:
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, and of notes tied with the last one.
 
-        They are sorted, best first, with a few hits per note; ties are in the order of their numbers.
+        Hits are sorted, best first, with a few hits per note. Ties are in the order of the vectors' numbers.
 
         ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
         """
@@ -129,8 +130,8 @@ class Snapshot:
         return np.flatnonzero(self.is_allowed(allowed))
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
-        """Return, for each row, whether its note is in ``allowed``; if that is None, whether the row was not
-        deleted."""
+        """Return, for each row, whether its note is in ``allowed``. If ``allowed`` is None, return whether
+        the row is in use."""
         rows: NDArray[np.bool_] = self.notes != _GONE
         if allowed is not None:
             mask = np.zeros(self.notes_end + 1, dtype=bool)
@@ -139,8 +140,8 @@ class Snapshot:
         return rows
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
-        """Return the rows to score, None for all rows, and their notes, with -1 for notes that are not
-        allowed."""
+        """Return the rows to score (None for all rows), and the note of each row (-1 if the note is not
+        allowed)."""
         if allowed is None:
             return None, self.notes
         is_allowed = self.is_allowed(allowed)

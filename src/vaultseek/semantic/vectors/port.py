@@ -20,7 +20,9 @@ NoteIds = Numbers
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
-    """Vectors to be stored: numbers, the notes they belong to, and unit vectors ``(count, dimension)``."""
+    """Vectors to be stored: their numbers, the notes that they belong to, and the unit vectors, ``(count,
+    dimension)``.
+    """
 
     numbers: Numbers
     notes: NoteIds
@@ -45,10 +47,10 @@ class ApproximateIndex(Protocol):
         """Return the number of rows."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store rows, of which ``first`` is the number of the first. Some rows may already exist."""
+        """Store rows with consecutive numbers, beginning with ``first``. Some of them may already exist."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """Return the ``k`` nearest rows, best first; may miss a few."""
+        """Return the ``k`` nearest rows, best first. A few of them may be missed."""
 
     def end(self) -> None:
         """Delete the index's files and release its memory."""

@@ -17,9 +17,10 @@ from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
 PROPOSAL_WRITE = 1000
 """Number of rows per write to the approximate index."""
 PROPOSAL_TAIL = 20_000
-"""Maximum rows missing from the index; these are scored for each query."""
+"""Maximum number of rows that may be missing from the index. Missing rows are scored for each query."""
 CHECKED_ROWS = 100
-"""Number of rows whose nearest rows by index and by scan are compared when an index is opened."""
+"""Number of rows with which an index is checked when it is opened: their nearest rows by the index and by a
+scan are compared."""
 CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
 """Minimum share of the nearest rows that an index must find; an index of 350,000 rows finds .9995."""
@@ -43,8 +44,8 @@ class Proposals:
     def __init__(
         self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``release_rows`` is called when the rows no longer need to be scanned, and when there are no
-        queries."""
+        """``release_rows`` is a function that frees the memory of the rows. It is called when the rows no
+        longer need to be scanned, and when there are no queries."""
         self._open = open_index
         self._path = path
         self._release_rows = release_rows
@@ -56,7 +57,7 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return the number of these rows, counted from the first, that can currently be proposed. Call it
+        """Return how many of these rows, counted from the first, the index can currently propose. Call it
         from one thread only."""
         if self._has_ended:
             return 0

@@ -1,4 +1,4 @@
-"""Bulk embedding in the faster of two ways: in this process, or in another process with bfloat16.
+"""Embedding of many texts in the faster of two ways: in this process, or in another process with bfloat16.
 
 The faster way depends on the processor, so the first texts of a long run are embedded both ways. The other
 process ends after the run.
@@ -22,16 +22,18 @@ from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
 from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 BULK_TEXTS = 64
-"""Number of texts in an uninterrupted run after which a separate process is justified."""
+"""Number of texts in an uninterrupted run after which a separate process is started."""
 BULK_IDLE_SECONDS = 20.0
 """Seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Number of measured texts. Embedding them twice in both ways takes less than a second."""
+"""Number of texts with which the speed is measured. Embedding them twice in each way takes less than a
+second."""
 MEASURED_CHARS = 400
-"""Minimum mean length of the measured texts, in characters; the speed on short texts does not predict the
-speed on long texts."""
+"""Minimum mean length, in characters, of the texts with which the speed is measured. The speed on short texts
+does not predict the speed on long texts."""
 BULK_GAIN = 1.2
-"""Minimum speed-up for which another process is worth its memory."""
+"""Minimum ratio of the speeds in the other process and in this one. Below it, the other process is not worth
+its memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
 """Minimum cosine with the float32 vector: for each single vector, and for the mean over all vectors."""
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")

@@ -23,7 +23,8 @@ from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_as
 WORKER_STOP_SECONDS = 3.0
 WORKER_WATCH_SECONDS = 0.25
 STARVED_SHARE = 0.1
-"""Share of time that counts towards a hang while the child's threads wait for a processor."""
+"""Minimum share of the elapsed time that counts towards a hang, even if the child's threads were waiting for
+a free processor."""
 WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
@@ -50,8 +51,8 @@ _OFFLINE = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """A request to the child, which counts as hung if it does not react for ``seconds`` of available running
-    time."""
+    """A request to the child. If the child does not react within ``seconds``, it counts as hung. Time in
+    which it waits for a free processor hardly counts (``STARVED_SHARE``)."""
 
     call: str
     queue: str
@@ -80,7 +81,8 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child: the reason, the unanswered requests, and the requests that it was working on.
+    """The end of a child process: the reason, the unanswered requests, and the requests that it was working
+    on.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
     was ready and had no requests. ``unready``: it never became ready.
@@ -98,8 +100,9 @@ class ChildExit:
 class Child:
     """A running child process. `ready` completes when the model is loaded, `exited` when it has ended.
 
-    The process is killed if it uses too much memory. It is also killed if a busy queue does not react within
-    its request's time limit, because native code then hangs. On a busy machine, this limit is longer.
+    The process is killed if it uses too much memory. It is also killed if one of its queues does not react
+    within the time limit of the current request, because native code then hangs. On a busy machine, the limit
+    is longer.
     """
 
     def __init__(
@@ -325,7 +328,7 @@ class Child:
             self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
-        """Write the child's output to a log file, and keep its end."""
+        """Write the child's output to a log file, and keep the last part of the output in memory."""
         stream = self._process.stderr
         assert stream is not None
         path, size = self._log or Path(os.devnull), limits.LOG_BYTES

@@ -1,7 +1,7 @@
 """Chroma in a separate process, which the semantic worker starts to search a large collection.
 
-Chroma holds the interpreter lock while writing, is slow to import and needs memory; queries should not wait
-for that.
+Chroma holds the interpreter lock while writing, is slow to import, and needs much memory. In a separate
+process, it does not delay queries.
 """
 
 import os

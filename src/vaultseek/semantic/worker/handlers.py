@@ -21,8 +21,8 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Number of best notes by passages, and of best notes by their own vectors, whose vectors are part of an
-answer, because ranking compares the best notes with each other."""
+"""Number of notes from each of two lists, the best by passages and the best by their own vectors. An answer
+contains the vectors of these notes, because ranking compares the best notes with each other."""
 
 
 class RequestHandlers:

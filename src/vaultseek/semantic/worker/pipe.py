@@ -30,7 +30,9 @@ class Frame:
 
 
 def parts_of(header: JSON, arrays: Sequence[Array] = ()) -> tuple[JSON, bytes]:
-    """Return the header and payload for ``header`` and ``arrays``."""
+    """Return the two parts of a frame: the header with a description of ``arrays``, and the payload with
+    their bytes.
+    """
     descriptions = []
     parts = []
     for array in arrays:

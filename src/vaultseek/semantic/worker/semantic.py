@@ -38,8 +38,8 @@ class SemanticWorker:
     """The semantic worker, for one event loop; `stop` it before the loop ends.
 
     Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
-    or too slow, or exits. Methods with a store raise `IndexDamaged` if the store must be dropped and
-    refilled. Urgent requests never wait for a worker that is not ready; all other requests do.
+    or too slow, or exits. Methods with a ``store`` raise `IndexDamaged` if that store must be dropped and
+    refilled. Urgent requests fail if the worker is not ready; all other requests wait for it.
     """
 
     counts_quickly = True
@@ -119,8 +119,8 @@ class SemanticWorker:
         """Delete, store or replace vectors in a collection, which is created if necessary; then set the
         version.
 
-        Safe to repeat. After a crash, the version is never newer than the vectors. Non-finite vectors are
-        left out; for equal numbers, the last vector is stored.
+        The call may be repeated. After a crash, the version is never newer than the vectors. Non-finite
+        vectors are left out; for equal numbers, the last vector is stored.
         """
         remaining = _Deadline(deadline)
         rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
@@ -173,7 +173,8 @@ class SemanticWorker:
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        With None, no model is loaded any more; a loaded one stays until the child ends.
+        With None, no model is loaded in future. A model that is already loaded stays loaded until the child
+        ends.
         """
         if model != self._kept_reranker:
             self._kept_reranker = model

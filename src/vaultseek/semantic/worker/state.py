@@ -1,4 +1,6 @@
-"""Settings, state, answers and port of the semantic worker."""
+"""Types for the semantic worker: its settings, its state, its answers, and the interface that other modules
+use.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ WORKER_QUERY_SECONDS = 10.0
 WORKER_STORE_SECONDS = 120.0
 """Seconds after which opening, writing or dropping a vector store counts as hung."""
 WORKER_STABLE_SECONDS = 60.0
-"""Seconds of being ready after which the circuit breaker's failure count is reset."""
+"""Seconds for which a child must be ready before the circuit breaker's failure count is reset."""
 
 Status = Literal["down", "starting", "ready", "broken"]
 
@@ -36,9 +38,9 @@ Status = Literal["down", "starting", "ready", "broken"]
 class WorkerState:
     """State of the worker. ``reason`` is None when the worker is ready.
 
-    Three fields are in words: ``doing`` is its current work, ``computing`` the way it computes vectors, and
-    ``sends`` the text that it sends, and to which server. ``in_vain`` is True while it restarts repeatedly
-    without success.
+    Three fields are descriptions for people: ``doing`` of its current work, ``computing`` of the way in which
+    it computes vectors, and ``sends`` of the text that it sends, and to which server. ``in_vain`` is True
+    while the worker restarts repeatedly without success.
     """
 
     status: Status
@@ -61,9 +63,10 @@ class WorkerSettings:
     reranker: Service | None = None
     """The reranker behind a server, whose name is `SERVER`; None if the settings have none."""
     vector_index: VectorIndexKind = "auto"
-    """Use of Chroma for the nearest vectors: for many vectors, never, or always."""
+    """Use of Chroma to find the nearest vectors: only for large collections, never, or always."""
     idle_seconds: float | None = None
-    """Seconds without a request after which the child ends until the next one; None keeps it."""
+    """Seconds without a request after which the child is ended; the next request starts another one. With
+    None, the child keeps running."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     longest_start_seconds: float = WORKER_LONGEST_START_SECONDS

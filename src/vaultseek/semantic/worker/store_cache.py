@@ -89,7 +89,9 @@ class _OpenStore:
 
 
 def has_memory(vectors: int) -> bool:
-    """Return whether there are enough ``vectors``, in bytes, to need Chroma, and enough memory for both."""
+    """Return whether Chroma is needed and fits into memory. ``vectors`` is the size of the vectors in
+    bytes.
+    """
     if vectors < limits.PROPOSED_BYTES:
         return False
     try:

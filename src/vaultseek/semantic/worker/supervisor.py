@@ -35,7 +35,9 @@ log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """One child at a time, for one event loop. ``poison_texts`` are the texts that crash it."""
+    """Supervisor of one child at a time, for one event loop. ``poison_texts`` are the texts that crash the
+    child.
+    """
 
     def __init__(
         self,
@@ -183,7 +185,7 @@ class Supervisor:
             await self._pause(exit, broken=broken)
 
     async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
-        """Wait before starting the next child; a request ends the wait, unless the next child would end in
+        """Wait before starting the next child. A request ends the wait, unless the next child would fail in
         the same way."""
         pauses = self._settings.backoff_seconds
         # The cause may be gone if another program ended the child, or if the child was idle.
@@ -299,7 +301,7 @@ _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken":
 
 
 WORKER_POISON_TEXTS = 10_000
-"""Maximum number of texts remembered, by hash, before the record is cleared."""
+"""Maximum number of suspected texts in the record, by hash. If there are more, the record is cleared."""
 
 
 class PoisonTexts:
@@ -310,7 +312,7 @@ class PoisonTexts:
         """Crashes on each suspected text alone, counted in kills, by the text's hash."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended at this batch, with a weight of ``kills``.
+        """Record that the worker ended while embedding this batch. Its end counts as this many ``kills``.
 
         A suspected text counts as poison once the kills on it alone add up to a crash.
         """
@@ -324,7 +326,7 @@ class PoisonTexts:
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
         """Yield indexes of the texts in batches of similar length. A suspected text is a batch by itself, and
-        poison is left out."""
+        texts known as poison are left out."""
         single: list[int] = []
         batched: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):

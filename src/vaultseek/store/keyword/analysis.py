@@ -15,8 +15,8 @@ token takes.
   every pair of adjacent syllables, so that no dictionary is needed (``content/languages/syllables.py``).
 
 A note is analysed by the rules of one language, its own or the vault's. Stems of languages other than English
-carry the language's code: ``hund~de``. A query is analysed by the rules of every language in the index. So it
-finds the same notes as if each language had a vault of its own.
+carry the language's code: ``hund~de``. A query is analysed by the rules of every language in the index. So
+the query finds the same notes as if the notes of each language were in a separate vault.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ ANALYZER_VERSION = 6
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
-"""Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable
-next to the pairs of an unspaced script, or a normal form, which occurs only in the index."""
+"""Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable of
+an unspaced script (whose terms are mostly pairs of syllables), or a normal form. Normal forms occur only in
+the index."""
 FORMS = "\ue000"
 """Character that starts a token of normal forms and separates its parts; it occurs in no word."""
 
@@ -70,8 +71,8 @@ class Term(NamedTuple):
 class TokenTerms(NamedTuple):
     """All terms of a token by offset, and ``advance``, the number of positions that it takes.
 
-    ``identifier`` is true for a name, number or path, whose parts are not words; it is false for
-    ``long-term``.
+    ``identifier`` is true for a name, number or path, because its parts are not ordinary words; it is false
+    for ``long-term``.
     """
 
     advance: int
@@ -242,7 +243,9 @@ def fold_compound(compound: str) -> str:
 
 
 def token_pattern(text: str) -> re.Pattern[str]:
-    """Return the token pattern for a normalized text; it splits unspaced runs into syllable pairs."""
+    """Return the pattern that splits a normalized text into tokens, and text in unspaced scripts into pairs
+    of syllables.
+    """
     return _ascii_pattern() if text.isascii() else _unicode_pattern()
 
 
@@ -293,7 +296,9 @@ def _without_elision(token: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """True for a word of letters without a capital inside it."""
+    """True for a token of letters in lower case, in capitals, or with a capital first letter; false for
+    ``camelCase``.
+    """
     return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
 
 
@@ -359,8 +364,8 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return the language bytes of notes that were assigned the vault's language, if that language has
-        changed."""
+        """Return the outdated language bytes: those of notes that were assigned the vault's language before
+        it changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 
@@ -373,6 +378,6 @@ def analysis_language(language: str) -> str:
 
 
 def language_of_mark(mark: int) -> str | None:
-    """Return the language that a stored byte means."""
+    """Return the language that a stored byte stands for."""
     number = mark & ~_GIVEN
     return None if number == _NONE else LANGUAGES[number]

@@ -1,8 +1,8 @@
 """The answer of a keyword search: columns over all matching notes, details for single notes.
 
-Ranking looks at hundreds of notes and shows ten. Values needed for every note are arrays; the words and
-passages of a note are built on request. An answer is self-contained: it reads no files and does not change
-when the index does.
+Ranking examines hundreds of notes, and an answer shows ten. Values needed for every note are arrays; the
+words and passages of a note are built on request. An answer is self-contained: it reads no files and does not
+change when the index does.
 """
 
 from collections.abc import Collection, Iterable
@@ -58,7 +58,7 @@ class MatchedTerm:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A passage of a note with its score for the query."""
+    """A matching passage, with its score for the query."""
 
     id: str
     score: float

@@ -7,8 +7,9 @@ For a term and a note d, over the fields f (title, body, ...)::
     score(d) = sum over terms of  idf * tf(d) / (k1 + tf(d))
 
 Unlike a sum of BM25 scores per field, counts are added over the fields first and saturated once, and there is
-one idf. N and df count living notes. ``average_f`` is the mean over the notes that have the field. Most notes
-have no alias and no code; if they counted, a note with an alias would seem extremely long.
+one idf. N and df count live notes, that is, notes that are not deleted. ``average_f`` is the mean length over
+the notes that have the field. Most notes have no alias and no code; if these notes counted, the alias of a
+note would seem extremely long.
 
 Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df counts
 the union of their notes.
@@ -37,7 +38,7 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.snapshot import Floats, SegmentView, Snapshot, joined
 
 K1 = 1.2
-"""Saturation: the term frequency that gives half of the maximum score."""
+"""Saturation constant: the weighted term frequency at which a term reaches half of its maximum score."""
 FIELD_WEIGHTS = {
     "title": 2.5, "aliases": 2.5, "headings": 1.0, "tags": 1.0, "path": 0.5, "body": 1.0, "code": 0.8,
 }  # fmt: skip
@@ -92,8 +93,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note (in any order), 0 if the note lacks the term, and whether it has the
-        term."""
+        """Return the score of each note (in any order), and whether it has the term. The score is 0 for a
+        note without the term."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
@@ -138,7 +139,8 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
 
 
 def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that contain a term, without its idf, given its places (see ``segment``).
+    """Score the chunks that contain a term, given the term's places (see ``segment``). The scores are not
+    multiplied by the idf.
 
     Uses the same formula over two fields, prose and code.
     """

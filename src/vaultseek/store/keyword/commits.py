@@ -1,7 +1,7 @@
 """Commits, segments and the write lock of the keyword index, kept by Whoosh.
 
 Whoosh keeps the list of segments and their deletions, publishes a commit by renaming its table of contents,
-locks the index, and removes the files that no commit needs. Two things are added:
+locks the index, and removes the files that no commit needs. This module adds:
 
 * a *storage* that creates files with mode 0600, flushes them to disk before the table of contents refers to
   them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
@@ -244,7 +244,7 @@ class _Storage(FileStorage):  # type: ignore[misc]
 
 @contextmanager
 def translate_read_errors() -> Iterator[None]:
-    """Raise ``IndexDamaged`` for the body's exceptions, except for a full disk or a lack of memory.
+    """Convert exceptions raised in the body to ``IndexDamaged``, except for a full disk or a lack of memory.
 
     Damage can surface as any exception; Whoosh raises five kinds.
     """

@@ -37,8 +37,8 @@ from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 
 MERGE_INLINE_NOTES = 512
-"""Maximum number of notes in a merge that runs together with the change that made it due; such a merge takes
-milliseconds."""
+"""Maximum number of notes in a merge that runs at once, as part of the change that made it due. Such a merge
+takes milliseconds."""
 
 __all__ = [
     "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordIndex",
@@ -47,7 +47,7 @@ __all__ = [
 
 
 MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
-"""Function that merges segment files, each given with its deleted notes."""
+"""Function that merges segment files. It gets each file's name with its deleted notes."""
 
 
 _ENGLISH = LanguageRules("en", for_all=True)
@@ -148,7 +148,8 @@ class KeywordIndex(KeywordLane):
         return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
 
     def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
-        """Merge segments if there are too many or too many deleted notes; return False if not needed.
+        """Merge segments if there are too many of them, or too many deleted notes in them. Return False if no
+        merge was needed.
 
         Call it in idle time until it returns False. It may take seconds in a large vault; searches continue,
         and changes wait only for the commit. ``merge`` writes the segment in another process. With ``purge``,
@@ -162,7 +163,7 @@ class KeywordIndex(KeywordLane):
         return bool(merged)
 
     def close(self) -> None:
-        """Release the files once running searches are done with them."""
+        """Close the files as soon as no running search needs them."""
         self._state = _State(Commit(-1, None, "", ()), {})
 
     def _reload(self) -> None:
@@ -278,7 +279,8 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
 
 
 def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
-    """Return, for each term in at least ``least`` notes, its shortest word and the number of living notes.
+    """Return, for each term in at least ``least`` notes, its shortest word and the number of live notes that
+    contain it.
 
     Terms of several languages with the same shortest word count as one.
     """

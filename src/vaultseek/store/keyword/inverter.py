@@ -53,9 +53,10 @@ class KeywordChunk:
 class KeywordDocument:
     """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
 
-    A file name that differs from the title counts as one more alias, and the ``name_day`` in the path as one
-    more part of it. ``language`` is the note's own, or "" for the vault's. ``day_first`` is the order of the
-    day and the month in the dates of names and properties, None if it is unknown.
+    A file name that differs from the title counts as a further alias. The ``name_day``, a day given in the
+    path, counts as a further part of the path. ``language`` is the note's own, or "" for the vault's.
+    ``day_first`` is the order of the day and the month in the dates of names and properties, None if it is
+    unknown.
     """
 
     note: int
@@ -247,8 +248,8 @@ def _occurrences(
 def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Block, Ints, Ints]:
     """Group occurrences into rows.
 
-    Occurrences arrive sorted by key and position, so a stable sort suffices. Returns the rows, and the first
-    row and the first position of each term.
+    Occurrences arrive sorted by key and position, so a stable sort by term is enough. Returns the rows, and
+    the first row and the first position of each term.
     """
     order = np.argsort(terms, kind="stable")
     terms, keys, positions = terms[order], keys[order], positions[order]

@@ -50,7 +50,7 @@ class KeywordLane(ABC):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """Finds the index terms of notes in a text."""
+        """The finder of index terms in a text."""
         return span_finder(self.rules, self.snapshot.languages)
 
     def search(
@@ -94,5 +94,5 @@ class KeywordLane(ABC):
         return TermIndex(snapshot)
 
     def _searching(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Return the context manager of a search. It may translate errors."""
+        """Return a context manager for a search. It may translate the errors raised within it."""
         return nullcontext()

@@ -48,7 +48,7 @@ def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None
     segment.
 
     ``MERGE_FACTOR`` segments of similar size are merged into one, the smallest first, so that the number of
-    segments grows with the logarithm of the vault. A segment with most notes deleted is rewritten.
+    segments grows with the logarithm of the vault. A segment in which most notes are deleted is rewritten.
     ``largest`` is the maximum number of notes that a merge may read.
     """
     tiers: dict[int, list[int]] = {}
@@ -64,7 +64,7 @@ def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None
 
 
 def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
-    """Write the living notes of the sources in order as one segment; return their number."""
+    """Write the live notes of the sources, in order, as one segment; return their number."""
     parts = _parts(sources)
     vocabulary = sorted(set().union(*(part.living_terms() for part in parts)))
     ranks = {term: number for number, term in enumerate(vocabulary)}
@@ -244,12 +244,11 @@ class SegmentPreparer:
         return self._commits.prepare(write)
 
     def merged(self, sources: Sequence[MergeSource]) -> PreparedSegment:
-        """Write one segment with the living notes of other segments. Raises ``IndexDamaged`` or
-        ``OSError``."""
+        """Write one segment with the live notes of other segments. Raises ``IndexDamaged`` or ``OSError``."""
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Write one segment with the living notes of segment files; each file is given with its deleted
+        """Write one segment with the live notes of segment files. Each file is given with its deleted
         notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 

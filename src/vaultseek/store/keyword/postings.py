@@ -1,4 +1,4 @@
-"""Postings of single notes. They allow searching a note for terms without its text.
+"""Postings of single notes. With them, a note can be searched for terms without its text.
 
 Building a segment from the postings of some notes and terms takes almost no time. Terms have the numbers of
 the vocabulary that keeps the postings.
@@ -92,7 +92,7 @@ def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]
 def segment_of_postings(
     notes: Sequence[int], languages: Sequence[int], postings: Sequence[NotePostings], terms: Mapping[int, str]
 ) -> MemorySegment:
-    """Return a segment of some notes with only some terms, given as text by number."""
+    """Return a segment of some notes that has only the given ``terms``, which map numbers to texts."""
     own = sorted((text.encode(), number) for number, text in terms.items())
     vocabulary, numbers = [text for text, _ in own], np.array([number for _, number in own], np.int64)
     sizes = [len(each.terms) for each in postings]

@@ -6,8 +6,8 @@ Croft, SIGIR 2005, 3.2: unordered windows). ``near`` counts the places where the
 
     score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))
 
-``idf(pair)`` is based on the notes with both words, near each other or not. Their number is an upper bound on
-the notes with the pair, and known without reading positions.
+``idf(pair)`` is based on the number of notes with both words, whether near each other or not. This number is
+an upper bound for the notes with the pair, and it is known without reading positions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def proximity(
     """Return the proximity score of each note, float64[len(notes)].
 
     ``notes`` are numbered over all segments and ascending. ``places`` holds each term's ascending places in
-    these notes; they contain a note's row in ``notes`` instead of its number.
+    these notes. In these places, a note is given by its row in ``notes``, not by its number.
     """
     scores = np.zeros(len(notes))
     if not pairs or not len(notes):

@@ -27,7 +27,7 @@ CHARACTER_WEIGHT = 0.3
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Minimum number of letters that two words need together to be looked up as one word as well."""
+"""Minimum number of letters in two adjacent words together. Such words are also looked up as one word."""
 K3 = 2.0
 """Saturation of repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
@@ -123,7 +123,9 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
 
 
 def _as_part(term: QueryTerm, day: str) -> QueryTerm:
-    """Return a term with a lower weight if it is a word of a date: *2026* and *may* are in many notes."""
+    """Return the term, with a lower weight if it is a word of a date: words such as *2026* and *may* are in
+    many notes.
+    """
     if term.kind != "word" or term.word not in fold_accents(day):
         return term
     return replace(term, weight=PART_WEIGHT * term.weight, day=day)
@@ -221,9 +223,10 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Keep one form of each word: the form as written or, if accents do not count, the last one.
+    """Keep one of the two forms of each word: the form as written or, if accents do not count, the form
+    without accents.
 
-    The index stores the second form for queries that are typed without accents.
+    The index stores the form without accents for queries that are typed without accents.
     """
     variants: dict[tuple[int, str], Term] = {}
     for term in terms:

@@ -28,7 +28,7 @@ from vaultseek.store.keyword.term_index import TermIndex
 PREFIX_TERMS = 64
 """Maximum number of terms that a prefix (``word*``) expands to."""
 PREFIX_WEIGHT = 0.8
-"""Weight of a prefix."""
+"""Weight of a prefix (``word*``) relative to a whole word."""
 UNFINISHED_SHARE = 0.5
 """Relative weight of longer words that begin with the last word while that word is being typed."""
 UNFINISHED_CHARS = 2
@@ -36,8 +36,8 @@ UNFINISHED_CHARS = 2
 FUZZY_WORDS = 8
 """Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
-"""Maximum number of terms that replace a word because of a common prefix, and maximum number because of edit
-distance."""
+"""Maximum number of terms with a common prefix that replace a word. The same maximum applies separately to
+terms within the edit distance."""
 FUZZY_CHARS = 4
 """Minimum length of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
@@ -45,11 +45,12 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined per requested term if the user may not see all notes."""
+"""Number of terms examined for each requested term if the user may not see all notes. Some of them may occur
+only in hidden notes."""
 HALF_CHARS = 3
 """Minimum length of each half if a missing word is searched as two words."""
 PAIR_DISTANCE = 3
-"""Maximum distance, in query tokens, between two words that form a pair although stop words are between
+"""Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
 them."""
 
 
@@ -132,10 +133,10 @@ class Searcher:
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
-        """Return a term.
+        """Return a query term as the list of terms to score: usually the term alone.
 
-        For the unfinished last word, also return a term of all words that begin with it. All of them count as
-        one word, and the exact word counts in addition.
+        For the unfinished last word, there is a second term that stands for all words that begin with it.
+        These count as one word, and the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -203,8 +204,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace ``E-4199`` by ``E-4107``: by the identifiers with the longest common prefix, which must
-        include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` by similar ones such as ``E-4107``: those with the
+        longest common prefix. The prefix must include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
@@ -267,7 +268,9 @@ class Searcher:
         return pairs
 
     def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
-        """Score the passages of the notes, which are given in two orders."""
+        """Score the passages of the notes. The same notes are given twice: as ranked, and in ``ascending``
+        order.
+        """
         snapshot = index.snapshot
         totals = np.zeros(snapshot.chunk_count)
         for each in self._scored:
@@ -342,8 +345,8 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the places in the notes with a rank of at least 1, replacing each note number by its rank minus
-    1."""
+    """Return the places in notes whose rank is at least 1. In each place, the note number is replaced by the
+    rank minus 1."""
     of_places = ranks[places >> NOTE_SHIFT]
     inside = np.flatnonzero(of_places)
     within_note = places[inside] & (1 << NOTE_SHIFT) - 1

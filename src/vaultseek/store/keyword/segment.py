@@ -100,7 +100,7 @@ class RowStarts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the arrays take."""
+        """Size of the arrays in bytes."""
         return self.keys.nbytes + self.starts.nbytes
 
     def of_notes(self, notes: Ints) -> tuple[Ints, Ints]:
@@ -172,7 +172,7 @@ class Segment:
     def check_unchanged(self) -> None:
         """Raise ``IndexDamaged`` if another program has written to the open file.
 
-        Reads have no checksums of their own, so a caller uses what it read only after this check.
+        Single reads are not checked, so a caller must call this before it uses the data that it read.
         """
         if self._file_state() != self._state:
             raise self._damaged("another program changed it")
@@ -182,7 +182,9 @@ class Segment:
         return status.st_size, status.st_mtime_ns
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the numbers of the given terms that occur here; ``heads`` are their `first_bytes`."""
+        """Return the numbers of those ``texts`` that are terms of this segment; ``heads`` are their
+        `first_bytes`.
+        """
         return self.tables.vocabulary.find_all(texts, heads)
 
     def rows(self, term: int) -> tuple[Ints, Ints]:
@@ -217,7 +219,7 @@ class Segment:
         return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
 
     def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
-        """Return some runs of a term's positions; each run is read separately."""
+        """Return the positions of some rows of a term. Each row's positions are read separately."""
         first, _ = self._span(self.tables.first_positions, term, term + 1)
         section = self._sections["positions"]
         offsets = (section.offset + (starts + first) * section.itemsize).tolist()
@@ -337,7 +339,7 @@ class _Section:
 
 
 class _Writer:
-    """Writes several sections at once; each has a fixed place from the start."""
+    """Writer of several sections at once. Each section's place in the file is fixed from the start."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -31,7 +31,7 @@ from vaultseek.store.keyword.strings import Strings
 Floats = NDArray[np.float64]
 _NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
-"""Maximum ratio of the largest id to the number of notes at which a lookup table by id is worth its
+"""Maximum ratio of the largest id to the number of notes. Above it, a lookup table by id would waste
 memory."""
 KEPT_PARTS = 4
 """Number of snapshots of note subsets that are kept for the next search."""
@@ -92,7 +92,9 @@ class ByteCache:
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of the key, creating it if missing; two threads may both create one."""
+        """Return the cached value of ``key``. If it is missing, ``make`` creates it; two threads may do so at
+        the same time.
+        """
         value = self._values.get(key)
         if value is not None:
             with suppress(KeyError):  # another thread may just have dropped it
@@ -170,7 +172,9 @@ class Snapshot:
 
     @cached_property
     def _numbers(self) -> Ints | None:
-        """The number of the living note with each id, int32, ``size`` for none; None if ids are too large."""
+        """Lookup table from ids to the numbers of live notes, int32; an id without a live note has ``size``.
+        None if ids are too large for a table.
+        """
         highest = int(self.notes.max(initial=0))
         if highest > SPARSE_IDS * max(self.size, SPARSE_IDS) or int(self.notes.min(initial=0)) < 0:
             return None
@@ -186,17 +190,17 @@ class Snapshot:
 
     @cached_property
     def count(self) -> int:
-        """N, the number of living notes."""
+        """The number of live notes: all notes except deleted ones. It is N in the formula of BM25F."""
         return int(np.count_nonzero(self.alive))
 
     @cached_property
     def languages(self) -> frozenset[str | None]:
-        """The analysis languages of the segment's living notes."""
+        """The analysis languages of all live notes."""
         return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of living notes to which these rules assign another language than the one stored
-        with them."""
+        """Return the ids of live notes whose stored language differs from the language that these rules
+        assign."""
         ids: list[int] = []
         for view in self.views:
             outdated = rules.outdated(_language_marks(view))
@@ -219,7 +223,7 @@ class Snapshot:
         return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
 
     def passage_count(self) -> int:
-        """Return the number of passages of living notes; reads the id of each chunk."""
+        """Return the number of passages of live notes. This reads the id of each chunk."""
         count = 0
         for view in self.views:
             ids = view.segment.tables.chunk_ids[:]
@@ -230,12 +234,14 @@ class Snapshot:
 
     @cached_property
     def averages(self) -> Floats:
-        """Mean length of each field over the living notes that have it, float64[8]; 1 if no note has it."""
+        """Mean length of each field over the live notes that have the field, float64[8]; 1 if no note has
+        it.
+        """
         return means([_length_sums(view) for view in self.views], FIELD_SLOTS)
 
     @cached_property
     def chunk_averages(self) -> Floats:
-        """Mean lengths of prose and of code, each over the living chunks that have any, float64[2]."""
+        """Mean lengths of prose and of code over the live chunks that have any, float64[2]."""
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
@@ -278,7 +284,7 @@ def _length_sums(view: SegmentView) -> Ints:
 
 
 def _chunk_length_sums(view: SegmentView) -> Ints:
-    """Return the sum and number of the non-zero lengths of living chunks: int64[2, 2]."""
+    """Return the sum and number of the non-zero lengths of live chunks: int64[2, 2]."""
     sums, tables = view.segment.chunk_length_sums, view.segment.tables
     if view.all_alive:
         return sums
@@ -287,6 +293,8 @@ def _chunk_length_sums(view: SegmentView) -> Ints:
 
 
 def means(sums: Sequence[Ints], width: int) -> Floats:
-    """Return the column means of lengths, given their sums and the numbers above 0."""
+    """Return the mean length of each column, given the sums of the lengths and the counts of lengths above
+    0.
+    """
     totals, present = sum(sums, np.zeros((2, width), np.int64))
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)

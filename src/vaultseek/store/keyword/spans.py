@@ -25,12 +25,12 @@ CACHED_TOKENS = 20_000
 """Number of tokens per language whose spans are kept."""
 
 SAME_CHARS, SHORT_CHARS = 2, 5
-"""Number of first letters that no stemmer changes, and length up to which a word has only one such letter, as
-in *dying*."""
+"""Number of first letters that no stemmer changes. In words up to the second length, such as *dying*, only
+the first letter is certain to stay."""
 CACHED_TEXTS = 2048
 """Number of texts, mostly passages, whose tokens are kept."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
-"""Characters that may compose with the preceding character although they are not combining: Hangul vowels and
+"""Characters that are not combining marks but may compose with the preceding character: Hangul vowels and
 final consonants, and the voicing marks of half-width kana."""
 Analyzers = tuple[Analyzer, ...]
 
@@ -42,8 +42,8 @@ Span = tuple[int, int, str]
 class _Tokens:
     """Known tokens with the spans of their terms, and the tokens of each term.
 
-    Most tokens of a text contain no query term, so looking up tokens by term takes a fraction of the time
-    that checking each token's terms would take.
+    Most tokens of a text contain no query term. Looking up the tokens of each term is therefore much faster
+    than checking the terms of each token.
     """
 
     def __init__(self, analyzers: Analyzers) -> None:
@@ -143,7 +143,7 @@ def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tupl
     """Return a text as analysed, its original character positions if they differ, its tokens by place, and
     its distinct tokens.
 
-    Cached, because answers show the same passages again while a query is typed, and for the next query.
+    Cached, because the same passages are shown again while a query is typed, and often for the next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     text = typed_apostrophes(text)

@@ -54,7 +54,9 @@ class Strings(Sequence[bytes]):
         return self.blob[self._offsets[index] : self._offsets[index + 1]]
 
     def find_all(self, values: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the indexes of the given values that occur here; ``heads`` are their `first_bytes`."""
+        """Return the indexes of those ``values`` that are among these strings; ``heads`` are their
+        `first_bytes`.
+        """
         own = self._first_bytes()
         lows, highs = own.searchsorted(heads), own.searchsorted(heads, side="right")
         indexes: list[int] = []
@@ -76,8 +78,8 @@ class Strings(Sequence[bytes]):
         return bisect_left(self, value, low, high)
 
     def _first_bytes(self) -> Ints:
-        """Return the first bytes of each string as a number, in ascending order. These bytes decide most
-        comparisons."""
+        """Return the first bytes of each string as a number; the numbers are in ascending order. Most
+        comparisons need only these bytes."""
         if self._heads is None:
             starts = self.offsets[:-1].astype(np.int64)
             sizes = self.offsets[1:] - starts

@@ -23,9 +23,11 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Maximum number of notes with a term whose places and passage scores are kept for the next search."""
+"""Maximum number of notes that contain a term for its places and passage scores to be cached for the next
+search."""
 ALTERNATIVES = 16
-"""Maximum number of alternatives that each raise RARE_NOTES; each alternative is looked up separately."""
+"""``RARE_NOTES`` is multiplied by the number of a term's alternatives, but by no more than this, because each
+alternative is looked up separately."""
 
 
 class TermIndex:
@@ -50,8 +52,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index of the places of terms in these notes, the notes in this index, and their numbers
-        there."""
+        """Return three values: an index for reading the places of terms in these notes, the notes found in
+        that index, and the notes' numbers in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -98,7 +100,7 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
-        """Return passage scores for ``notes`` (ascending), and perhaps for others."""
+        """Return the passage scores for ``notes`` (ascending). The result may contain other notes as well."""
         if _is_common(terms, df):
             return score_chunks(self.snapshot, self.places(terms, df, notes))
         return self.snapshot.cache.get(
@@ -106,7 +108,9 @@ class TermIndex:
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
-        """Return the ascending places of any of the terms in ``notes`` (ascending), and perhaps in others."""
+        """Return the ascending places of any of the terms in ``notes`` (ascending). The result may contain
+        other notes as well.
+        """
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
@@ -146,9 +150,9 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
 
 
 _COUNTED = 256
-"""Minimum number of terms counted per segment; the most frequent terms are counted."""
+"""Minimum number of terms whose notes are counted per segment, beginning with the most frequent terms."""
 _SLACK_BYTES = 4
-"""Maximum byte difference caused by one letter more or less."""
+"""Maximum number of bytes by which one letter changes the length of a word."""
 
 
 def is_one_edit(first: str, second: str) -> bool:

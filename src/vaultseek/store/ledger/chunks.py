@@ -36,8 +36,8 @@ class ChunkTable:
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write the chunks that differ; ``dirty`` means that the vectors of all other chunks are outdated as
-        well.
+        """Write the chunks that differ from the stored ones. With ``dirty``, the vectors of all unchanged
+        chunks are outdated as well.
 
         A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk
         ids, which depend on its path, but keeps its vectors.
@@ -64,7 +64,7 @@ class ChunkTable:
             self.outdate_vectors(note)
 
     def outdate_vectors(self, note: int) -> None:
-        """Mark the vectors of a note's chunks for recomputing in every space."""
+        """Mark the vectors of a note's chunks as outdated in every space, so that they are computed again."""
         self._database.run(
             "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 0, c.number, c.note FROM spaces s, chunks c"
             " WHERE c.note = ?",

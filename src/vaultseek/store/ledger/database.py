@@ -94,7 +94,7 @@ class Database:
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
-        """False if an error suggested damage, or if the files are missing, replaced or truncated.
+        """True unless an error suggested damage, or the files are missing, replaced or truncated.
 
         SQLite keeps using files that were removed, and notices damage only where it reads. This checks only
         their status: opening and closing the file here would drop SQLite's own locks on it.
@@ -168,7 +168,7 @@ class Database:
             yield from rows
 
     def all_below(self, sql: str, folder: str) -> list[Any]:
-        """Return the rows of ``sql`` whose column ``path`` is inside ``folder``; "" is the whole vault."""
+        """Return the rows of ``sql`` whose ``path`` is inside ``folder``; "" is the whole vault."""
         if not folder:
             return self.all(sql)
         # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
@@ -204,7 +204,7 @@ class Database:
         return False
 
     def meta(self, name: str) -> str:
-        """Return a stored value by name; "" if it was never set."""
+        """Return the value stored under a name; "" if it was never set."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)
         return "" if row is None else str(row[0])
 

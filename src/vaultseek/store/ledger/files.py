@@ -1,4 +1,4 @@
-"""The vault's other files, as possible link targets, and the problems of files and folders."""
+"""The tables of files that are not notes, which links may point to, and of problems of files and folders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ class AttachmentTable:
         """An object that is replaced after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        """Add and delete paths."""
+        """Add and delete paths of attachments."""
         added, removed = list(added), list(removed)
         if added or removed:
             self.version = object()
@@ -36,7 +36,7 @@ class AttachmentTable:
 
 
 class ProblemTable:
-    """The table ``problems``: problems in a note's content, or found by a scan (``of_scan``)."""
+    """The table ``problems``: problems in a note's content, and problems found by a scan (``of_scan``)."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -77,7 +77,7 @@ class ProblemTable:
         self._insert((path, p.code, p.message, p.line, 1) for path, p in problems)
 
     def remove(self, path: str, code: str | None = None) -> None:
-        """Delete all problems of one path, or all with one code."""
+        """Delete the problems of one path; with a code, only its problems with this code."""
         self._database.run("DELETE FROM problems WHERE path = ?1 AND coalesce(?2, code) = code", path, code)
 
     def tries(self) -> dict[str, int]:

@@ -56,8 +56,8 @@ from vaultseek.store.ledger.prefilter import prefilter
 Ids = set[int]
 
 CACHED_FILTERS = 16
-"""Number of filters whose results are kept until the next commit, because a filter stays the same while words
-are typed."""
+"""Number of filters whose results are cached until the next commit. A filter usually stays the same while
+words are typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,9 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property, or a file with the extension, that a condition names."""
+    """True if the vault has the property that a condition names, or a file with the extension that it
+    names.
+    """
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
@@ -166,7 +168,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
 
 
 def outdated(rules: Rules, ledger: Ledger) -> set[int]:
-    """Return the ids of all notes with any sign that they are not current by these rules."""
+    """Return the ids of all notes that may not be current by these rules."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
     for tag in rules.tags:
@@ -252,7 +254,7 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return a superset of the notes whose text passes a test; None if any note might."""
+    """Return all notes whose text may pass a test, perhaps with others; None if no note can be excluded."""
     match part:
         case Within(test=test):
             return text_candidates(test, ledger)

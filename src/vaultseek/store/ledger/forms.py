@@ -9,7 +9,7 @@ from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.ledger.database import Database
 
 MORE = MARK
-"""The form of a note that has more forms than are stored, so it may have any."""
+"""Form stored for a note that has more forms than are stored. Such a note may have any form."""
 
 
 class FormTable:
@@ -41,7 +41,9 @@ class FormTable:
         ]
 
     def naming_days(self, notes: Sequence[int], first: str, last: str) -> set[int]:
-        """Return which of these notes have a day from ``first`` to ``last``, or one of these months."""
+        """Return those of the notes that have a day from ``first`` to ``last``, or one of the months in
+        between.
+        """
         low = first[:7] if _is_whole(first) else first
         sql = "SELECT note, form FROM forms WHERE note IN ({})"
         return {note for note, form in self._database.all_in(sql, notes) if low <= form <= last}

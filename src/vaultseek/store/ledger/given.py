@@ -1,5 +1,5 @@
-"""The tables ``given`` and ``given_notes``: the answers that agents were given, and the lines of notes in
-them."""
+"""The tables ``given`` and ``given_notes``: the answers given to agents, and the lines of notes that these
+answers contained."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ KEPT_ANSWERS = 2000
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the lines that were shown; None if it was only mentioned."""
+    """A note in an answer, with the lines that were shown; these are None if the note was only mentioned."""
 
     path: str
     start_line: int | None = None
@@ -59,7 +59,7 @@ class GivenTable:
         return [Given._make([*about, notes[number]]) for number, *about in answers]
 
     def count(self) -> int:
-        """Return the number of answers."""
+        """Return the number of stored answers."""
         ((number,),) = self._database.all("SELECT count(*) FROM given")
         return int(number)
 

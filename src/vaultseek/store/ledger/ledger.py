@@ -30,8 +30,8 @@ from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 REWRITTEN_SHARE = 0.1
-"""Share of changed notes above which the file is rewritten; pages then have up to this share of free
-space."""
+"""The file is rewritten once more than this share of the notes has changed. Until then, about this share of
+its space may be unused."""
 
 
 class Ledger:
@@ -40,7 +40,7 @@ class Ledger:
     keeps_opens = True
     """False for a ledger without the tables ``opens`` and ``given``."""
     is_read_only = False
-    """True for a ledger whose stores are created and filled elsewhere."""
+    """True for a ledger whose vector stores are created and filled by another process."""
 
     def __init__(self, file: Path) -> None:
         """Open or create the ledger at ``file``; replace a damaged one or one with another schema."""
@@ -109,7 +109,7 @@ class Ledger:
         return ScopedDatabase(self._database, self._scoped, scope)
 
     def is_sound(self) -> bool:
-        """False if the file shows damage; reopening it replaces it."""
+        """True unless the file shows damage. A damaged file is replaced when it is opened again."""
         return self._database.is_sound()
 
     @contextmanager
@@ -211,8 +211,8 @@ class Ledger:
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Return how links to hidden notes resolve within a part of the ledger. Hidden notes do not exist in that
-    part."""
+    """Return how links to hidden notes resolve within a part of the ledger, in which the hidden notes do not
+    exist."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

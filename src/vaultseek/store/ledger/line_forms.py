@@ -1,7 +1,8 @@
 """Forms of lines: a line without its values, so that lines made from one template compare equal.
 
 ``Sleep: 7h`` and ``Sleep: 8h`` have the label ``sleep``; ``<< [[2026-01-03]] | [[2026-01-05]] >>`` is the
-same line in every daily note. A line or property that many notes share does not tell what a note is about.
+same line in every daily note. A line or property that many notes share says nothing about the subject of one
+note.
 """
 
 import re
@@ -17,14 +18,14 @@ from vaultseek.content.markdown.rendering import render_text
 from vaultseek.content.query.dates import find_dates
 
 LINE_CHARS = 160
-"""Maximum length of a line with a form; longer lines are prose."""
+"""Maximum length in characters of a line that gets a form. Longer lines are prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
 """Numbers of lines at the beginning and the end of a note, and of headings, whose forms are stored."""
 LINE_VALUES = 8
 """Maximum number of values per line or property."""
 
 _LINK = "\ufffc"
-"""Stands for a link in a line."""
+"""Character that stands for a link in a line."""
 _DATED = "\x01"
 """The label of a line that has a date and at most one other word."""
 _LABEL_CHARS, _LABEL_WORDS = 32, 4
@@ -47,7 +48,7 @@ class Form(NamedTuple):
 
     @property
     def ids(self) -> Sequence[tuple[int, int]]:
-        """Numbers of the label with each value; an empty value has the number 0."""
+        """Pairs of the label's number and the number of each value; an empty value has the number 0."""
         label = _number(self.label)
         return [(label, _number(value)) for value in self.values or ("",)]
 
@@ -78,7 +79,9 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
 
 
 def property_form(name: str, value: Any) -> Form | None:
-    """Return the form of a property; None for one that holds names or tags of the note, or a description."""
+    """Return the form of a property; None for a property with names or tags of the note, and for a
+    description.
+    """
     if (key := name.casefold()) in NAMELESS or key == "description":
         return None
     items = value if isinstance(value, list) else [value]
@@ -89,7 +92,7 @@ def property_form(name: str, value: Any) -> Form | None:
 def lines_with_links(
     chunk: Chunk, links: Mapping[int, Sequence[Link]]
 ) -> Iterator[tuple[str, Sequence[Link]]]:
-    """Yield each line of a chunk with its links; ``links`` are the note's, by line."""
+    """Yield each line of a chunk with its links. ``links`` are the links of the whole note, by line."""
     for number, line in enumerate(chunk.text.split("\n"), start=chunk.start_line):
         yield line, links.get(number, ())
 
@@ -121,7 +124,9 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
 
 
 def _words(text: str) -> str:
-    """Return the words of a text, folded, without dates and numbers, and what is written next to them."""
+    """Return the words of a text, folded, without dates, without numbers, and without signs or letters
+    attached to numbers.
+    """
     text = fold_case(text)
     if _DIGITS.search(text):
         dates = [*find_dates(text)] if _YEAR.search(text) else []
@@ -136,7 +141,7 @@ def _has_date(text: str) -> bool:
 
 
 def value_number(name: str) -> int:
-    """Return the number of the value that a link to a note with this name is in a form."""
+    """Return the number that stands for a link to a note with this name in the values of a form."""
     return _number(_words(name))
 
 

@@ -1,4 +1,6 @@
-"""Forms of lines and properties by note, which show what the notes of a vault repeat."""
+"""The table of forms of lines and properties by note. It shows which lines and properties many notes
+share.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,15 +10,17 @@ from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.line_forms import Form
 
 CACHED_LABELS = 2000
-"""Number of labels whose spread is cached between two commits."""
+"""Number of labels whose `Spread` is cached between two commits."""
 SPREAD_ROWS = 400
 """Maximum number of lines read per label."""
 LEAST_NOTES = 8
-"""Minimum number of notes with a line that is part of a template."""
+"""Minimum number of notes that must share a line for it to count as part of a template."""
 
 
 class Spread(NamedTuple):
-    """The number of notes with a label, and how many lines have each value; both at most SPREAD_ROWS."""
+    """The spread of a label in the vault: the number of notes with the label, and the number of lines with
+    each value. At most ``SPREAD_ROWS`` lines are counted.
+    """
 
     notes: int
     values: Mapping[int, int]
@@ -27,7 +31,7 @@ class Spread(NamedTuple):
         return 2 * len(self.values) > sum(self.values.values())
 
     def share(self, value: int) -> float:
-        """The share of these notes that have this value."""
+        """The share of the notes with this label that have this value."""
         return min(1.0, self.values.get(value, 0) / self.notes) if self.notes else 0.0
 
 
@@ -51,12 +55,12 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return how often each of these labels occurs in the vault."""
+        """Return the `Spread` of each of these labels."""
         return self._spreads.get_or_read(labels, lambda missing: {each: self._read(each) for each in missing})
 
     def repeated(self, forms: Iterable[Form | None], least: int = LEAST_NOTES) -> set[Form]:
-        """Return which of these forms at least ``least`` notes share: a label whose values recur in several
-        notes, or differ only in numbers."""
+        """Return the forms that are repeated in the vault: at least ``least`` notes have the label, and the
+        values recur in several notes or differ only in numbers."""
         ids = {form: form.ids for form in forms if form is not None}
         spreads = self.spreads(sorted({numbers[0][0] for numbers in ids.values()}))
         return {form for form, numbers in ids.items() if _is_repeated(spreads[numbers[0][0]], numbers, least)}

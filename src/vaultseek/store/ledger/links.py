@@ -1,4 +1,4 @@
-"""Links between notes; each has its resolved path, and the key on which resolving it depends."""
+"""Links between notes. Each has its resolved path and its key: the name on which its resolution depends."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,9 +11,10 @@ from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_
 CACHED_CONTEXTS = 2000
 """Number of notes whose link contexts are cached between two commits."""
 MISSING_READ = 5000
-"""Maximum number of links read to find missing targets."""
+"""Maximum number of links that are read in a search for missing targets."""
 CONTEXTS_TO_NOTE = 1000
-"""Maximum number of links to one note whose contexts are read; a note may have any number of backlinks."""
+"""Maximum number of links to one note for which the context is read. A note may have any number of
+backlinks."""
 
 _RESOLVED = ("links", "successions")
 """The tables whose targets resolve like links. Ordinals in the second table are negative."""
@@ -56,8 +57,8 @@ class LinkTable:
         self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the links of notes that have no links in the table, as pairs of note id and links in the form
-        of ``NoteRows``.
+        """Write the links of notes that have no links in the table yet. They are given as pairs of a note id
+        and links in the form of ``NoteRows``.
 
         They are unresolved until ``resolve``.
         """

@@ -33,7 +33,8 @@ CACHED_NOTES = 4000
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
-"""Number of removals kept before any are pruned, so that an index slightly behind need not be rebuilt."""
+"""Removals are pruned only if there are more than this, so that an index that is slightly behind need not be
+rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
@@ -41,7 +42,7 @@ _UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({_MARKS}) WHERE id = ?"
 _OUTDATE = (
     "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 1, n.id, n.id FROM spaces s, notes n WHERE n.id = ?"
 )
-"""Marks the vector of a note for recomputing in every space."""
+"""Statement that marks the vector of a note as outdated in every space, so that it is computed again."""
 
 
 class NoteTable:
@@ -150,7 +151,9 @@ class NoteTable:
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
 
     def spread(self, count: int) -> list[int]:
-        """Return up to ``count`` note ids, spread over old and new notes. The other ids are not read."""
+        """Return up to ``count`` note ids, evenly spread over old and new notes, without reading the other
+        ids.
+        """
         low, high = self._database.one("SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM notes")
         sql = "SELECT id FROM notes WHERE id >= ? ORDER BY id LIMIT 1"
         starts = (low + (high - low) * step // max(count - 1, 1) for step in range(count))
@@ -174,7 +177,7 @@ class NoteTable:
         return None if row is None else note_row(row)
 
     def ids_by_name(self, *names: str) -> set[int]:
-        """Return the ids of notes whose title, alias or file name is one of these, ignoring case."""
+        """Return the ids of notes whose title, alias or file name is one of ``names``, ignoring case."""
         sql = "SELECT note FROM names WHERE name IN ({})"
         return {row[0] for row in self._database.all_in(sql, [*map(fold, names)])}
 

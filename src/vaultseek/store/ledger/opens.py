@@ -58,7 +58,9 @@ class OpenTable:
         self._vectors.clear()
 
     def matching(self, words: Collection[str], beginning: str = "") -> list[Open]:
-        """Return the latest rows of queries that have these words or begin with a given text."""
+        """Return the latest rows of queries whose words are among ``words``, or whose text begins with
+        ``beginning``.
+        """
         marks = ", ".join("?" * len(words))
         selected = f"SELECT number, {_COLUMNS} FROM opens WHERE words IN ({marks})"
         values: list[object] = [*words]
@@ -69,7 +71,9 @@ class OpenTable:
         return self._read(f"({selected})", READ_OPENS, *values)
 
     def near(self, meaning: Meaning, least: float) -> list[str]:
-        """Return the words of queries whose vectors have at least this cosine with the given one."""
+        """Return the words of queries whose vectors have a cosine of at least ``least`` with the given
+        vector.
+        """
         key = meaning.model, len(meaning.vector)
         known = self._vectors.get(key)
         if known is None:

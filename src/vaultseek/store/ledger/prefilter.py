@@ -2,8 +2,8 @@
 
 Texts are compared in folded form but stored as written, and SQLite folds ASCII only. ``Straße`` folds to
 ``strasse``, the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters to composed ones. So a
-pattern searches for a run of letters that certainly appear as in the word, or for one of the rare characters
-that may replace a part of the run. Matching rows must be compared exactly afterwards.
+pattern searches for a run of letters that every spelling of the word contains unchanged, or for one of the
+rare characters that may replace a part of this run. Matching rows must be compared exactly afterwards.
 """
 
 import re
@@ -15,15 +15,14 @@ from functools import lru_cache
 from vaultseek.base.text import fold, is_unspaced
 
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
-"""Ranges beyond ASCII with characters that fold to others."""
+"""Ranges beyond ASCII that contain characters which fold to other characters."""
 _LEAST = 2
 """Minimum length of a run of letters that is worth a pattern, except in unspaced scripts."""
 _FOREIGN = 4
 """Maximum number of non-ASCII letters in one pattern; each letter may need further patterns for its other
-forms.
-"""
+forms."""
 _CERTAIN = 3
-"""Number of certain letters at which the other letters in the run become wildcards."""
+"""Minimum number of certain letters in a run for its other letters to become wildcards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,8 @@ class Prefilter:
 
 @lru_cache(maxsize=256)
 def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
-    """Return the condition for texts that contain ``text``, both folded; None if no pattern exists.
+    """Return the condition that all texts containing ``text`` satisfy, both folded; None if no pattern
+    exists.
 
     ``is_path``: the texts are paths, which have no markup between words.
     """
@@ -79,7 +79,7 @@ def _is_settled(run: str) -> bool:
 
 
 def _is_certain(letter: str) -> bool:
-    """True if LIKE, which ignores case only in ASCII, finds the letter however it is written."""
+    """True if SQL's LIKE finds every written form of the letter. LIKE ignores case only in ASCII."""
     if letter.isascii():
         return len(_origins().get(letter, "")) < 2
     return letter.upper() == letter

@@ -236,7 +236,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
 
 
 def _shown_values(*values: Any) -> tuple[Any, ...]:
-    """Return the values without a trailing None, which most headings and tasks have because they are shown as
+    """Return the values without a trailing None. Most headings and tasks have one, because they are shown as
     written."""
     return values[:-1] if values[-1] is None else values
 
@@ -247,7 +247,9 @@ def _link_values(link: Link) -> tuple[Any, ...]:
 
 
 def _forms(indexed: IndexedNote) -> list[str]:
-    """Return the days and months of a note's dates, and of those that it mentions, and its identifiers."""
+    """Return the normal forms of a note: the days and months of its own dates and of dates in its text, and
+    its identifiers.
+    """
     note, order = indexed.note, indexed.day_first
     days: dict[str, None] = {}
     codes: dict[str, None] = {}

@@ -88,8 +88,9 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""The table ``languages`` counts the notes of each language, "" for an unclear one. ``vectors`` has row ids:
-without them, a vector of 384 numbers would take a whole page, three times its size."""
+"""Statements that create the tables. ``languages`` counts the notes of each language; "" stands for an
+unclear language. ``vectors`` has row ids: without them, a vector of 384 numbers would take a whole page,
+three times its size."""
 
 _COUNTED = """
 CREATE TABLE row_counts (notes INTEGER, chunks INTEGER);
@@ -196,8 +197,8 @@ def close_database(database: Database) -> None:
 
 
 def _break_seal(file: Path) -> bool | None:
-    """Remove the seal, because it must not survive a crash. Return whether the file is unchanged since it was
-    closed; None if that is unknown."""
+    """Remove the seal, because it must not survive a crash. Return True if the file is unchanged since it was
+    closed, and None if that is unknown."""
     seal = _seal(file)
     try:
         sealed = seal.read_text()

@@ -45,7 +45,7 @@ class Scope(NamedTuple):
 _WITHOUT_NOTES = frozenset(["meta"])
 """Tables that stay visible, because they contain no data about single notes."""
 _LAST = "\U0010ffff"
-"""A text that sorts after every path."""
+"""A character that sorts after every character of a path."""
 _OF_PATH = (
     "(EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
     " AND NOT EXISTS (SELECT 1 FROM temp.hidden AS h WHERE h.path = {column}))"
@@ -147,7 +147,9 @@ def rows_of_visible(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links as a union of parts, of which the first can use the index of targets."""
+    """Return the query for links as a union of several queries, the first of which can use the index of
+    targets.
+    """
     seen = _OF_PATH.format(column="t.resolved")
 
     def leading(to: str) -> str:

@@ -1,8 +1,8 @@
 """Successions: notes that replace others, with targets as written and as resolved.
 
-``is_successor`` is 1 if the target is a successor, 0 if it is a predecessor, and 2 for words that name a
-successor only if such a note exists. Targets resolve like link targets (``LinkTable.resolve``); ordinals are
-negative, to differ from those of links.
+``is_successor`` is 1 if the target is a successor, and 0 if it is a predecessor. It is 2 for mere words,
+which name a successor only if there is a note with that name. Targets resolve like link targets
+(``LinkTable.resolve``); ordinals are negative, to differ from those of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +35,8 @@ class SuccessionTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write successions for notes that have none in the table, as pairs of note id and rows in the form
-        of ``NoteRows``."""
+        """Write the successions of notes that have none in the table yet. They are given as pairs of a note
+        id and rows in the form of ``NoteRows``."""
         rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
         self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
 

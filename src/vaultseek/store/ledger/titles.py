@@ -9,11 +9,12 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Number of notes from which on a first heading that they share does not count as a title."""
+"""A first heading that at least this many notes share does not count as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
-    """Return the row, with its file name as the title if many notes share its first heading.
+    """Return the row of a note. If many notes share its first heading, its title is replaced by its file
+    name.
 
     ``# Context`` in each of ten decisions is a section of a template and does not distinguish them.
     """

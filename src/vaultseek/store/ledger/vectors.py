@@ -69,8 +69,8 @@ class VectorTable:
 class SpaceTable:
     """The table ``unsynced``: what the store of one vector space lacks, and the store's name.
 
-    Triggers enter changes: the numbers of new chunks and notes, whose vectors must be stored, and of removed
-    ones, whose vectors must be deleted. An entry is removed once the store has done the work.
+    Triggers enter the numbers of new chunks and notes, whose vectors must be stored, and of removed chunks
+    and notes, whose vectors must be deleted. An entry is removed once the store has done the work.
     """
 
     def __init__(self, database: Database, space: int) -> None:
@@ -142,8 +142,8 @@ class SpaceTable:
         return chunks, notes
 
     def enter_removed(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Enter chunks and notes removed while their vectors were being stored, since the store may write
-        after an earlier deletion."""
+        """Enter chunks and notes that were removed while their vectors were being stored. The store may have
+        written these vectors after it was told to delete them."""
         enter = (
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 1, 0, ?2, 0"
             " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
@@ -159,12 +159,12 @@ class SpaceTable:
     # -- stores ----------------------------------------------------------------------------------------
 
     def store(self) -> str:
-        """Return the name of the store described by the entries; "" if there is none yet."""
+        """Return the name of the store that this table describes; "" if there is none yet."""
         return self._meta("store")
 
     def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
-        """Record the new store ``store``. It is empty and lacks everything, unless the store was only
-        renamed."""
+        """Record that ``store`` is the current store. It is treated as empty unless ``is_renamed``, which
+        means that the same store only has a new name."""
         if is_renamed:
             self._set_meta("store", store)
             return
