@@ -192,6 +192,14 @@ def test_other_separators_make_no_other_number(others, query, expected, mode):
     assert (paths(answer), answer["interpreted"]["notes"], answer["weak"]) == ([expected], [], False)
 
 
+@pytest.mark.parametrize("query", ["089 / 123 45 67", "(089) 1234567", "089 123 45 67", "089-1234567"])
+def test_a_number_in_groups_is_found_where_it_is_written_without_them(index_of, query):
+    index = index_of(
+        {"A.md": "Call 0891234567.\n", "B.md": "Call 0891234599.\n", "C.md": "089 or 123 or 45.\n"}
+    )
+    assert paths(ask(index, query, mode="keyword")) == ["A.md"]
+
+
 def test_separated_digits_are_highlighted_and_filters_are_kept(others):
     first = ask(others, "0305557812")["results"][0]
     marked = {first["preview"][low:high] for low, high in first["highlights"]}

@@ -113,12 +113,16 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     known = {term.word for term in terms}
     for form in normal_forms(normalize(text)):
         written = fold(text[form.start : form.end])
-        is_pair = len(written.split()) == 2 and form.terms[0][1:].isalnum() and written[0].isalnum()
+        word = form.terms[0][1:]
+        is_pair = (
+            len(written.split()) == 2 and word.isalnum() and not word.isdecimal() and written[0].isalnum()
+        )
         if written not in known and not (is_pair and form.terms[0].startswith(MARK)):
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
-            if not days[0].startswith(MARK):
+            closed = (days[0].removeprefix(MARK),) if days[0].startswith(MARK) else ()
+            if not closed:
                 joined = [_as_part(term, written) for term in joined]
-            joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
+            joined.append(QueryTerm(written, days[0], "whole", -1, also=(*days[1:], *closed)))
     return joined
 
 
