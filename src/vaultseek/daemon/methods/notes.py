@@ -83,7 +83,7 @@ async def _orphans(follower: SeenFollower, call: params.OrphansParams) -> JSON:
 async def _duplicates(follower: SeenFollower, call: params.DuplicatesParams) -> JSON:
     from vaultseek.core.notes.duplicates import duplicates
 
-    return await duplicates(follower.vault, call.limit)
+    return with_degraded(await duplicates(follower.vault, call.limit), follower.degraded_reason())
 
 
 async def _complete(follower: SeenFollower, call: params.CompleteParams) -> JSON:
