@@ -48,7 +48,7 @@ async def main():
     models = ModelSource(choose_models("hashing"), WorkerPool(SemanticWorker))
     registry = VaultRegistry(file.read(), models, lambda follower, paths: None)
     handlers = Methods(file, registry, "").handlers()
-    asked = {"query": "sump", "vault": sys.argv[1], "mode": "keyword"}
+    asked = {"query": "sump", "vault": sys.argv[1], "mode": "keyword", "wait": True}
     answer = await handlers["search"](asked, RequestContext())
     print([each["path"] for each in answer["results"]], "index/move" in handlers)
     await registry.close()

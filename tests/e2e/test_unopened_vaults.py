@@ -33,7 +33,7 @@ def test_a_file_where_the_index_should_be(daemon, two, eventually):
     place = paths.vault_data_directory(two)
     place.parent.mkdir(parents=True, mode=0o700)
     place.write_text("in the way")
-    assert daemon.paths("granite", "--vault", "good") == ["a.md"]
+    assert daemon.paths("granite", "--wait", "--vault", "good") == ["a.md"]
     eventually(lambda: states(daemon) == {"good": "ready", "bad": "failing"})
     asked = daemon.run("search", "granite", "--vault", "bad")
     assert asked.returncode == 3

@@ -41,8 +41,10 @@ class FileQueue:
         return Extent.LINKING if first is None or turn(first) > LINKING_TURN else Extent.NOTES
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
-        """Return the number of files read and of all files, given ``done`` of ``total`` in the current
-        part."""
+        """Return the number of files that have been read, and the number of all files.
+
+        ``done`` of the ``total`` files in the current part have been read.
+        """
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:

@@ -1,1 +1,1 @@
-"""Engines on other machines, behind a common port."""
+"""Engines on other machines, behind a common interface."""

@@ -120,7 +120,7 @@ def meetings() -> dict[str, str]:
     return {**notes, **people, "Apollo.md": "# Apollo\n\nThe new office.\n", "Beekeeping.md": bees}
 
 
-@pytest.mark.parametrize("model", ["hashing", "off", pytest.param("bundled", marks=pytest.mark.model)])
+@pytest.mark.parametrize("model", ["hashing", "off"])
 @pytest.mark.parametrize(
     ("notes", "path", "subject"),
     [(measured_days, "2026-01-26.md", "Skiing.md"), (meetings, "Meeting 7.md", "Beekeeping.md")],
@@ -130,7 +130,7 @@ async def test_what_the_notes_of_a_kind_share_does_not_decide_what_is_related(
 ):
     options, models = (
         VaultOptions("notes", vault(notes())),
-        choose_models("hashing" if model == "off" else model, "off"),
+        choose_models("hashing", "off"),
     )
     async with indexed_vault(options, tmp_path / "index", models) as open_vault:
         if model == "off":

@@ -309,7 +309,7 @@ def test_a_searcher_writes_nothing(tmp_path, engine):
             with pytest.raises(Unavailable), searcher.ledger.commit():
                 pass
             assert searcher.keyword_index.search("sump pump", 10).total
-            assert "set model.name" in searcher.engine.reason().text
+            assert "set the same model.name" in searcher.engine.reason().text
 
 
 def test_a_server_that_ends_or_freezes_is_caught_up_with(tmp_path, engine, server):

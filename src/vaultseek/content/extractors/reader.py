@@ -117,7 +117,7 @@ def most_bytes(path: str) -> int | None:
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return a version of the extractors. It changes whenever the same file may give a different text."""
+    """Return a version of the extractors. It changes whenever the same file may yield different text."""
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 

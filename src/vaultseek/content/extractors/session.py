@@ -56,7 +56,7 @@ _ASSIGNED = re.compile(
 
 
 class Turn(NamedTuple):
-    """One turn: its text, its speaker, and its moment in ISO 8601, empty if unknown."""
+    """One turn: its text, its speaker, and its time in ISO 8601, empty if unknown."""
 
     speaker: str
     when: str

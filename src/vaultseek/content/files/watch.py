@@ -281,9 +281,9 @@ def _remote_reason(root: Path, table: list[str]) -> str | None:
 
 
 def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
-    """Return the place and type of the file system of ``folder``, unless it is known to be local.
+    """Return the mount point and type of the file system of ``folder``.
 
-    Without a ``table``, file systems are unknown, and None is returned.
+    Return None if the file system is known to be local, or if the ``table`` of mounts is empty.
     """
     mount_point, kind = "/", "unknown"
     for line in table:

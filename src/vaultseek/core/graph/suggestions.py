@@ -122,7 +122,7 @@ async def suggestions(
     limit: int,
     mentions: Mapping[int, int] | None = None,
 ) -> list[JSON]:
-    """Return up to ``limit`` notes that the note could link, the most likely first, with reasons.
+    """Return up to ``limit`` notes that the note could link to, the most likely first, with reasons.
 
     ``mentions`` are the lines of other notes that name this note, if known.
     """

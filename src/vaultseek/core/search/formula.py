@@ -82,7 +82,7 @@ GRAPH_GAIN = 0.8
 GRAPH_CEILING = 0.45
 """Maximum score of a note found only by links, as a share of the best score."""
 GRAPH_BELOW_LEADER = 0.99
-"""Maximum score of a neighbour by link, as a share of the leader of a direct lane."""
+"""Maximum score of a note found only by links, as a share of the score of each direct lane's first note."""
 JOINED_GAIN = 1.0
 """Maximum gain of a note linked to a better note, as a share of its own score, if the two notes together have
 all words of the query."""
@@ -168,11 +168,11 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 
 
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
-    """Return the scale of the best keyword scores, descending, of ``population`` notes.
+    """Return the scale of ``scores``, the best keyword scores of ``population`` notes, in descending order.
 
-    Its unit does not depend on the scores of other notes: a word that a few notes have by chance would put
-    them far above the rest. If few notes have the whole query, a low best score counts as much as a score
-    that singles out one note. ``few`` is :func:`certainty_of_few`.
+    The unit of the scale does not depend on the other scores. Otherwise, notes that have a word by chance
+    would be far above the rest. If few notes have the whole query, the best score counts as much as a score
+    that singles out one note, even if it is low. ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))

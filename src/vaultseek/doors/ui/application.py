@@ -136,7 +136,7 @@ def _route(path: str, respond: Respond) -> Route:
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
         except Exception:
-            _log.exception("a request of the page failed")
+            _log.exception("a request from the page failed")
             message = "something went wrong here; see the terminal of `vaultseek ui`"
             return JSONResponse({"error": {"code": "internal", "message": message}}, 500)
 

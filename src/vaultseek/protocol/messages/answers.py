@@ -94,7 +94,7 @@ class Lane(Answer):
 
 
 class Remark(Answer):
-    """A sentence that a person should read beside the results; every door shows it."""
+    """A sentence for the person who reads the results; every user interface shows it."""
 
     code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
     text: str
@@ -519,7 +519,7 @@ class Link(Answer):
     column: NotRequired[int | None]
     """First column of the link in its line, from 1."""
     end_column: NotRequired[int | None]
-    """The column after the end of the link, in the same line."""
+    """The column just after the link, on the same line."""
 
 
 class OutgoingLink(Link, Judged):

@@ -166,7 +166,9 @@ class ServedEncoder:
         end = time.monotonic() + WORK_SECONDS
         for start in range(0, len(missing), self._service.batch):
             if time.monotonic() > end:
-                raise WorkerUnavailable(f"the server is slow ({self._server.where}); it continues later")
+                raise WorkerUnavailable(
+                    f"the server is slow ({self._server.where}); its texts are embedded later"
+                )
             pause()
             batch = missing[start : start + self._service.batch]
             self._embedded |= zip(batch, self._vectors(batch, in_background=True), strict=True)

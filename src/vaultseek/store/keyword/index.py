@@ -91,7 +91,7 @@ class KeywordIndex(KeywordLane):
         return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to apply again because the rules now assign them another language."""
+        """Return the ids of notes to index again because the rules now assign them another language."""
         return self._state.snapshot.given_other_language(self.rules)
 
     @property

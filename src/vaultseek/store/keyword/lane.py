@@ -33,7 +33,7 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to apply again because the rules now assign them another language."""
+        """Return the ids of notes to index again because the rules now assign them another language."""
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:

@@ -250,7 +250,8 @@ class Snapshot:
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the ascending notes of each segment that has any, with numbers as in that segment."""
+        """Split ``notes``, which are ascending: yield each segment that has some of them, and their numbers
+        in that segment."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 

@@ -120,7 +120,7 @@ class Report:
     refusals: Sequence[Refusal] = ()
     """The refusal curve of the first variant."""
     model: str = ""
-    """The model of the notes, and the model of questions in other languages, if any."""
+    """The model for notes and, if there is one, the model for questions in other languages."""
     links: int = 0
     clusters: Sequence[Cluster] = ()
     """The clusters of the link graph, largest first."""

@@ -89,9 +89,9 @@ class PostgresBackend:
         for text, is_so in problems.items():
             if is_so:
                 raise Unavailable(
-                    f"the PostgreSQL at {self.options.place} {text}; use version 13 or newer with pgvector "
-                    f"0.8 or newer in {' or '.join(EXTENSION_SCHEMAS)}, and a database in UTF8 where the "
-                    "user may create schemas",
+                    f"the PostgreSQL server at {self.options.place} {text}; use version 13 or newer, with "
+                    f"pgvector 0.8 or newer in the schema {' or '.join(EXTENSION_SCHEMAS)}, and a UTF8 "
+                    "database in which this user may create schemas",
                     "unavailable",
                 )
         with self.server.transaction():

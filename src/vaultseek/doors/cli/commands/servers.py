@@ -16,7 +16,7 @@ DEFAULT_PORT = 7467
 
 
 @click.command()
-@click.option("--http", is_flag=True, help="Serve on a port of this computer instead, with a token.")
+@click.option("--http", is_flag=True, help="Serve over HTTP on a local port instead; clients need a token.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -56,8 +56,8 @@ KEYS = (
     ("PgUp PgDn", "scroll", 7),
     ("Esc", "leave", 2),
 )
-"""The keys in the order of the last line, each with its action, and its priority for screens on which not all
-keys fit."""
+"""The keys, in the order in which the bottom line shows them, each with its action, and its priority on
+screens that are too narrow for all keys."""
 
 STATUS_ROWS = 3
 """Maximum height in rows of the line of figures and remarks, on screens that are too narrow for one row."""
