@@ -35,9 +35,6 @@ class Spread(NamedTuple):
         return min(1.0, self.values.get(value, 0) / self.notes) if self.notes else 0.0
 
 
-NOWHERE = Spread(0, {})
-
-
 class LineTable:
     """The table ``lines``: label and value of lines, names and properties, by note."""
 

@@ -150,15 +150,6 @@ class NoteTable:
         """Return the ids of all notes."""
         return [row[0] for row in self._database.all("SELECT id FROM notes")]
 
-    def spread(self, count: int) -> list[int]:
-        """Return up to ``count`` note ids, evenly spread over old and new notes, without reading the other
-        ids.
-        """
-        low, high = self._database.one("SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM notes")
-        sql = "SELECT id FROM notes WHERE id >= ? ORDER BY id LIMIT 1"
-        starts = (low + (high - low) * step // max(count - 1, 1) for step in range(count))
-        return sorted({row[0] for start in starts for row in self._database.all(sql, start)})
-
     def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
         """Return notes by id; ids that no longer exist are left out."""
         return self._rows.get_or_read(ids, self._read_rows)
