@@ -65,6 +65,11 @@ def understood(text: str) -> str:
         ("-.pdf", "| not extension pdf"),
         ("-()", "|"),
         ('(H2A)-histone "keel"-like', 'H2A -histone keel -like | text "keel"'),
+        # the options of a command
+        ("docker run --rm -it image", "docker run --rm -it image |"),
+        ('git commit -m "fix kiln"', 'git commit -m fix kiln | text "fix kiln"'),
+        ('keel -rope -"m"', 'keel | not text "rope"; not text "m"'),
+        ("line:(keel -m)", '| line with (text "keel" and not text "m")'),
         # operators
         ("tag:work", "| tag work"),
         ("tag:#work/today", "| tag #work/today"),

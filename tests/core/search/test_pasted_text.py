@@ -37,6 +37,38 @@ def test_an_extension_in_a_sentence_is_a_word(index_of: IndexOf, query: str, exp
     assert (remark in given["interpreted"]["notes"]) == (expected == ["Guide.md"])
 
 
+COMMANDS = {
+    "Backup.md": "Copy it.\n\n```sh\nrsync -avz --delete src/ dst\ntar -xzf kiln.tgz\n```\n",
+    "Release.md": 'Say `git commit -m "fix kiln"` first.\n',
+    "Docker.md": "    docker run -d --rm -it image\n",
+    "Kiln.md": "A kiln and its glaze. The xzf of a tar.\n",
+    "Pots.md": "A kiln without it.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "remark"),
+    [
+        ("rsync -avz --delete src/ dst", "Backup.md", "-avz was treated as a word"),
+        ("tar -xzf kiln.tgz", "Backup.md", "-xzf was treated as a word"),
+        ('git commit -m "fix kiln"', "Release.md", "-m was treated as a word"),
+        ("docker run --rm -it image", "Docker.md", "-it was treated as a word"),
+        ("kiln -glaze", "Pots.md", ""),
+        ("kiln -xzf", "Pots.md", ""),
+        ('tar -"xzf"', None, ""),
+    ],
+)
+def test_a_pasted_command_does_not_exclude_its_note(
+    index_of: IndexOf, query: str, expected: str | None, remark: str
+) -> None:
+    given = answer(index_of(COMMANDS), query)
+    paths = [result["path"] for result in given["results"]]
+    assert paths[:1] == ([expected] if expected else [])
+    assert [note for note in given["interpreted"]["notes"] if "-" in note[:2]] == (
+        [f'{remark}; write -"{remark.split()[0][1:]}" to exclude it'] if remark else []
+    )
+
+
 GERMAN = "Das ist das Haus, das wir meinen. Es ist ein schönes Haus, und das wissen wir alle seit langem."
 
 

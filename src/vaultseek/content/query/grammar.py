@@ -45,7 +45,8 @@ class Query:
     ``rank_text`` holds the words to rank by, in order; ``phrases`` holds the words in quotes, which the
     filter also requires. ``notes`` are sentences about repairs and about operators read as words.
     ``doubtful`` terms such as ``[name]`` and ``.csv`` are conditions only if the vault has that property or
-    extension. ``reads_time`` is False after ``when:any``.
+    extension, and ``-xzf`` only if no note has it after the same word. ``reads_time`` is False after
+    ``when:any``.
     """
 
     text: str
@@ -82,7 +83,7 @@ def parse_query(
 ) -> Query:
     """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
 
-    A term such as ``[name]`` or ``.csv`` that is in ``words`` is read as an ordinary word, not as a
+    A term such as ``[name]``, ``.csv`` or ``-xzf`` that is in ``words`` is read as an ordinary word, not as a
     condition. ``rules`` define which notes are outdated.
 
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than

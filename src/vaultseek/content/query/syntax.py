@@ -13,7 +13,7 @@ from vaultseek.base.text import SHOWN_CHARS, fold
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.expression import FLAGS
-from vaultseek.content.query.filters import Filter, HasName
+from vaultseek.content.query.filters import Contains, Filter, HasName
 from vaultseek.content.query.operators import (
     EXPRESSION_OPERATORS,
     EXTENSIONS,
@@ -28,8 +28,8 @@ from vaultseek.errors import BadQuery
 class Tree(NamedTuple):
     """The syntax tree of a query, and a note about each repair.
 
-    ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text. Each comes with
-    the condition that it was read as.
+    ``doubtful`` are terms such as ``[name]``, ``.csv`` and ``-xzf``, which may come from pasted text. Each
+    comes with the condition that it was read as or, after ``-``, with the text that a note would contain.
     """
 
     root: Node
@@ -41,7 +41,8 @@ class Tree(NamedTuple):
 def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree:
     """Parse ``text``, which has no control characters. Raises BadQuery if parentheses are nested too deeply.
 
-    Terms such as ``[name]`` and ``.csv`` that are in ``words`` are read as ordinary words, not as conditions.
+    Terms such as ``[name]``, ``.csv`` and ``-xzf`` that are in ``words`` are read as ordinary words, not as
+    conditions.
     """
     parser = _Parser(text, reading, words)
     root = parser.alternatives()
@@ -61,6 +62,9 @@ _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
+_DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\":\[\]]*)(?=[\s)]|$)")
+_COMMAND = re.compile(r"(?:\$\s+)?[\w./][\w./-]*(?=\s)(?=.*\s-(?:-[^\W_]\S*|[^\W_])(?!\S))", re.DOTALL)
+"""A pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
 _TWO_SLASHES = re.compile(r"/[^/]+/")
 # A regular expression in brackets may contain brackets itself.
 _BRACKETED = re.compile(
@@ -136,7 +140,21 @@ class _Parser:
         before, following = self.text[: self.position][-1:], self.text[self.position + 1 : self.position + 2]
         if self.text[self.position] != "-" or not (before in ("", "(") or before.isspace()):
             return False
-        return following not in ("", "-", ")") and not following.isspace()
+        if following in ("", "-", ")") or following.isspace():
+            return False
+        return not self._is_option()
+
+    def _is_option(self) -> bool:
+        """True if the ``-`` begins an option of a pasted command, such as ``-m`` or ``-avz``."""
+        match = None if self.in_value else _DASHED.match(self.text, self.position)
+        if match is None:
+            return False
+        if _COMMAND.match(self.text) or match[0] in self.words:
+            self.notes.append(f'{match[0]} was treated as a word; write -"{match[1]}" to exclude it')
+            return True
+        if before := self.text[: self.position].split()[-1:]:
+            self.doubtful.append((match[0], Contains(f"{before[0]} {match[0]}")))
+        return False
 
     def _phrase(self) -> Node:
         match = _QUOTED.match(self.text, self.position)

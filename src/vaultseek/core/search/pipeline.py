@@ -106,7 +106,8 @@ class Searcher:
         return await in_search_thread(parsed, shown, await self._rerank(trace, clock))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
-        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension.
+        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension;
+        read ``tar -xzf`` as words if a note has them.
 
         A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
         """

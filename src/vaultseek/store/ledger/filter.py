@@ -94,9 +94,12 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property that a condition names, or a file with the extension that it
-    names.
+    """True if the vault has the property or the extension that a condition names, or if no passage has the
+    text of a condition ``Contains``, as written.
     """
+    if isinstance(condition, Contains):
+        rows = ledger.select("SELECT text FROM chunks WHERE text LIKE ?", f"%{condition.text}%")
+        return not any(condition.is_written_in(row[0]) for row in rows)
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
