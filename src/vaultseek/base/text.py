@@ -50,8 +50,10 @@ _INVISIBLE = (
 )  # fmt: skip
 """Ranges of invisible characters, which can hide text from people. Joiners are not included, because scripts
 and emoji need them."""
+INVISIBLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
+"""The same characters, for a character class."""
 HIDDEN = (
-    f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
+    f"[{INVISIBLE}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
     "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
 )

@@ -35,6 +35,12 @@ NOTES = {
         '---\naliases: ["moto\u200brbike", "**quick** silver"]\n'
         'keywords: ["her\u00adring", "*sea* bass"]\n---\nA #mo\u200bped.\n'
     ),
+    "Inside.md": (
+        '---\naliases: ["**im**probable", "pan~~da~~"]\n'
+        'role: "**under**growth <b>mead</b>ow &amp; co"\n---\nx\n'
+    ),
+    "Folder/wea\u00adther\u200bvane.md": "x\n",
+    "Links.md": "See [[weathervane]].\n",
     "Code.md": "```\nvalue = a[0] ** 2\n```\n",
 }
 
@@ -89,6 +95,15 @@ def paths(index: OpenVault, query: str) -> set[str]:
         ("[keywords:herring]", {"Names.md"}),
         ('[keywords:"sea bass"]', {"Names.md"}),
         ("tag:moped", {"Names.md"}),
+        ("alias:improbable", {"Inside.md"}),
+        ("alias:panda", {"Inside.md"}),
+        ('"improbable"', {"Inside.md"}),
+        ('"undergrowth meadow & co"', {"Inside.md"}),
+        ('[role:"undergrowth meadow & co"]', {"Inside.md"}),
+        ("file:weathervane", {"Folder/wea\u00adther\u200bvane.md"}),
+        ("path:folder/weather", {"Folder/wea\u00adther\u200bvane.md"}),
+        ('"weathervane"', {"Folder/wea\u00adther\u200bvane.md", "Links.md"}),
+        ("link:weathervane", {"Links.md"}),
         # as it is written
         ("hidden-address", set()),
         ('line:"hidden-address"', {"Link.md"}),
@@ -111,3 +126,10 @@ def test_the_titles_and_previews_are_what_a_reader_sees(opened: OpenVault) -> No
     (result,) = asyncio.run(Searcher(opened).search(request))["results"]
     assert (result["title"], result["preview"]) == ("R&D plan – Köln", "Café chips.")
     assert (result["line"], result["column"]) == (3, 18)
+
+
+def test_a_link_resolves_to_a_name_with_invisible_signs(opened: OpenVault) -> None:
+    path = "Folder/wea\u00adther\u200bvane.md"
+    rows = opened.ledger.select("SELECT title, target FROM notes JOIN links ON resolved = path")
+    assert ("weathervane", "weathervane") in map(tuple, rows)
+    assert [row.source for row in opened.ledger.links.to_paths([path])] == ["Links.md"]

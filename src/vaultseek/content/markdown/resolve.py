@@ -5,7 +5,7 @@ source's folder, a leading ``/`` to the root; these targets must match exactly. 
 tried as a path from the root; then as the last segments of a path, preferring paths below the source's
 folder, then the shortest; then, without a folder, as an alias; and last as Logseq's page name for a file
 (``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Comparison
-ignores case, Unicode normalization and the difference between kinds of space.
+ignores case, Unicode normalization, invisible characters and the difference between kinds of space.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from heapq import nsmallest
 from typing import Literal, get_args
 
 from vaultseek.base.model import Link
-from vaultseek.base.text import fold_case
+from vaultseek.base.text import fold_case, without_hidden
 from vaultseek.content.markdown.title import file_stem, note_name
 
 LINK_CANDIDATES = 20
@@ -346,7 +346,9 @@ def _drop(table: dict[str, list[str]], key: str, path: str) -> None:
         del table[key]
 
 
-_fold = lru_cache(maxsize=4096)(fold_case)
+@lru_cache(maxsize=4096)
+def _fold(text: str) -> str:
+    return fold_case(without_hidden(text))
 
 
 def _bare(name: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from vaultseek.base.limits import TITLE_CHARS
 from vaultseek.base.model import Heading
-from vaultseek.base.text import fold
+from vaultseek.base.text import fold, without_hidden
 from vaultseek.content.markdown.structure import BlockKind
 
 TitleSource = Literal["frontmatter", "heading", "name"]
@@ -36,11 +36,10 @@ _TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
 def note_name(path: str) -> str:
     """Return the file's name without its extension.
 
-    Logseq's escapes are decoded: ``___`` for a slash in a page name, and ``%3F`` for a character not allowed
-    in file names.
+    Invisible characters are left out. Logseq's escapes are decoded: ``___`` for a slash in a page name, and
+    ``%3F`` for a character not allowed in file names.
     """
-    stem = file_stem(path)
-    name = stem
+    stem = name = without_hidden(file_stem(path))
     if "___" in name:
         name = _NAMESPACE.sub("/", name)
     if "%" in name:

@@ -296,7 +296,8 @@ class _Parser:
             return
         close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
         if close:
-            self.notes.append(f"{term} was treated as a word; did you mean {close[0]}: ?")
+            meant = f"{close[0]}:{term.partition(':')[2]}"
+            self.notes.append(f"{term} was treated as a word; did you mean {meant}?")
         elif self.text.startswith(("<", ">"), match.end()):
             self.notes.append(f"{term} was treated as a word; write a property filter as [{term}]")
 

@@ -277,13 +277,13 @@ def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
 
 
 def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
-    condition = prefilter(text)
-    if condition is None:
+    condition, of_names = prefilter(text, rendered=True), prefilter(text)
+    if condition is None or of_names is None:
         return None
     by_text = " OR ".join(condition.sql(column) for column in ("text", "edits"))
     rows = ledger.select(f"SELECT note FROM chunks WHERE {by_text}", *condition.values * 2)
-    by_name = " OR ".join(condition.sql(column) for column in _WORDED)
-    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
+    by_name = " OR ".join(of_names.sql(column) for column in _WORDED)
+    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *of_names.values * len(_WORDED))
     return {row[0] for row in rows} | ledger.forms.having(spelled(text).terms)
 
 

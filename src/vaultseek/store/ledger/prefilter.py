@@ -3,7 +3,9 @@
 Texts are compared in folded form but stored as written, and SQLite folds ASCII only. ``Straße`` folds to
 ``strasse``, the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters to composed ones. So a
 pattern searches for a run of letters that every spelling of the word contains unchanged, or for one of the
-rare characters that may replace a part of this run. Matching rows must be compared exactly afterwards.
+rare characters that may replace a part of this run. Names and properties are stored with their markup and
+their invisible characters, which may be inside a word; a text with such a sign may contain any word. Matching
+rows must be compared exactly afterwards.
 """
 
 import re
@@ -12,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vaultseek.base.text import fold, is_unspaced
+from vaultseek.base.text import INVISIBLE, fold, is_unspaced
 
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
 """Ranges beyond ASCII that contain characters which fold to other characters."""
@@ -21,6 +23,8 @@ _LEAST = 2
 _FOREIGN = 4
 """Maximum number of non-ASCII letters in one pattern; each letter may need further patterns for its other
 forms."""
+_INSIDE = ("GLOB", f"*[*<&~=^{INVISIBLE}]*")
+"""Pattern for signs that may be inside a word of a text that is stored as written."""
 _CERTAIN = 3
 """Minimum number of certain letters in a run for its other letters to become wildcards."""
 
@@ -42,11 +46,12 @@ class Prefilter:
 
 
 @lru_cache(maxsize=256)
-def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
+def prefilter(text: str, *, is_path: bool = False, rendered: bool = False) -> Prefilter | None:
     """Return the condition that all texts containing ``text`` satisfy, both folded; None if no pattern
     exists.
 
-    ``is_path``: the texts are paths, which have no markup between words.
+    ``is_path``: the texts are paths, which have no markup between words. ``rendered``: the texts have neither
+    markup nor invisible characters.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
     runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
@@ -65,7 +70,8 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
         first, hidden = ("GLOB", f"*{letters}*"), []
     others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
     contained = (f"%{character}%" for character in others)
-    return Prefilter((first, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
+    likes = (("LIKE", pattern) for pattern in (*beginnings, *contained))
+    return Prefilter((first, *likes, *(() if rendered else (_INSIDE,))))
 
 
 # A Greek iota may have been written as a mark below another letter.
