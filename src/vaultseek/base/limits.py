@@ -101,8 +101,9 @@ FRONTMATTER_EXPANDED = 256 * KIB
 
 # Settings of Obsidian in a vault
 FOLDER_NAMES = 5_000
-"""Maximum number of file names in a folder that are read to find out whether dates begin with the day or the
-month."""
+VAULT_NAMES = 50_000
+"""Maximum number of file names in a folder, and approximately in a vault, that are read to find out whether
+dates begin with the day or the month."""
 APP_SETTINGS_BYTES = 1 * MIB
 """Maximum size of an Obsidian settings file; larger files are ignored."""
 EXCLUDED_FILES_RULES = 200

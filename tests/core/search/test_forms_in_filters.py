@@ -75,6 +75,8 @@ def test_a_filter_finds_a_day_or_an_identifier_in_any_spelling(
         ({"Daily/25-04-2023.md": "the day comes first"}, "Daily/05-03-2023.md"),
         ({"Daily/04-25-2023.md": "the month comes first"}, "Daily/03-05-2023.md"),
         ({".obsidian/daily-notes.json": '{"format": "DD-MM-YYYY"}'}, "Daily/05-03-2023.md"),
+        ({"Trips/Old/25-04-2023 sea.md": "the day comes first"}, "Daily/05-03-2023.md"),
+        ({"Trips/04-25-2023.md": "the month first", ".trash/25-04-2023.md": "x"}, "Daily/03-05-2023.md"),
     ],
 )
 @pytest.mark.parametrize("query", ["2023-03-05", "March 5 2023", "file:2023-03-05", '"5 March 2023"'])
@@ -83,6 +85,55 @@ def test_names_of_a_vault_have_one_reading(
 ) -> None:
     index = index_of({**others, "Daily/05-03-2023.md": "one", "Daily/03-05-2023.md": "two"})
     assert paths(index, query) == [expected]
+
+
+def test_a_property_follows_the_names_of_the_vault(index_of: IndexOf) -> None:
+    index = index_of({"Days/25-04-2023.md": "a", "Bill.md": "---\ncreated: 06-04-2024\n---\ntext\n"})
+    assert [paths(index, f"created:{day}") for day in ("2024-04-06", "2024-06-04")] == [["Bill.md"], []]
+
+
+def test_a_date_with_dots_begins_with_the_day(index_of: IndexOf) -> None:
+    index = index_of({"04-25-2023.md": "a", "Bill.md": "---\ndue: 06.04.2024\n---\nOn 5.1.2026.\n"})
+    found = [paths(index, query) for query in ("[due:2024-04-06]", "[due:2024-06-04]", "[due:<2024-05]")]
+    assert found == [["Bill.md"], [], ["Bill.md"]]
+    assert [paths(index, query) for query in ("content:2026-01-05", "2026-05-01", "5.1.2026")] == [
+        ["Bill.md"],
+        [],
+        ["Bill.md"],
+    ]
+
+
+TIMES = {
+    "Iso.md": "It began 2025-10-19T10:30:00Z sharp.\n",
+    "Slash.md": "We spoke 27/03/2021 10:00 on the phone.\n",
+    "Created.md": "---\ncreated: 27/03/2021 10:00\nseen: 5.1.2026, 9:30\n---\ntext\n",
+    "Property.md": "---\nstart: 2025-10-19T10:30:00Z\n---\ntext\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("content:2025-10-19", {"Iso.md"}),
+        ('"2025-10-19"', {"Iso.md", "Property.md"}),
+        ('"19 October 2025"', {"Iso.md", "Property.md"}),
+        ('content:"2025-10-19 10:30"', {"Iso.md"}),
+        ('content:"19.10.2025 10:30"', {"Iso.md"}),
+        ('"2025-10-19T10:30:00Z"', {"Iso.md", "Property.md"}),
+        ("-2025-10-19", {"Slash.md", "Created.md"}),
+        ("content:2021-03-27", {"Slash.md"}),
+        ('"2021-03-27 10:00"', {"Slash.md", "Created.md"}),
+        ('content:"27.3.2021 10:00"', {"Slash.md"}),
+        ("27/03/2021 10:00", {"Slash.md", "Created.md"}),
+        ("27/03/2021", {"Slash.md", "Created.md"}),
+        ("created:2021-03-27", {"Created.md"}),
+        ("[created:2021-03-27]", {"Created.md"}),
+        ("[seen:2026-01-05]", {"Created.md"}),
+        ("[start:2025-10-19]", {"Property.md"}),
+    ],
+)
+def test_a_day_is_found_with_a_time_after_it(index_of: IndexOf, query: str, expected: set[str]) -> None:
+    assert set(paths(index_of(TIMES), query)) == expected
 
 
 def test_a_date_with_two_readings_matches_as_it_is_written(index_of: IndexOf) -> None:

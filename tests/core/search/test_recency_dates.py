@@ -122,7 +122,9 @@ def test_age_is_counted_from_the_date_that_is_wished(vault, tmp_path, recency, f
         ({".obsidian/daily-notes.json": '{"format": "YYYY/MM/[on] MM-DD-YYYY"}'}, day(2026, 3, 4)),
         ({"Daily/25-03-2026.md": "one"}, day(2026, 4, 3)),
         ({"Daily/03-25-2026.md": "one"}, day(2026, 3, 4)),
-        ({"Other/03-25-2026.md": "one"}, None),
+        ({"Other/03-25-2026.md": "one"}, day(2026, 3, 4)),
+        ({"Other/03-25-2026.md": "one", "Daily/25-03-2026.md": "two"}, day(2026, 4, 3)),
+        ({"Other/03-25-2026.md": "one", "Third/25-03-2026.md": "two"}, None),
     ],
 )
 def test_the_vault_shows_whether_the_day_or_the_month_stands_first(vault, files, expected):

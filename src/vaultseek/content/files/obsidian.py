@@ -7,13 +7,14 @@ import json
 import os
 import re
 import stat
+import time
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES
+from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES, VAULT_NAMES
 from vaultseek.base.paths import is_folder
 
 OBSIDIAN_FOLDER = ".obsidian"
@@ -47,8 +48,8 @@ class _Names(NamedTuple):
 class VaultDates(NamedTuple):
     """The style of dates in a folder of a vault.
 
-    The format of the vault's daily notes decides. If it does not, the other file names in the folder do; they
-    are checked again after the folder has changed.
+    The format of the vault's daily notes decides. If it does not, the other file names in the folder do, or
+    else those in the whole vault. They are checked again after the folder has changed, and each minute.
     """
 
     root: Path
@@ -61,7 +62,7 @@ class VaultDates(NamedTuple):
         """
         if order := _ORDER.search(self._format().rpartition("/")[2]):
             return order[0] == "D"
-        days_first = self._names().days_first
+        days_first = self._names().days_first or _order_of_vault(self.root, int(time.monotonic() // 60))
         return None if not days_first else days_first > 0
 
     def has_day_folders(self) -> bool:
@@ -94,12 +95,29 @@ def _names_in(folder: Path, changed: int) -> _Names:
     days_first = days = others = 0
     with os.scandir(folder) as entries:
         for entry in islice(entries, FOLDER_NAMES):
-            for first, second in _TWO_NUMBERS.findall(entry.name):
-                days_first += (int(first) > 12) - (int(second) > 12)
+            days_first += _order_of(entry.name)
             if number := _NUMBER.match(entry.name):
                 is_day = len(number[1]) < 3 and 0 < int(number[1]) <= _LAST_DAY
                 days, others = days + is_day, others + (not is_day)
     return _Names(days_first, days > 0 and not others)
+
+
+@lru_cache(maxsize=4)
+def _order_of_vault(root: Path, minute: int) -> int:
+    """Return how many more dates in the file names of a vault begin with the day than with the month."""
+    days_first = seen = 0
+    for _, folders, names in os.walk(root):
+        folders[:] = (folder for folder in folders if not folder.startswith("."))
+        days_first += sum(map(_order_of, names))
+        seen += len(names)
+        if seen > VAULT_NAMES:
+            break
+    return days_first
+
+
+def _order_of(name: str) -> int:
+    """Return how many more dates in a name begin with the day than with the month."""
+    return sum((int(first) > 12) - (int(second) > 12) for first, second in _TWO_NUMBERS.findall(name))
 
 
 def _read(file: Path) -> bytes:

@@ -191,12 +191,13 @@ _IN_NUMBERS = re.compile(
     rf"|(?P<year4>[12][0-9]{{3}})\s?[年년]\s?(?P<month4>[0-9]{{1,2}})\s?[月월](?:\s?(?P<day4>[0-9]{{1,2}})\s?[日일])?)"
 )
 _HAS_YEAR = re.compile(YEAR)
+_MONTHS_OF_A_YEAR = 12
 
 
 class Written(NamedTuple):
     """A date in a text: the possible ISO days or month, and its place.
 
-    ``4/5/2026`` may begin with the day or the month, so it gives two days.
+    ``4/5/2026`` may begin with the day or the month, so it gives two days; ``4.5.2026`` begins with the day.
     """
 
     days: tuple[str, ...]
@@ -231,6 +232,8 @@ def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
     """Yield the possible readings of numbers as year, month and day."""
     if match["year2"]:
         yield match["year2"], int(match["second"]), match["first"]
+        if match["sign2"] == "." and int(match["second"]) <= _MONTHS_OF_A_YEAR:
+            return
         yield match["year2"], int(match["first"]), match["second"]
         return
     for suffix in ("", "3", "4"):
@@ -266,13 +269,15 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
-    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date; otherwise
-    nothing.
+    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date, perhaps with a
+    time that is not ISO 8601; otherwise nothing.
 
     ``day_first`` is the order of the day and the month, None if it is unknown.
     """
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)
+    if ":" in words and not _ISO_BEGINNING.match(words):
+        words = _TIME_AFTER.sub("", words)
     for found in find_dates(words):
         if (found.start, found.end) == (0, len(words)):
             return found.read(day_first)
@@ -282,6 +287,8 @@ def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
 _WEEKDAY_BEFORE = re.compile(
     r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? ", re.IGNORECASE
 )
+_TIME_AFTER = re.compile(r",? (?:at )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?$", re.IGNORECASE)
+_ISO_BEGINNING = re.compile("[0-9]{4}-[0-9]{2}")
 
 
 def _midnight(moment: datetime) -> datetime:

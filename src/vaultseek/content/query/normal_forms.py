@@ -156,17 +156,21 @@ class Spelled:
         )
         end = 0
         parts: list[str] = []
-        for form in sorted((*normal_forms(composed), *words), key=lambda form: (form.start, -form.end)):
+        # A day comes before the row of digits that it begins, ``27/03/2021 10``.
+        for form in sorted(
+            (*normal_forms(composed), *words),
+            key=lambda form: (form.start, form.terms[0].startswith(MARK), -form.end),
+        ):
             if form.start < end or not _is_spelled(form.terms[0]):
                 continue
             days = [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
-            word = (days or form.terms)[0].removeprefix(MARK)
+            term = (days or form.terms)[0]
             if len(days) < 2:
-                self._terms[(days or form.terms)[0]] = word
-                parts += (composed[end : form.start], word)
+                self._terms[term] = term.removeprefix(MARK)
+                parts += (composed[end : form.start], self._terms[term])
             else:
                 parts.append(composed[end : form.end])
-            end = form.end
+            end = _end_of(form, composed, parts)
         self._text = fold("".join((*parts, composed[end:])))
         self._may_occur = re.compile("|".join(map(_any_spelling, self._terms)))
 
@@ -208,7 +212,7 @@ class Spelled:
             word = next((self._terms[term] for term in form.terms if term in self._terms), None)
             if word is not None and form.start >= end:
                 parts += (composed[end : form.start], word)
-                end = form.end
+                end = _end_of(form, composed, parts)
         return fold("".join((*parts, composed[end:])))
 
 
@@ -216,6 +220,18 @@ class Spelled:
 def spelled(text: str) -> Spelled:
     """Return the days and identifiers in a text of a query, cached for thousands of notes."""
     return Spelled(text)
+
+
+def _end_of(form: NormalForm, text: str, parts: list[str]) -> int:
+    """Return the end of a form; a ``T`` between a day and a time counts as a space, which is added to
+    ``parts``."""
+    if form.terms[0].startswith(MARK) or not _T_BEFORE_TIME.match(text, form.end):
+        return form.end
+    parts.append(" ")
+    return form.end + 1
+
+
+_T_BEFORE_TIME = re.compile("[Tt](?=[0-9])")
 
 
 def _any_spelling(term: str) -> str:
