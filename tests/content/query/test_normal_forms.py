@@ -22,6 +22,16 @@ def forms(text: str) -> set[str]:
         ("F.788", "=f788"),
         ("HR-4471-C", "=hr4471c"),
         ("10 mm", "=10mm"),
+        ("2.5 mm", "=2.5mm"),
+        ("2,5mm", "=2.5mm"),
+        ("1,500 kg", "=1500kg"),
+        ("a GTX 1080 Ti card", "=gtx1080ti"),
+        ("a GTX 1080 Ti card", "=gtx1080"),
+        ("the 3M 8210 mask", "=3m8210"),
+        ("per DIN EN 1090", "=dinen1090"),
+        ("per ISO/IEC 27001", "=isoiec27001"),
+        ("an M8 × 40 bolt", "=m8x40"),
+        ("CVE 2024 31497", "=cve202431497"),
         ("ISBN 978-3-16-148410-0", "=9783161484100"),
         ("call 089 / 123 45 67 now", "=0891234567"),
         ("4.380 notes", "=4380"),
@@ -42,7 +52,11 @@ def test_other_text_has_none(text):
     assert not {form for form in forms(text) if form[1:].isdecimal() or form == f"={text.lower()}"}
 
 
-@given(st.text(alphabet="aE4 .-/()§7:_2026年1月5日", max_size=40))
+def test_a_measure_is_not_the_one_without_its_point():
+    assert "=25mm" not in forms("2.5mm and 2,5 mm") and "=5mm" not in forms("2.5 mm")
+
+
+@given(st.text(alphabet="aEX4 .,-/()§7:_2026年1月5日x×", max_size=40))
 def test_a_form_stands_for_characters_of_the_text(text):
     for form in normal_forms(text):
         assert form.terms

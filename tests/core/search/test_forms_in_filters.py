@@ -69,6 +69,51 @@ def test_a_filter_finds_a_day_or_an_identifier_in_any_spelling(
     assert set(paths(index_of(NOTES), query)) == expected
 
 
+CODES = {
+    "Mask.md": "We got 3M8210 masks.\n",
+    "Open mask.md": "We got 3M 8210 masks.\n",
+    "Advisory.md": "PuTTY has CVE-2024-31497 in it.\n",
+    "Card.md": "The GTX1080Ti is hot.\n",
+    "Open card.md": "The GTX 1080 Ti is loud.\n",
+    "Bit.md": "Use a 2.5 mm bit.\n",
+    "Bohrer.md": "Nimm 2,5mm dafür.\n",
+    "Bolt.md": "An M8 x 40 bolt.\n",
+    "Screw.md": "---\nsize: M8x40\n---\nA screw M8x40.\n",
+    "Plate.md": "The code 0017AB9 is on it.\n",
+    "Audit.md": "per ISO/IEC27001 rules\n",
+    "Open audit.md": "per ISO/IEC 27001 rules\n",
+    "Steel.md": "per DIN EN 1090 rules\n",
+    "Iron.md": "per DIN-EN-1090 rules\n",
+    "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX 1080 3M CVE 2024.\n",
+    "More noise.md": "1090 40 2.5 mm2. ISO 9001. DIN 4711, EN 100. 10 mm. 0017 AB 8210.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("spellings", "expected"),
+    [
+        (["3M8210", "3M 8210", "3m-8210"], {"Mask.md", "Open mask.md"}),
+        (["CVE-2024-31497", "cve 2024 31497", "CVE202431497"], {"Advisory.md"}),
+        (["GTX1080Ti", "GTX 1080 Ti", "GTX-1080-Ti", "gtx 1080ti"], {"Card.md", "Open card.md"}),
+        (["2.5 mm", "2,5mm", "2.5mm", "2,5 mm"], {"Bit.md", "Bohrer.md"}),
+        (["M8 x 40", "M8x40", "M8-X-40"], {"Bolt.md", "Screw.md"}),
+        (["0017AB9", "0017 AB9", "0017-AB9"], {"Plate.md"}),
+        (["ISO/IEC27001", "ISO/IEC 27001", "ISO IEC 27001"], {"Audit.md", "Open audit.md"}),
+        (["DIN-EN-1090", "DIN EN 1090", "DIN EN-1090"], {"Steel.md", "Iron.md"}),
+    ],
+)
+def test_a_code_is_found_closed_hyphened_and_open(
+    index_of: IndexOf, spellings: list[str], expected: set[str]
+) -> None:
+    index = index_of(CODES)
+    for code in spellings:
+        assert set(paths(index, f'content:"{code}"')) == expected, code
+        assert set(paths(index, f'"{code}"')) == expected, code
+        assert set(paths(index, f'-"{code}"')) == set(CODES) - expected, code
+        assert set(paths(index, code)[: len(expected)]) == expected, code
+    assert paths(index, f'[size:"{spellings[0]}"]') == (["Screw.md"] if "Screw.md" in expected else [])
+
+
 @pytest.mark.parametrize(
     ("others", "expected"),
     [

@@ -28,6 +28,9 @@ SPACED_LETTERS = 10
 """Maximum length of a word that forms one identifier with the number after it: ``WM 14``."""
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
+CHAIN_LINKS = 4
+"""Maximum number of words from the first number of a code whose beginnings are codes, too: ``GTX 1080`` of
+``GTX 1080 Ti``."""
 MOST_DIGITS = 20
 """Maximum number of digits in one number. Longer runs of digits and separators are rows of numbers."""
 CACHED_TEXTS = 1024
@@ -36,17 +39,26 @@ for the keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
-_SPACED = re.compile(
-    rf"(?<![^\W_])(?:(?=([^\W\d_]{{1,{SPACED_LETTERS}}}[ \xa0][0-9]+(?:[-.][0-9]+)*)(?![^\W_]))"
-    rf"|(?=([0-9]+[ \xa0][^\W\d_]{{1,{UNIT_LETTERS}}})(?![^\W_])))"
+_SPACE_BEFORE_NUMBER = re.compile(r"[ \xa0][0-9]+(?:[-.][0-9]+)*(?![^\W_])")
+_WORD_BEFORE = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,{SPACED_LETTERS}}}\Z")
+_WITH_UNIT = re.compile(
+    r"[0-9](?<![^\W_][0-9])(?<![0-9][.,][0-9])[0-9]*(?:[ \xa0]|[.,][0-9]+[ \xa0]?)"
+    rf"[^\W\d_]{{1,{UNIT_LETTERS}}}(?![^\W_])"
 )
+_MEASURE = re.compile(r"([0-9]+)[.,]([0-9]+)[ \xa0]?([^\W\d_]+)")
 _SPACED_DIGITS = re.compile(
     r"(?<![\w.,])[+(]{0,2}[A-Za-z]{0,3}[0-9]+(?:[ \xa0]?[-‐‑/().,'’ \xa0][ \xa0]?[0-9]+)+(?![\w])"
 )
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+")
 _DECIMAL = re.compile(r"([0-9]+)[.,]([0-9]{1,2})")
 _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")
-_GROUPS = re.compile(r"(?<![\w-])[A-Z]{1,3}[- ]?[0-9]+(?:[- ](?:[0-9]+|[A-Z]{1,2}))+(?![\w-])")
+_NUMBERED = r"(?:[A-Z]{1,8}[-/]?)?[0-9][A-Z0-9]*(?:[-/][A-Z0-9]+)*"
+_CHAIN = re.compile(
+    rf"(?<![\w-])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
+    rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-])"
+)
+"""A code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
+_LINK = re.compile("[^ \xa0]+")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
@@ -96,18 +108,35 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
         compound = match[0]
         if (version := _VERSION.fullmatch(compound)) is not None:
             yield NormalForm((version[1],), *match.span())
-        if form := identifier_form(compound):
-            yield NormalForm((form,), *match.span())
-    for pattern in (_SPACED, _SPACED_DIGITS, _GROUPS):
-        for match in pattern.finditer(text):
-            group = match.lastindex or 0
-            if form := identifier_form(match[group]):
-                yield NormalForm((form,), *match.span(group))
+    for start, end in dict.fromkeys(_places_of_codes(text)):
+        if form := identifier_form(text[start:end]):
+            yield NormalForm((form,), start, end)
     for match in _DOTTED.finditer(text):
         if parts := tuple(_dotted_parts(match[0].lower())):
             yield NormalForm(parts, *match.span())
     for match in _SIGNED.finditer(text):
         yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
+
+
+def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of possible identifiers, some of them twice."""
+    for pattern in (_COMPOUND, _WITH_UNIT, _SPACED_DIGITS):
+        for match in pattern.finditer(text):
+            yield match.span()
+    for match in _SPACE_BEFORE_NUMBER.finditer(text):
+        start, end = match.span()
+        if word := _WORD_BEFORE.search(text, max(0, start - SPACED_LETTERS - 1), start):
+            yield word.start(), end
+    for match in _CHAIN.finditer(text):
+        links = [link.span() for link in _LINK.finditer(text, *match.span())]
+        if len(links) < 2 or not any(map(str.isalpha, match[0])):
+            continue
+        number = next(at for at, link in enumerate(links) if any(map(str.isdecimal, text[slice(*link)])))
+        for first in range(number + 1):
+            for _, end in links[max(number, first + 1) : number + CHAIN_LINKS]:
+                if any(map(str.isalpha, text[links[first][0] : end])):
+                    yield links[first][0], end
+        yield match.span()
 
 
 def _dotted_parts(name: str) -> Iterator[str]:
@@ -123,9 +152,13 @@ def identifier_form(written: str) -> str:
 
     ``os.path`` and ``and/or`` have none, because no other spelling of them joins their words.
     """
-    plain = "".join(character for character in written if character.isalnum())
+    written = written if written.isascii() else written.replace("×", "x")
+    plain = "".join(filter(str.isalnum, written))
     if not plain or len(plain) > TERM_CHARS:
         return ""
+    if plain[0].isdecimal() and (measure := _MEASURE.fullmatch(written)) and not _THOUSANDS.match(written):
+        whole, fraction, unit = measure.groups()
+        return f"{MARK}{whole}.{fraction}{fold_accents(unit.lower())}"
     if plain.isdecimal():
         if amount := _AMOUNT.fullmatch(written) or _DECIMAL.fullmatch(written):
             whole = "".join(filter(str.isdecimal, amount[1]))
@@ -171,7 +204,10 @@ class Spelled:
             else:
                 parts.append(composed[end : form.end])
             end = _end_of(form, composed, parts)
-        self._text = fold("".join((*parts, composed[end:])))
+        self._texts = {fold("".join((*parts, composed[end:])))}
+        if closed := _closed(composed):
+            self._terms.setdefault(closed, closed.removeprefix(MARK))
+            self._texts.add(self._terms[closed])
         self._may_occur = re.compile("|".join(map(_any_spelling, self._terms)))
 
     @property
@@ -193,16 +229,16 @@ class Spelled:
     def is_in(self, text: str, day_first: bool | None = None) -> bool:
         """True if ``text`` has the query's text in any spelling, as whole words."""
         respelled = self.respelled(text, day_first)
-        return respelled is not None and contains(respelled, self._text)
+        return respelled is not None and any(contains(respelled, each) for each in self._texts)
 
     def is_part_of(self, text: str, day_first: bool | None = None) -> bool:
         """True if ``text`` has the query's text in any spelling, also within a word."""
         respelled = self.respelled(text, day_first)
-        return respelled is not None and self._text in respelled
+        return respelled is not None and any(each in respelled for each in self._texts)
 
     def equals(self, text: str, day_first: bool | None = None) -> bool:
         """True if ``text`` is the query's text in any spelling."""
-        return self.respelled(text, day_first) == self._text
+        return self.respelled(text, day_first) in self._texts
 
     def _respelled(self, text: str, day_first: bool | None = None) -> str:
         composed = normalize(text)
@@ -222,6 +258,17 @@ def spelled(text: str) -> Spelled:
     return Spelled(text)
 
 
+def _closed(text: str) -> str:
+    """Return the normal form of a whole text of a few words that may be one identifier; "" for other
+    texts."""
+    words = _WORDS.findall(text)
+    form = identifier_form(text) if 1 < len(words) <= CHAIN_LINKS else ""
+    return form if is_code(form) and not form[1:].isdecimal() else ""
+
+
+_WORDS = re.compile(r"[^\W_]+")
+
+
 def _end_of(form: NormalForm, text: str, parts: list[str]) -> int:
     """Return the end of a form; a ``T`` between a day and a time counts as a space, which is added to
     ``parts``."""
@@ -239,7 +286,7 @@ def _any_spelling(term: str) -> str:
     of an identifier."""
     if not term.startswith(MARK):
         return re.escape(term[:4])
-    return r"[\W_]{0,3}".join(map(re.escape, term[1:]))
+    return r"[\W_]{0,3}".join(filter(str.isalnum, term))
 
 
 def _is_spelled(term: str) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Literal
@@ -10,7 +10,14 @@ from typing import Literal
 from vaultseek.base.limits import KEYWORD_TERMS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.dates import dates_of
-from vaultseek.content.query.normal_forms import MARK, THOUSANDS_DIGITS, identifier_form, normal_forms
+from vaultseek.content.query.normal_forms import (
+    MARK,
+    THOUSANDS_DIGITS,
+    NormalForm,
+    identifier_form,
+    is_code,
+    normal_forms,
+)
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
@@ -111,19 +118,42 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
             for place in (at, at + 1):
                 joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
     known = {term.word for term in terms}
-    for form in normal_forms(normalize(text)):
+    for form in _forms_of_query(normalize(text)):
         written = fold(text[form.start : form.end])
-        word = form.terms[0][1:]
-        is_pair = (
-            len(written.split()) == 2 and word.isalnum() and not word.isdecimal() and written[0].isalnum()
-        )
-        if written not in known and not (is_pair and form.terms[0].startswith(MARK)):
+        if _is_open_code(form.terms[0], written):
+            words = {*written.split(), *_WORD.findall(written)}
+            joined = [_or_closed(term, form.terms[0]) if term.word in words else term for term in joined]
+        elif written not in known:
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
             closed = (days[0].removeprefix(MARK),) if days[0].startswith(MARK) else ()
             if not closed:
                 joined = [_as_part(term, written) for term in joined]
             joined.append(QueryTerm(written, days[0], "whole", -1, also=(*days[1:], *closed)))
     return joined
+
+
+def _forms_of_query(text: str) -> Iterator[NormalForm]:
+    """Yield the normal forms of a query, and those of codes that it writes in small letters."""
+    forms = normal_forms(text)
+    yield from forms
+    capitals = text.upper()
+    if capitals != text and len(capitals) == len(text):
+        known = {(form.start, form.end) for form in forms}
+        codes = (form for form in normal_forms(capitals) if (form.start, form.end) not in known)
+        yield from (form for form in codes if _is_open_code(form.terms[0], text[form.start : form.end]))
+
+
+def _is_open_code(form: str, written: str) -> bool:
+    """True for a code with letters that is written in several words or with a decimal comma."""
+    return is_code(form) and not form[1:].isdecimal() and written[0].isalnum() and not written.isalnum()
+
+
+def _or_closed(term: QueryTerm, form: str) -> QueryTerm:
+    """Return the term of a word in a code, which also matches the whole code."""
+    return replace(term, also=tuple(dict.fromkeys((*term.also, form, form[1:]))))
+
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 def _as_part(term: QueryTerm, day: str) -> QueryTerm:
