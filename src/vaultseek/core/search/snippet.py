@@ -339,14 +339,13 @@ notes is enough."""
 def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
     """Return the lines of these texts that occur in many notes of the vault. White space around the lines is
     removed."""
-    forms: dict[str, Form | None] = {}
-    for text in texts:
-        forms |= _forms_of(text)
+    forms = dict(pair for text in texts for pair in _forms_of(text))
     share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
     repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))
     return frozenset(line for line, form in forms.items() if form in repeated)
 
 
 @lru_cache(CACHED_PASSAGES)
-def _forms_of(text: str) -> Mapping[str, Form | None]:
-    return {line.strip(): form_of(line) for line in text.split("\n")}
+def _forms_of(text: str) -> Sequence[tuple[str, Form]]:
+    pairs = ((line.strip(), form_of(line)) for line in text.split("\n"))
+    return [(line, form) for line, form in pairs if form is not None]

@@ -2,6 +2,7 @@
 share.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -52,23 +53,34 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return the `Spread` of each of these labels."""
-        return self._spreads.get_or_read(labels, lambda missing: {each: self._read(each) for each in missing})
+        """Return the `Spread` of each of these labels that at least ``LEAST_NOTES`` lines have; an empty one
+        for the others."""
+        return self._spreads.get_or_read(labels, self._read)
 
     def repeated(self, forms: Iterable[Form | None], least: int = LEAST_NOTES) -> set[Form]:
         """Return the forms that are repeated in the vault: at least ``least`` notes have the label, and the
         values recur in several notes or differ only in numbers."""
-        ids = {form: form.ids for form in forms if form is not None}
-        spreads = self.spreads(sorted({numbers[0][0] for numbers in ids.values()}))
-        return {form for form, numbers in ids.items() if _is_repeated(spreads[numbers[0][0]], numbers, least)}
+        wanted = {form for form in forms if form is not None}
+        spreads = self.spreads([*{form.label for form in wanted}])
+        return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
-    def _read(self, label: int) -> Spread:
-        sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
-        rows = self._database.all(sql, label, SPREAD_ROWS)
-        return Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
+    def _read(self, labels: Sequence[int]) -> dict[int, Spread]:
+        spreads = dict.fromkeys(labels, _RARE)
+        for (label,) in self._database.all(_FREQUENT_LABELS, json.dumps(labels), LEAST_NOTES - 1):
+            sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
+            rows = self._database.all(sql, label, SPREAD_ROWS)
+            spreads[label] = Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
+        return spreads
 
 
-def _is_repeated(spread: Spread, numbers: Sequence[tuple[int, int]], least: int) -> bool:
+_RARE = Spread(0, {})
+_FREQUENT_LABELS = (
+    "SELECT value FROM json_each(?) AS labels"
+    " WHERE EXISTS (SELECT 1 FROM lines WHERE label = labels.value LIMIT 1 OFFSET ?)"
+)
+
+
+def _is_repeated(form: Form, spread: Spread, least: int) -> bool:
     if spread.notes < least or spread.is_varied:
         return False
-    return all(not value or spread.values.get(value, 0) > 1 for _, value in numbers)
+    return all(not value or spread.values.get(value, 0) > 1 for value in form.values)
