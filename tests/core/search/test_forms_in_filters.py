@@ -84,8 +84,8 @@ CODES = {
     "Open audit.md": "per ISO/IEC 27001 rules\n",
     "Steel.md": "per DIN EN 1090 rules\n",
     "Iron.md": "per DIN-EN-1090 rules\n",
-    "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX 1080 3M CVE 2024.\n",
-    "More noise.md": "1090 40 2.5 mm2. ISO 9001. DIN 4711, EN 100. 10 mm. 0017 AB 8210.\n",
+    "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX.\n",
+    "More noise.md": "1080 3M CVE 2024, 1090 40 2.5 mm2. ISO 9001. DIN 4711, EN 100. 10 mm. 0017 AB 8210.\n",
 }
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vaultseek.base.limits import TERM_CHARS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.compare import contains
-from vaultseek.content.query.dates import find_dates
+from vaultseek.content.query.dates import find_dates, matches_in_lines
 
 MARK = "="
 """The sign before the normal form of an identifier; no word begins with it."""
@@ -58,9 +58,14 @@ _CHAIN = re.compile(
     rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-])"
 )
 """A code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
+_SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
+_JOINT = re.compile(r"[-‐‑–−./_:](?<=[^\W_].)(?=[^\W_])")
+_DIGIT = re.compile("[0-9]")
+_DOT = re.compile(r"\.(?<=\w.)(?=\w)")
+_SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
@@ -104,30 +109,28 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
         )
         own = text[start:end] if is_word and text[start:end] in (*days, days[0][:7]) else ""
         yield NormalForm(tuple(dict.fromkeys((*days, *(day[:7] for day in days)))), start, end, own)
-    for match in _COMPOUND.finditer(text):
-        compound = match[0]
-        if (version := _VERSION.fullmatch(compound)) is not None:
-            yield NormalForm((version[1],), *match.span())
     for start, end in dict.fromkeys(_places_of_codes(text)):
+        if version := _VERSION.fullmatch(text, start, end):
+            yield NormalForm((version[1],), start, end)
         if form := identifier_form(text[start:end]):
             yield NormalForm((form,), start, end)
-    for match in _DOTTED.finditer(text):
+    for match in matches_in_lines(_DOTTED, _DOT, text):
         if parts := tuple(_dotted_parts(match[0].lower())):
             yield NormalForm(parts, *match.span())
-    for match in _SIGNED.finditer(text):
+    for match in matches_in_lines(_SIGNED, _SIGN, text):
         yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
 
 
 def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of possible identifiers, some of them twice."""
-    for pattern in (_COMPOUND, _WITH_UNIT, _SPACED_DIGITS):
-        for match in pattern.finditer(text):
+    for pattern, sign in ((_COMPOUND, _JOINT), (_WITH_UNIT, _DIGIT), (_SPACED_DIGITS, _DIGIT)):
+        for match in matches_in_lines(pattern, sign, text):
             yield match.span()
     for match in _SPACE_BEFORE_NUMBER.finditer(text):
         start, end = match.span()
         if word := _WORD_BEFORE.search(text, max(0, start - SPACED_LETTERS - 1), start):
             yield word.start(), end
-    for match in _CHAIN.finditer(text):
+    for match in matches_in_lines(_CHAIN, _SPACED_CODE, text):
         links = [link.span() for link in _LINK.finditer(text, *match.span())]
         if len(links) < 2 or not any(map(str.isalpha, match[0])):
             continue
