@@ -53,7 +53,7 @@ def test_other_text_has_none(text):
 
 
 def test_a_measure_is_not_the_one_without_its_point():
-    assert forms("2.5mm and 2,5 mm") == {"=2.5mm"}
+    assert forms("2.5mm, 2,5 mm") == {"=2.5mm"}
 
 
 @given(st.text(alphabet="aEX4 .,-/()§7:_2026年1月5日x×", max_size=40))
