@@ -49,7 +49,7 @@ UNCOUNTED_CHARS = 64 * KIB
 """Number of characters above which a block is split first, and its tokens are counted only afterwards."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 13
+CHUNKER_VERSION = 14
 """Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
 properties; vaults are then read again."""
 
