@@ -52,10 +52,10 @@ _SPACED_DIGITS = re.compile(
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+")
 _DECIMAL = re.compile(r"([0-9]+)[.,]([0-9]{1,2})")
 _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")
-_NUMBERED = r"(?:[A-Z]{1,8}[-/]?)?[0-9][A-Z0-9]*(?:[-/][A-Z0-9]+)*"
+_NUMBERED = r"(?:[A-Z]{1,8}[-/]?)?[0-9][A-Z0-9]*(?:[-/][A-Z0-9]+|\.[0-9]+)*"
 _CHAIN = re.compile(
-    rf"(?<![\w-])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
-    rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-])"
+    rf"(?<![\w-])(?<![0-9][.,])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
+    rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
 )
 """A code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
