@@ -23,8 +23,9 @@ _LEAST = 2
 _FOREIGN = 4
 """Maximum number of non-ASCII letters in one pattern; each letter may need further patterns for its other
 forms."""
-_INSIDE = ("GLOB", f"*[*<&~=^{INVISIBLE}]*")
-"""Pattern for signs that may be inside a word of a text that is stored as written."""
+_INSIDE = ("GLOB", f"*[0-9A-Za-z\x80-\U0010ffff][*<&~=^{INVISIBLE}]*")
+"""Pattern for signs that may be inside a word of a text that is stored as written. Without the letter before
+the sign, every property with a mail address, ``Name <address>``, would match."""
 _CERTAIN = 3
 """Minimum number of certain letters in a run for its other letters to become wildcards."""
 
