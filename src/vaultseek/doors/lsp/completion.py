@@ -340,7 +340,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
         path = link if is_markdown(link) or not is_markdown(str(item["path"])) else f"{link}{NOTE_SUFFIX}"
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
-        link = link.removesuffix(NOTE_SUFFIX)  # it already has one in vaults that use Markdown links
+        link = link.removesuffix(NOTE_SUFFIX)  # present in vaults that use Markdown links
     name = str(item["text"])
     named = item.get("is") in ("alias", "title") and "|" not in typing.rest
     if not named or _ENDS_LINK.search(name):
