@@ -41,7 +41,7 @@ _PATH_KEYS = ("path", "file_path", "file_name")
 
 
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
-    """A node parser that splits Markdown along its headings, like the daemon.
+    """A node parser that splits Markdown along its headings, as the daemon does.
 
     ``count`` returns the number of tokens in a text, and ``window`` is the model's maximum number of tokens;
     by default, both match the bundled model. A node's id is that of its passage, which does not change when

@@ -255,7 +255,8 @@ class _Connection:
 
 
 class OnDemand:
-    """A client whose calls start the daemon if necessary, with ``start``, which may raise VaultseekError."""
+    """A client whose calls start the daemon if necessary. ``start`` starts the daemon, and may raise
+    VaultseekError."""
 
     def __init__(self, client: AsyncClient, start: Callable[[], Awaitable[object]]) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Vaults that could not be opened, with the reasons, and their retries."""
+"""Vaults that could not be opened: the reasons, and further attempts to open them."""
 
 import asyncio
 import contextlib

@@ -87,7 +87,7 @@ class FileQueue:
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
-        """Set the size of the next part from the duration of the last part, in seconds."""
+        """Choose the size of the next part, given the duration of the last part in seconds."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0
 

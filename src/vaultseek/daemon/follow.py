@@ -24,7 +24,8 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
 NAMES_SECONDS = 1.0
-"""Seconds before the names of notes are read for completion, which would delay the first searches."""
+"""Seconds to wait before reading the names of notes for completion, so that the first searches are not
+delayed."""
 
 
 class VaultFollower:
@@ -77,7 +78,7 @@ class VaultFollower:
         return FolderSource(vault, reporter, self._scans, self._backlog, self.maintenance, self.changed_notes)
 
     def start(self) -> None:
-        """Start the tasks. Searches can be answered before; the first scan follows."""
+        """Start the tasks; the first scan follows. Searches are answered even before it."""
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
         self.vault.engine.start_background_writer()

@@ -1,6 +1,6 @@
 """The location of a daemon's vaults: by default, folders on this machine with all indexes in one directory.
 
-Another package may add a hosting that keeps indexes on a server or reads indexes from other machines.
+Another package may replace the class, to keep indexes on a server or to read indexes from other machines.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -19,12 +19,12 @@ from vaultseek.settings.model import Settings
 
 
 class Hosting:
-    """The default hosting: vaults are folders on this machine."""
+    """The default location of vaults: folders on this machine."""
 
     has_folders = True
     """False if all vaults are on other machines; vaults added by the user are then not listed."""
     problem: Unavailable | None = None
-    """The reason why the last list of vaults may be incomplete, or None."""
+    """The reason why the most recent list of vaults may be incomplete, or None."""
 
     def listed(self, settings: Settings) -> Settings:
         """Return the settings with the list of vaults to open. Called in a thread."""
@@ -70,8 +70,8 @@ class Hosting:
 
 
 def hosting_of(settings: Settings, **options: str) -> Hosting:
-    """Return the hosting added by another package, created with ``options`` from the command line, or the
-    default hosting.
+    """Return another package's `Hosting`, created with ``options`` from the command line, or else the
+    default.
 
     Raises ConfigError if the settings do not allow the options.
     """

@@ -57,7 +57,7 @@ class KnownVaults:
 
     def around(self, folder: str | None) -> VaultOptions:
         """Return the vault that contains ``folder`` or, outside all vaults, the only known vault. Raises
-        UsageError if there are several."""
+        UsageError if there is no vault or more than one."""
         here = Path(os.path.realpath(folder)) if folder else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]

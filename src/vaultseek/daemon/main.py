@@ -46,14 +46,14 @@ LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
 """Name of the file, next to the log, to which a crash in native code is written."""
 DAEMON_PORT = "daemon.tcp"
-"""Key, in the list of addresses, for the port for clients on this machine, which is not in the settings."""
+"""Key, in the list of addresses, of the port for local clients, which is not part of the settings."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
-"""Thread switch interval in seconds. Python's default of 5 ms would double the duration of a search, a few
-milliseconds, while notes are indexed."""
+"""Thread switch interval in seconds. Python's default of 5 ms would double the duration of a search (a few
+milliseconds) while notes are indexed."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
 """Thresholds of the garbage collector. A search creates thousands of objects but no reference cycles. With
-Python's default of 700, collections would interrupt it several times and sometimes traverse the whole
+Python's default of 700, collections would interrupt a search several times and sometimes traverse the whole
 cache."""
 OPEN_FILES = 65_536
 """Maximum number of open files to request from the system."""
@@ -144,7 +144,7 @@ async def _run(
 async def _loopback(
     beside: Path, server: Server, addresses: dict[str, str | None], *, enabled: bool
 ) -> AsyncIterator[None]:
-    """Also accept clients that have the token on a loopback port. If the port cannot be opened, continue
+    """Also accept clients on a loopback port, if they have the token. If the port cannot be opened, continue
     without it.
 
     The reason why the port cannot be opened is then recorded in ``addresses``.

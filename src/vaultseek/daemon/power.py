@@ -1,4 +1,4 @@
-"""Reduced background work while the machine runs on battery."""
+"""Reduction of background work while the machine runs on battery."""
 
 import asyncio
 import subprocess

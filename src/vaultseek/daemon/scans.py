@@ -133,7 +133,7 @@ class Backlog:
         return reason is None and self._is_read() and not self.count
 
     def is_idle(self) -> bool:
-        """Return True if the only remaining work, if any, is texts that cannot be embedded now."""
+        """Return True if no work remains, except for texts that cannot be embedded now."""
         return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
 
     async def wait_until_embedded(self) -> None:

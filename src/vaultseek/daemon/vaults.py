@@ -26,7 +26,7 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
 
 LANGUAGE_SECONDS = 2.0
-"""Seconds after a change of notes before the language of their vault is detected."""
+"""Seconds between a change to notes and the detection of their vault's language."""
 LANGUAGE_CHANGED_SHARE = 0.1
 """Share of notes that must change before the language of a vault is detected again."""
 MISSING_SECONDS = 300.0
@@ -130,7 +130,7 @@ class VaultRegistry:
             return await self._begin_opening(settings, paused)
 
     async def list_again(self) -> None:
-        """Open and close vaults to match the hosting's current list of vaults."""
+        """Open and close vaults to match the current list of vaults in ``hosting``."""
         async with self._configuring:
             opening = await self._begin_opening(self.settings, self._paused)
         await opening

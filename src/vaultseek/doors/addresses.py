@@ -15,7 +15,7 @@ SIGNS_READ = 5
 HEADINGS_NAMED = 10
 """Maximum number of headings listed in the error for a missing heading."""
 _OPERATOR = re.compile(r"-?[a-z-]+:\S")
-"""The beginning of a query such as ``path:a.md``, to distinguish it from a file name."""
+"""Pattern of the beginning of a query such as ``path:a.md``, which is not a file name."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
 _PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf|jsonl)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")

@@ -135,8 +135,8 @@ class Methods:
         return await self._views.find(call.vault, call.cwd)
 
     async def _find_whole(self, call: VaultParams) -> VaultFollower:
-        """Return the follower of the whole vault, for recording data about an answer; must not be used for
-        the answer itself."""
+        """Return the `VaultFollower` of the whole vault, for recording data about an answer; must not be used
+        for the answer itself."""
         await self._vaults.follow_settings()
         return await self._registry.find(call.vault, call.cwd)
 

@@ -34,8 +34,8 @@ opened, it returns the exception. Raises UsageError if there are no vaults, Vaul
 
 
 def whole(follower: SeenFollower) -> VaultFollower:
-    """Return the follower of the whole vault. Raises Forbidden for a client that may see only part of the
-    vault."""
+    """Return the `VaultFollower` of the whole vault. Raises Forbidden for a client that may see only part of
+    the vault."""
     if isinstance(follower, VaultFollower):
         return follower
     raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only part of it")
@@ -82,8 +82,8 @@ async def graph_of(follower: SeenFollower) -> Graph:
 
 
 def folder_of(vault: SearchedVault, purpose: str) -> Path:
-    """Return the vault's folder. Raises Unavailable, naming ``purpose``, if the folder is on another
-    machine."""
+    """Return the vault's folder. If the folder is on another machine, raises Unavailable with ``purpose`` in
+    the message."""
     if vault.options.folder is None:
         raise Unavailable(
             f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"

@@ -29,7 +29,7 @@ _OF_A_VAULT = (
 
 
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
-    """Merge ``answers``, of which there is at least one; return the best ``limit`` results with their vaults.
+    """Merge one or more ``answers``; return the best ``limit`` results with their vaults.
 
     The most certain results come first or, if the query has only filters (the answers then have a ``total``),
     the most recently modified notes. Matches of similar words count as weak if another vault contains the

@@ -165,8 +165,8 @@ def _by_path(
 
 
 async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
-    """Return the first ``limit`` items from ``collect``, which runs in a thread, under the key ``name``, with
-    the total number of items."""
+    """Run ``collect`` in a thread; return its first ``limit`` items under the key ``name``, and the total
+    number of items."""
     rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
 

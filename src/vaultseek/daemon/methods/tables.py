@@ -50,7 +50,7 @@ class TableMethods:
         return {"vault/table": self.table}
 
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
-        """Return the tables in a base, or in a note, or a table of the notes found by a query."""
+        """Return the tables in a base or in a note, or one table of the notes found by a query."""
         if (call.file is None) == (call.query is None):
             raise UsageError('a table needs a file or a query; give either "file" or "query"')
         follower = await self._find(call)

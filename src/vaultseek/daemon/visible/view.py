@@ -116,7 +116,7 @@ class Views:
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
         """Return the requested vaults by name, with the exception in place of a vault that cannot be opened.
-        Raises the other errors of ``find``."""
+        Raises UsageError, VaultMissing or Forbidden."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]
         opened = await asyncio.gather(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Seconds within which a daemon must answer ``initialize``; after that, it is considered to hang."""
+"""Seconds within which a daemon must answer ``initialize``; after that, it is considered frozen."""
 DAEMON_STOP_SECONDS = 10.0
 """Seconds within which the daemon must end after ``shutdown``; it cancels unfinished work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0

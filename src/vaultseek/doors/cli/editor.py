@@ -112,8 +112,8 @@ def _common_editor() -> str:
 
 
 def _may_have_obsidian() -> bool:
-    """Return False if the desktop has no program for Obsidian links; opening one would then show a browser
-    error."""
+    """Return False if the desktop has no program for Obsidian links; a browser would open the links and show
+    an error."""
     if not shutil.which(_OBSIDIAN_HANDLER[0]):
         return True
     asked = subprocess.run(_OBSIDIAN_HANDLER, check=False, capture_output=True)

@@ -51,7 +51,7 @@ class Invocation:
 
     @property
     def out(self) -> Terminal:
-        """The terminal of standard output."""
+        """Standard output, as a terminal."""
         from vaultseek.doors.cli.terminal import terminal
 
         return terminal(sys.stdout, color=self.color)

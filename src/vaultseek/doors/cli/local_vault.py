@@ -21,8 +21,8 @@ _MARK = ".obsidian"
 def vault_of(invocation: Invocation, folder: Path) -> Path | None:
     """Return the root of the vault that a command refers to, or None.
 
-    It is given by ``--vault``. Without it, it is the nearest folder with ``.obsidian`` at or above
-    ``folder``, or else the configured vault that contains ``folder``.
+    The option ``--vault`` determines the vault. Without this option, it is the nearest folder with
+    ``.obsidian`` at or above ``folder``, or else the configured vault that contains ``folder``.
     """
     if invocation.vault is not None:
         return _vault_option(invocation, invocation.vault)

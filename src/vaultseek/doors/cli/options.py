@@ -80,7 +80,7 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
 
 
 def limit_option(help: str, most: int = limits.RESULTS, *, default: int) -> Callable[[Command], Command]:
-    """Return the option ``-n``, which limits the number of results to at most ``most``."""
+    """Return the option ``-n`` (``--limit``), whose value is at most ``most``."""
     return _by_click(Option("--limit", "N", help, most=most, default=default))
 
 

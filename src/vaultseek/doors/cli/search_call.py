@@ -158,7 +158,8 @@ class SearchCall:
 
 
 def _is_elsewhere(vault: str | None) -> bool:
-    """Return True if the current folder is not in ``vault``, the only vault, which was therefore searched."""
+    """Return True if the current folder is outside ``vault``, which was searched because it is the only
+    vault."""
     here = os.path.realpath(current_folder())
     return bool(vault) and not f"{here}/".startswith(f"{vault}/")
 

@@ -31,7 +31,8 @@ _STEPS = (
     ("successor", "+", "succession", 0.0),
     ("best", "/", "best", None),
 )
-"""Steps from the sum of the lanes' gains to the final score: name, sign, key, and value without effect."""
+"""Steps from the sum of the lanes' gains to the final score: name, sign, key, and the value that has no
+effect."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
@@ -61,7 +62,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
 
 
 def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]:
-    """Yield the lines of an answer's remarks that have one of the ``codes``."""
+    """Yield the lines of an answer's remarks; only remarks whose code is in ``codes`` are included."""
     for remark in answer.get("remarks") or ():
         if remark["code"] in codes:
             text = with_command(remark["text"], remark.get("advice"))

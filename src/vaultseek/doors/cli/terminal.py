@@ -118,7 +118,8 @@ class Terminal:
         return lines
 
     def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
-        """Return the lines of a table if the screen is wide enough; otherwise, each row as in ``listed``."""
+        """Return the lines of a table if the screen is wide enough; otherwise, format each row like
+        ``listed``."""
         lines = [margin + line for line in table(rows)]
         if not self.screen or max(map(_visible_width, lines), default=0) <= self.width:
             return lines
@@ -183,15 +184,15 @@ def without_links(text: str) -> str:
 
 
 def clean(text: object) -> str:
-    """Return ``text`` on one line, with all characters escaped that a terminal would act on, such as
+    """Return ``text`` on one line; characters that a terminal would act on are escaped, for example as
     ``\\x1b``."""
     line = str(text)
     return line if line.isprintable() else escape_controls(line.replace("\r\n", " ").translate(_BREAKS))
 
 
 def shell_quoted(name: str) -> str:
-    """Return a file name, quoted for a shell as in ``$'a\x1b'`` if it contains characters that a terminal
-    would act on."""
+    """Return a file name; if it contains characters that a terminal would act on, it is quoted for a shell,
+    for example as ``$'a\\x1b'``."""
     if name.isprintable() or not any(map(acts_on_terminal, name)):
         return name
     literal = name.replace("\\", "\\\\").replace("'", "\\'")
@@ -205,7 +206,7 @@ def _shell_escape(character: str) -> str:
 
 
 def clean_json(text: str) -> str:
-    """Return JSON text with all characters escaped that a terminal would act on; its meaning is unchanged."""
+    """Return equivalent JSON text in which characters that a terminal would act on are escaped."""
     if text.isprintable():
         return text
     return "".join(_json_escape(c) if acts_on_terminal(c) else c for c in text)
@@ -246,7 +247,7 @@ def wrap(text: str, columns: int, lines: int) -> list[str]:
 
 
 def size(number: float) -> str:
-    """Return a number of bytes in words, with a unit, such as ``412 MB``."""
+    """Return a number of bytes as text with a unit, such as ``412 MB``."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}"
@@ -267,8 +268,8 @@ def duration(seconds: float) -> str:
 
 
 def age(modified: object, now: float) -> str:
-    """Return the approximate age of a time, which is given in seconds since 1970 or in ISO 8601, or "" if it
-    is not a time."""
+    """Return roughly how long ago a time was, or "" for a value that is not a time. The time is given in
+    seconds since 1970 or in ISO 8601."""
     timestamp = _timestamp(modified)
     if timestamp is None:
         return ""

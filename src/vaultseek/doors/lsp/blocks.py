@@ -83,7 +83,7 @@ def insertion(text: Text, block: Block) -> Change:
 
 
 def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
-    """Return the edit that inserts ``id`` after its block in the note at ``spot``, with a title.
+    """Return a title and the edit that inserts ``id`` after its block in the note at ``spot``.
 
     Returns None if ``id`` is not proposed for any block, or if the edit is unsafe.
     """

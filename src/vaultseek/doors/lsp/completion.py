@@ -200,8 +200,8 @@ async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
 
 
 def _headings(text: Text, written: str) -> list[JSON]:
-    """Return the headings of a note below the headings already ``written``, each with the link ``part`` to
-    it."""
+    """Return the headings of a note below the headings already ``written``, each with the ``part`` of a link
+    that leads to it."""
     headings = text.note.headings
     parents, _, typed = written.rpartition("#")
     chain = text.anchors.nested(parents.split("#")) if parents else None

@@ -52,7 +52,8 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """A version of a text, as lines without line endings; converts positions to and from the client's."""
+    """One version of a document's text, as lines without line endings; converts positions from and to the
+    client's."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
         self.source = source

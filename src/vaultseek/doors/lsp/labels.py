@@ -32,7 +32,7 @@ _BACKTICKS = re.compile("`+")
 
 
 class Label(NamedTuple):
-    """A normalized label and its place."""
+    """A label in normalized form, with its place; ``defines`` is True if the label is defined there."""
 
     key: str
     place: Place

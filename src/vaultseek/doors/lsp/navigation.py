@@ -60,8 +60,8 @@ async def document_links(
 async def references(
     session: Session, spot: Spot, text: Text, params: types.ReferenceParams
 ) -> list[types.Location]:
-    """Return the links to whatever is at a position: a link's target, a label, a heading or a tag; otherwise,
-    links to the note."""
+    """Return the links to the link target, label, heading or tag at a position; elsewhere, return the links
+    to the note."""
     line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)

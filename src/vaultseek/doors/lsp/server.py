@@ -34,8 +34,8 @@ REFRESH_SECONDS = 1.0
 """Minimum seconds between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
-"""Function of the session and the request's parameters; features for notes take the note's vault path and
-text between the two."""
+"""Function of the session and the request's parameters; for a feature of notes, the note's `Spot` and text
+come between the two."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )

@@ -40,7 +40,7 @@ class Spot(NamedTuple):
         return from_fs_path(f"{self.shown}/{path}") or ""
 
     def beside(self, path: str) -> Spot:
-        """Return the spot of the file at ``path`` in the same vault."""
+        """Return the `Spot` of the file at ``path`` in the same vault."""
         return self._replace(path=path)
 
 
@@ -134,7 +134,7 @@ class Session:
         return Spot(root, "", next(shown, root))
 
     async def spot_of_draft(self, uri: str) -> Spot | None:
-        """Return a place for a document without a file, as if it were a note in the only open vault, or
+        """Return a `Spot` for a document without a file, as if it were a note in the only open vault, or
         None."""
         if uri.startswith("file:"):
             return None

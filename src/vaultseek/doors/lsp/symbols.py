@@ -58,7 +58,7 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folders of the results' vaults, as spelled by the client, by the vaults' real paths."""
+    """Return the folder of each result's vault, as spelled by the client, keyed by the folder's real path."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 
@@ -188,8 +188,8 @@ async def inlay_hints(
 
 
 async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
-    """Return the lines for backlink counts, with the counts: the note's own line and the headings that have
-    backlinks."""
+    """Return the lines that get a backlink count, with their counts: the note's own line and the headings
+    with backlinks."""
     links: Sequence[JSON] = await backlinks(session, spot, spot.path)
     headings = text.note.headings
     lines = Counter(

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ToolAnswer(BaseModel):
-    """Fields of every tool's answer. ``truncated`` is true if something was left out to stay within the
+    """Fields of every tool's answer. ``truncated`` is true if something was left out to stay within the token
     budget."""
 
     model_config = ConfigDict(extra="allow")

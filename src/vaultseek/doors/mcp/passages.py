@@ -151,7 +151,8 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
 
 
 def _without_overlaps(answers: Sequence[JSON]) -> list[JSON]:
-    """Return the answers, with those merged that contain overlapping or adjacent lines of the same note."""
+    """Return the answers, after merging answers that contain overlapping or adjacent lines of the same
+    note."""
     notes: dict[tuple[str, str], list[JSON]] = {}
     for answer in answers:
         notes.setdefault((answer["vault"], answer["path"]), []).append(answer)

@@ -65,8 +65,8 @@ class Reply:
 
 
 def reports(reply: Reply, form: Form, tool: str, question: str) -> Iterator[tuple[str, JSON]]:
-    """Yield each vault in an answer, with the parameters for reporting the vault's part of it by
-    ``agents/given``.
+    """Yield each vault in an answer, with the parameters of ``agents/given`` that report the vault's part of
+    the answer.
 
     If there are several vaults, the answer's tokens are divided among them in proportion to their numbers of
     notes.
@@ -106,7 +106,7 @@ def _notes_of(item: Any, content: JSON) -> Iterator[JSON]:
 
 
 def dump(value: object) -> str:
-    """Return structured content as JSON, as it is counted in tokens."""
+    """Return structured content as the JSON text whose tokens are counted."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -337,7 +337,8 @@ def _without_null(parameter: JSON) -> JSON:
 
 @contextmanager
 def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise errors from the daemon as ``kind``, which the SDK shows to the agent; it hides other errors."""
+    """Raise errors from the daemon as ``kind``, which the SDK shows to the agent; the SDK hides other
+    errors."""
     try:
         yield
     except VaultseekError as error:

@@ -116,7 +116,7 @@ def keeps_line_breaks(vault: Path) -> bool:
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:
-    """Return the part of ``part`` around ``line`` that is short enough to render."""
+    """Return the range of lines within ``part``, around ``line``, that is short enough to render."""
 
     def size(number: int) -> int:
         return min(len(lines[number - 1]), LINE_CHARS) + 1

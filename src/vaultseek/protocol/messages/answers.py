@@ -19,7 +19,8 @@ class OfVault(Answer):
 
     vault: str
     vault_path: str
-    """Absolute, resolved folder of the vault, to which note paths are relative; empty on a searcher."""
+    """Absolute, resolved folder of the vault, to which note paths are relative; empty on a searcher, a daemon
+    that has only the index."""
 
 
 class Titled(Answer):
@@ -120,8 +121,8 @@ class Reranked(Answer):
     score: float
     rank_before: int
     score_before: NotRequired[float | None]
-    """With ``explain``: the note's score before reranking; the displayed score is that of the note's new
-    rank."""
+    """With ``explain``: the note's own score; after reranking, the displayed score belongs to the rank, not
+    to the note."""
 
 
 class Arithmetic(Answer):
@@ -220,7 +221,7 @@ class Result(Titled):
     start_line: int
     """First line of the passage; 1 if ``brief`` left the passage out."""
     currency: NotRequired[Currency | None]
-    """None if the note is current and replaces no other result."""
+    """Currency of the note; None if the note is current and replaces no other result."""
 
 
 class FurtherPassage(Answer):
@@ -265,16 +266,16 @@ class FullResult(Result, total=False):
     confidence: float | None
     """Similarity of the note to the query, in [0, 1], independent of other results."""
     rerank: Reranked | None
-    """None if the result was not reranked."""
+    """Result of the cross-encoder; None if the note was not reranked."""
     arithmetic: Arithmetic | None
     """With ``explain``: the components of the score."""
     search_method: str
     vectorRank: int | None
-    """Same as ``lanes.semantic.rank``."""
+    """Same value as ``lanes.semantic.rank``, under a name that other tools use."""
     bm25Rank: int | None
-    """Same as ``lanes.keyword.rank``."""
+    """Same value as ``lanes.keyword.rank``, under a name that other tools use."""
     content_preview: str
-    """Same as ``preview``."""
+    """Same value as ``preview``, under a name that other tools use."""
 
 
 class Time(Answer):
@@ -310,7 +311,7 @@ class Summary(Answer):
     """General facts about a list of results."""
 
     search_method: str
-    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was used."""
+    """The lanes that answered: keyword, semantic, hybrid (both) or filter (neither)."""
     took_ms: float
     count: int
     weak: NotRequired[bool]
@@ -393,7 +394,7 @@ class EvidencePassage(Lines):
     modified: str
     created: str
     currency: Currency | None
-    """None if the note is current."""
+    """Currency of the note; None if the note is current."""
     block: LineRange | None
     """The line range of the whole block, such as a table, that contains these lines."""
     opening: str | None
@@ -491,7 +492,8 @@ class Note(OfVault, About, Judged):
     text: str
     truncated: bool
     from_index: NotRequired[bool]
-    """True if the text comes from a searcher's index, which has blank lines in place of the properties."""
+    """True on a searcher, which returns the text from its index, with blank lines in place of the
+    properties."""
 
 
 class RelatedNote(About, Judged):
@@ -505,7 +507,7 @@ class RelatedNote(About, Judged):
 
 
 class Related(OfNote, Judged):
-    """Notes similar to a note, best first."""
+    """Notes similar to a given note, best first."""
 
     results: list[RelatedNote]
     partial: list[Lane]
@@ -621,7 +623,7 @@ class AgentHistory(OfVault, Counted):
     record: bool
     """True if answers are recorded."""
     hidden: list[HidingEntry]
-    """The entries of ``[agents] hide``."""
+    """The entries of ``[agents] hide``, with the number of files that each entry hides."""
 
 
 class Forgotten(OfVault):
@@ -775,8 +777,8 @@ class Step(About, Judged):
 
 
 class Routes(OfNote, Judged):
-    """The shortest routes from a note to ``other``; empty if neither links nor similar meaning connect
-    them."""
+    """The shortest routes from a note to the note ``other``; empty if neither links nor similar meaning
+    connect them."""
 
     other: About
     routes: list[list[Step]]
@@ -961,7 +963,7 @@ class TableSummary(Answer):
     column: str
     name: str
     value: NotRequired[Any]
-    """None if no value of the column has the right type."""
+    """Value of the statistic; None if no value in the column has the right type."""
 
 
 class TableGroup(Answer):
@@ -989,7 +991,7 @@ class Table(Answer):
     path: NotRequired[str | None]
     """Path of the base, or of the note that contains it as a block."""
     line: NotRequired[int | None]
-    """Line of the note that contains the base's block or embed."""
+    """Line, in the note, of the base's block or embed."""
     columns: list[TableColumn]
     rows: list[TableRow]
     group: NotRequired[str | None]
@@ -1018,8 +1020,8 @@ _NamedBy = TypedDict(
 
 
 class Item(_NamedBy, Answer):
-    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of name in ``text``;
-    ``operator`` marks the name of a filter."""
+    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of name in ``text``, or
+    ``operator`` if ``text`` is the name of a filter."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
@@ -1280,11 +1282,11 @@ class VaultStatus(Index, Explained):
     embeddings_computed: NotRequired[int]
     """Number of embeddings computed since the index was created."""
     share: NotRequired[float]
-    """Estimated share of the index that is complete."""
+    """Estimated share of the index that is complete, in [0, 1]."""
     rate: NotRequired[float]
     """Vectors per second."""
     eta_seconds: NotRequired[float | None]
-    """Estimated remaining seconds, or None."""
+    """Estimated seconds until the index is complete, or None."""
     last_change: NotRequired[float | None]
     """Time of the last change, in seconds since the epoch."""
 
@@ -1333,22 +1335,22 @@ class Compacted(OfVault):
 
 
 class EngineNumber(Answer):
-    """The same count in the ledger and in the engine."""
+    """A number of items, as counted in the ledger and in the engine."""
 
     of: str
-    """Counted items: notes, passages, or the vectors or second vectors of either."""
+    """Kind of the counted items: notes, passages, or their vectors or second vectors."""
     ledger: int
     engine: int | None
-    """None if the engine does not answer now."""
+    """Count in the engine; None if the engine does not answer now."""
 
 
 class Verified(OfVault):
-    """Counts of a vault's items in its engine, compared with its ledger."""
+    """Numbers of a vault's items in its engine, compared with those in its ledger."""
 
     engine: str
     """The engine's name, as in `index.backend`."""
     place: str | None
-    """The address or file of the engine; None for the embedded one."""
+    """The address or file of the engine; None for the embedded engine."""
     numbers: list[EngineNumber]
     pending: int
     """Number of notes to read plus vectors to store; it may explain a difference."""
@@ -1385,9 +1387,9 @@ class Moved(Answer):
     """The vaults in an engine, compared with their ledgers and with searches before the move."""
 
     engine: str
-    """embedded or postgres."""
+    """Kind of the engine: embedded or postgres."""
     place: str | None
-    """The address of the engine; None for the embedded one."""
+    """The address of the engine; None for the embedded engine."""
     former: str | None
     """The previous server, which keeps its copy."""
     was_there: bool

@@ -54,7 +54,7 @@ def check_answer(method: str, answer: object) -> None:
 
 @cache
 def schemas() -> JSON:
-    """Return JSON Schema 2020-12 of all messages: ``methods``, each with ``params`` and ``answer``, and
+    """Return the JSON Schema (2020-12) of all messages: ``methods``, each with ``params`` and ``answer``, and
     ``notifications``."""
     return {
         "methods": {

@@ -111,7 +111,7 @@ class ForgetParams(VaultParams):
     """The part of the history to forget."""
 
     what: str | None = None
-    """Query to forget, or note if no such query is recorded; by default everything."""
+    """Query to forget or, if no such query is recorded, note to forget; by default everything."""
 
 
 class GivenNote(Nothing):
@@ -180,7 +180,7 @@ class UnresolvedParams(ListParams):
 
 
 class NeighborsParams(NoteParams):
-    """A note, and the distance to which links from it are followed."""
+    """A note, and how far to follow links from it."""
 
     depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH)
     """Maximum distance in links."""
@@ -203,7 +203,7 @@ class PathParams(NoteParams):
     """Two notes between which routes are searched for."""
 
     other: str
-    """Note at the other end, given like ``note``."""
+    """Note at the other end of the routes, given like ``note``."""
     limit: int = Field(default=3, ge=1, le=limits.GRAPH_ROUTES)
     """Maximum number of routes."""
 
@@ -221,7 +221,7 @@ class SuggestParams(VaultParams):
     note: str | None = None
     """Note that may lack links; by default the most recently changed notes."""
     start: int = Field(default=0, ge=0)
-    """Number of most recently changed notes to skip: ``next`` of the previous answer."""
+    """Number of most recently changed notes to skip: the ``next`` of the previous answer."""
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
     """Maximum number of suggestions."""
 
@@ -257,7 +257,7 @@ class TableParams(VaultParams):
     this: str | None = None
     """For a file: the note to which ``this`` refers in formulas; by default the file itself."""
     query: str | None = None
-    """Query for the rows of the table, instead of ``file``."""
+    """Query that finds the rows of the table, instead of ``file``."""
     columns: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
     """For a query: properties, facts such as ``title`` and ``modified``, or expressions."""
     sort: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
@@ -306,7 +306,7 @@ class WrittenLink(Nothing):
 
 
 class Move(Nothing):
-    """A file or folder that is about to move; paths start at the vault's root."""
+    """A file or folder that is about to move; paths are relative to the vault's root."""
 
     old: str
     """The current path."""
@@ -407,7 +407,7 @@ class WaitParams(RefreshParams):
 
 class MoveParams(VaultParams):
     """A move of all vaults to an engine. The request waits for the given vault (by default, all vaults) and
-    then compares its counts."""
+    then compares the counts in the engine and in the ledger."""
 
     to: EngineKind
     """The engine to move to."""
@@ -436,7 +436,7 @@ class VectorsParams(VaultParams):
 
 
 class SubscribeParams(Nothing):
-    """A vault, or all vaults."""
+    """A vault, or all vaults, for a subscription."""
 
     vault: str | None = None
     """Name or absolute folder of the vault; by default all vaults."""
@@ -464,7 +464,7 @@ class Hello(BaseModel):
 
 
 class Cancel(BaseModel):
-    """A request to cancel."""
+    """The id of a request to cancel."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 

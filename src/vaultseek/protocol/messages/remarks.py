@@ -59,7 +59,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
 
 
 def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
-    """Yield a remark for each lane that was left out, but only one if search by meaning is not ready."""
+    """Yield a remark for each lane that was left out, but only one while search by meaning is not ready."""
     lanes = answer["partial"]
     for lane in lanes:
         of = f"{lane['vault']}: " if lane.get("vault") else ""

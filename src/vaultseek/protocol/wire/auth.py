@@ -26,8 +26,8 @@ AddClient = Callable[[socket.socket, bytes, JSON, object, str], None]
 
 
 class Admission(NamedTuple):
-    """Result of authentication: additions to the answer to ``initialize``, the client's rights and its
-    principal."""
+    """Result of authentication: additions to the answer to ``initialize``, the client's rights, and its
+    principal (see `ClientInfo`)."""
 
     about: JSON
     grant: object = None

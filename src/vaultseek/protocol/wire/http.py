@@ -100,7 +100,7 @@ def _stop(timer: asyncio.TimerHandle | None) -> None:
 
 
 async def _busy(scope: Any, receive: Any, send: Any) -> None:
-    """Answer every request with status 503; an ASGI application."""
+    """Answer every request with status 503; this is an ASGI application."""
     error = {"code": "busy", "message": "too many requests at once; try again"}
     body = json.dumps({"error": error}).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body)), "retry-after": "1"}

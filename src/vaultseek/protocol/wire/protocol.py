@@ -188,7 +188,7 @@ def client_zone(params: JSON) -> tzinfo | None:
 
 def client_is_agent(params: JSON) -> bool:
     """Return True if the parameters of ``initialize`` declare that answers are for an agent. Raises
-    UsageError."""
+    UsageError if the value is not a boolean."""
     value = params.get("agent", False)
     if not isinstance(value, bool):
         raise UsageError("'agent' must be true or false")

@@ -36,7 +36,7 @@ class Work:
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
     waiting: Waiting = field(default_factory=Waiting)
-    """The time spent waiting for a slot, and later for threads."""
+    """Record of the wait for a slot, and later for threads."""
 
 
 class Requests:
@@ -82,7 +82,8 @@ class Requests:
     def add(self, work: Work) -> None:
         """Run ``work`` as soon as a slot is free.
 
-        At its deadline, ``work`` is cancelled if it is still waiting; if it is running, a moment later.
+        ``work`` is cancelled at its deadline if it is still waiting, or a moment later if it is already
+        running.
         """
         if work.request.id is not None:
             self._by_id[work.request.id] = work

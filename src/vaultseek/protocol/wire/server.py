@@ -129,8 +129,8 @@ class Server:
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
     def _refusal(self, principal: str) -> Busy | None:
-        """Return the error if a further client of this principal must be refused, or None; clients with a
-        token and the user's clients are counted separately."""
+        """Return an error if a further client of this principal must be refused, otherwise None. Clients with
+        a token and the user's own clients are counted separately."""
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(

@@ -128,7 +128,8 @@ def _model(check: str, name: str) -> Finding:
 
 
 async def _embed_and_find(model: LocalModel) -> str:
-    """Return a description of the vector's dimension and of how it was computed. Raises VaultseekError."""
+    """Embed a text and find it again; return a description of the vector and of how it was computed. Raises
+    VaultseekError."""
     down = asyncio.Event()
 
     def on_state(state: WorkerState) -> None:

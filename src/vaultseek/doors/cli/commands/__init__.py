@@ -46,7 +46,7 @@ _MODULES = {
     **dict.fromkeys(("context", "why"), "search"),
     "open": "read",
 }
-"""Modules of commands whose module has another name than the command."""
+"""Names of modules for commands whose module is not named after the command."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )
@@ -95,7 +95,8 @@ class _Commands(click.Group):
 
 
 def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
-    """Hide shared options that have no effect on a command from its help; they are still accepted."""
+    """Hide shared options from the help of a command on which they have no effect; they are still
+    accepted."""
     hidden = {"--pager"} if name not in _PAGED else set()
     hidden |= {"--no-color"} if name in _UNCOLOURED else set()
     for param in command.params:

@@ -200,7 +200,7 @@ def _settings(invocation: Invocation) -> Settings:
 
 
 def _used(settings: Settings) -> dict[str, str]:
-    """Return the use of each model that is in use, keyed by the model's folder."""
+    """Return descriptions of how models are used, keyed by the model's folder; unused models are left out."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO, choose_models
     from vaultseek.semantic.models.service import SERVER

@@ -297,7 +297,7 @@ def try_run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
 def write_file(file: Path, text: str) -> bool:
     """Write one of the service's files atomically. Return False if it already contains ``text``.
 
-    Raises Unavailable if the file cannot be written, or was not written by vaultseek in the first place.
+    Raises Unavailable if the file cannot be written, or if an existing file was not written by vaultseek.
     """
     try:
         if file.is_symlink() or file.exists():

@@ -72,10 +72,11 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A file or folder created by vaultseek, its content, and the reason why it is kept, or "".
+    """A file or folder created by vaultseek, with a description of its content.
 
-    The files in ``own`` are removed; those in ``foreign`` come from other programs or people. ``follow`` is
-    True if ``path`` may be a symbolic link to be followed, because its target belongs to vaultseek.
+    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; those
+    in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic link
+    to be followed, because its target belongs to vaultseek.
     """
 
     path: Path
@@ -159,7 +160,7 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
 
 
 def _remove(place: _Place) -> None:
-    """Remove everything that vaultseek created at a place, even after the listing, and then the empty
+    """Remove everything that vaultseek created at ``place``, even since the listing, and then remove empty
     folders."""
     try:
         if not _is_folder(place.path.resolve() if place.follow else place.path):
