@@ -65,7 +65,7 @@ class Guard:
         if text.line(line) and not lines[line - 1]:
             return False
         at = sum(len(each) + 1 for each in lines[: line - 1]) + column
-        # Other programs would make a link right after a bare URL part of that URL.
+        # Other programs would treat a link right after a bare URL as part of that URL.
         return not any(
             piece.start() < at < piece.end() + piece[0].startswith("http")
             for piece in NO_PROSE.finditer("\n".join(lines))

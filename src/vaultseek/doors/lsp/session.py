@@ -104,7 +104,7 @@ class Session:
         answer: JSON = await self._ask(method, {**vault, **params})
         return answer
 
-    # -- where -------------------------------------------------------------------------------------------
+    # -- places ------------------------------------------------------------------------------------------
 
     async def spot(self, uri: str) -> Spot | None:
         """Return a document's vault and its path there, or None if the document is outside all vaults."""

@@ -335,7 +335,7 @@ class VaultSearch(OfVault, Summary):
 
 
 class Search(VaultSearch):
-    """Search results, best first."""
+    """Results of a search, best first."""
 
     query: str
     mode: str
@@ -357,7 +357,7 @@ class LaneOfVault(Lane):
 
 
 class SearchAll(Summary):
-    """Search results from several vaults, best first."""
+    """Results of a search of several vaults, best first."""
 
     query: str
     mode: str
