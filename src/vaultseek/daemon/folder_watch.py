@@ -47,7 +47,7 @@ class FolderWatch:
         self._poll_reason = self._watcher.poll_reason
 
     async def stop(self) -> None:
-        """Stop watching permanently, including a start in progress; return when the threads have ended."""
+        """Stop watching permanently, even if a start is in progress; return when the threads have ended."""
         self._is_stopped = True
         await asyncio.to_thread(self._restart)
 

@@ -38,7 +38,8 @@ class Shutdown:
                 self._timer.start()
 
     def handle_signals(self, stop: Callable[[], None]) -> None:
-        """Install handlers that start the timer and call ``stop`` on SIGTERM and SIGINT. Main thread only.
+        """Install handlers that start the timer and call ``stop`` on SIGTERM and SIGINT. Must be called in
+        the main thread.
 
         The signals are read in a separate thread, which calls ``stop``, because the event loop may be busy.
         """

@@ -1,4 +1,4 @@
-"""Sources of an open vault's notes. ``folder_source`` has the source for a folder."""
+"""Sources of an open vault's notes. ``folder_source`` contains the source for a folder."""
 
 from __future__ import annotations
 

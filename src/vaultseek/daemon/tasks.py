@@ -18,7 +18,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def pause_after(failures: int, pauses: Sequence[float] = RETRIES_SECONDS) -> float:
-    """Return the seconds to wait after this many consecutive failures (at least 1)."""
+    """Return the seconds to wait after this many consecutive failures (one or more)."""
     return pauses[min(failures, len(pauses)) - 1]
 
 

@@ -99,7 +99,8 @@ class IndexMethods:
         return {**status.as_json(), "remembered": remembered}
 
     async def _remembered(self, call: params.RefreshParams) -> tuple[VaultFollower, bool]:
-        """Return the vault of a request, and True if the request has just added it to the user's vaults."""
+        """Return the vault that a request refers to, and True if the request has just added it to the user's
+        vaults."""
         follower = whole(await self._find(call))
         if not (call.remember and await self._remember(follower)):
             return whole(await self._find(call)), False

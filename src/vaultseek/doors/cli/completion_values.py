@@ -146,7 +146,7 @@ def _ask_daemon(method: str, params: JSON) -> JSON:
 
 
 def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain") -> Items:
-    """Return the distinct values that begin with ``word``, with their help.
+    """Return completions for the distinct values that begin with ``word``, with their help texts.
 
     Values with control characters are left out, because the terminal would act on them.
     """

@@ -191,7 +191,7 @@ _QUOTED_END = {
 
 
 def _value_at(text: Text, line: int, before: str) -> _Value | None:
-    """Return the property value that ends ``before``, or None outside the frontmatter."""
+    """Return the property value at the end of ``before``, or None outside the frontmatter."""
     if not _in_frontmatter(text, line):
         return None
     if value := _VALUE.match(before):

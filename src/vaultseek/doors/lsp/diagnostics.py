@@ -38,7 +38,7 @@ async def of_document(session: Session, document: Document | None) -> list[types
 async def pull(
     session: Session, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
-    """Return the diagnostics of one document, as the answer to a pull request."""
+    """Return the diagnostics of one document, as the answer to a ``textDocument/diagnostic`` request."""
     items = await of_document(session, await session.document(params.text_document.uri))
     return types.RelatedFullDocumentDiagnosticReport(items=items)
 
@@ -46,7 +46,7 @@ async def pull(
 async def pull_all(
     session: Session, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
-    """Return the diagnostics of all notes that are not open, from the index."""
+    """Return the diagnostics of all notes that are not open, from the index, for ``workspace/diagnostic``."""
     # Client and server may percent-encode different characters of a URI.
     before = {unquote(each.uri): each for each in params.previous_result_ids}
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []

@@ -84,7 +84,7 @@ class Text:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def place(self, position: types.Position) -> tuple[int, int]:
-        """Return the line (1-based) and the column (0-based) of a client position."""
+        """Return the line (1-based) and the column (0-based) of a position sent by the client."""
         line = self.line(position.line + 1)
         before = types.Position(0, position.character)
         return position.line + 1, min(
@@ -92,7 +92,7 @@ class Text:
         )
 
     def position(self, line: int, column: int) -> types.Position:
-        """Return the client position of a line (1-based) and a column (0-based)."""
+        """Return the position, in the client's units, of a line (1-based) and a column (0-based)."""
         text, column = self.line(line), max(0, column)
         if text.isascii():
             return types.Position(line - 1, min(column, len(text)))
@@ -104,12 +104,12 @@ class Text:
         return types.Position(line - 1, units[min(column, len(text))])
 
     def range(self, place: Place) -> types.Range:
-        """Return the client range for a place."""
+        """Return the range, in the client's units, of a place."""
         line, start, end = place
         return types.Range(self.position(line, start), self.position(line, end))
 
     def whole_line(self, number: int) -> types.Range:
-        """Return the client range of a line, without its line ending."""
+        """Return the range, in the client's units, of a line without its line ending."""
         return self.range(Place(number, 0, len(self.line(number))))
 
 

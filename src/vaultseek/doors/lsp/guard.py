@@ -72,7 +72,7 @@ class Guard:
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that add a link and change nothing else, alone and together."""
+        """Return the changes that, alone and together, add links and change nothing else."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:

@@ -159,7 +159,8 @@ def _cell(value: object) -> str:
 
 
 def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
-    """Return the rows of each table, below its columns and above its summaries and problems."""
+    """Return lines with the rows of each table, below its column headings and above its summaries and
+    problems."""
     lines: list[str] = []
     for number, table in enumerate(about):
         own = [row for row in rows if row["table"] == number]

@@ -1,4 +1,4 @@
-"""The web application: the page's files, the API protected by the gate, and their server."""
+"""The web application: the page's files, the API behind the checks in ``gate``, and the server for both."""
 
 import asyncio
 import json

@@ -99,7 +99,7 @@ class Remark(Answer):
 
     code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
     text: str
-    """The remark, without an initial capital or a final full stop."""
+    """The text of the remark, which begins with a lower-case letter and has no final full stop."""
     advice: NotRequired[Advice]
 
 
@@ -149,7 +149,7 @@ class Arithmetic(Answer):
     name: float
     """Gain of a note whose name matches the query."""
     opened: float
-    """Gain of a note that was opened from this query before, or is pinned to it."""
+    """Gain of a note that was opened before from the results of this query, or is pinned to the query."""
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
@@ -250,7 +250,7 @@ class FullResult(Result, total=False):
     column: int
     """The column of ``line`` at which the first of the query's words begins, from 1."""
     line_text: str
-    """The text of ``line``, or the beginning of it."""
+    """The text of ``line``, shortened if it is long."""
     property: str | None
     """Name of the property that matched, if the text did not match; ``preview`` shows the property."""
     preview: str
@@ -325,7 +325,7 @@ class Summary(Answer):
 
 
 class VaultSearch(OfVault, Summary):
-    """A vault's part of the answer to a search of all vaults."""
+    """One vault's part of an answer about several vaults."""
 
     partial: list[Lane]
     """The lanes that were left out."""
@@ -351,7 +351,7 @@ class FullResultOfVault(FullResult, OfVault):
 
 
 class LaneOfVault(Lane):
-    """A lane that was left out of the search of one vault."""
+    """A lane that was left out when one of the vaults was searched."""
 
     vault: str
 
@@ -390,7 +390,7 @@ class EvidencePassage(Lines):
     title: str
     heading_path: list[str]
     place: str | None
-    """The part of the file, such as ``page=3``."""
+    """The part of the file that contains the lines, such as ``page=3``."""
     modified: str
     created: str
     currency: Currency | None
@@ -559,7 +559,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The outcome of a report that a note was opened, or that an agent was given an answer."""
+    """The outcome of reporting an opened note, or an answer to an agent."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
@@ -702,7 +702,8 @@ class Hub(Linked):
 
 
 class Bridge(Linked):
-    """A note that connects others; ``share`` is the estimated share of shortest paths through it."""
+    """A note that connects others; ``share`` is the estimated share of the shortest paths that pass through
+    it."""
 
     share: float
 
@@ -724,8 +725,8 @@ class Cluster(Answer):
 
 
 class Components(Answer):
-    """Number of connected components of the graph with at least two notes, and size of the largest in
-    notes."""
+    """The connected components with at least two notes: their number, and the number of notes in the
+    largest."""
 
     count: int
     largest: int
@@ -1085,7 +1086,7 @@ class ResolvedLink(Answer):
 
 
 class Resolved(OfVault):
-    """Links in the order of the request."""
+    """The targets of links, in the order of the request."""
 
     links: list[ResolvedLink]
     markdown: bool
@@ -1312,7 +1313,7 @@ class TextsToEmbed(OfVault):
 
 
 class KeptVectors(OfVault):
-    """Vectors stored in the ledger."""
+    """The outcome of storing vectors in the ledger."""
 
     kept: int
     """Number of usable vectors that were not stored before."""

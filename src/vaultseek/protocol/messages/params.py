@@ -165,7 +165,7 @@ class ListParams(VaultParams):
     """A request for a list of at most ``limit`` items."""
 
     limit: int = Field(default=limits.LISTED_ITEMS_MOST, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of items; ``total`` counts all."""
+    """Maximum number of items; ``total`` in the answer counts all items."""
 
 
 class LinksParams(ListParams, NoteParams):

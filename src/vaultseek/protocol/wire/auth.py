@@ -71,7 +71,8 @@ class Authenticator:
         self._refused_before = False
 
     def accept(self, connection: socket.socket) -> None:
-        """Read the first message of a new connection; if there are too many connections, close the oldest."""
+        """Read the first message of a new connection; if too many connections are waiting, close the
+        oldest."""
         if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
             oldest = next(iter(self._pending))
             del self._pending[oldest]

@@ -34,7 +34,7 @@ SUFFIX = ".tcp"
 TOKEN = "token"
 """Name of the parameter of ``initialize`` that contains the token."""
 PROOF = "proof"
-"""Name of the answer's field that proves that the daemon wrote the address file."""
+"""Name of the field in the answer that contains the proof that the daemon wrote the address file."""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -183,7 +183,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
 
 
 def is_same(value: object, secret: str) -> bool:
-    """Return True if ``value`` equals the secret; takes constant time."""
+    """Return True if ``value`` equals the secret; the comparison takes constant time."""
     import hmac
 
     return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

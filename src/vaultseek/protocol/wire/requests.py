@@ -36,7 +36,7 @@ class Work:
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
     waiting: Waiting = field(default_factory=Waiting)
-    """Record of the wait for a slot, and later for threads."""
+    """State of the wait in a queue, first for a slot and later for a thread."""
 
 
 class Requests:
@@ -70,8 +70,8 @@ class Requests:
         return bool(self._by_id)
 
     def is_full(self, waiting_bytes: int) -> bool:
-        """Return True if reading should pause, because the waiting requests exceed a count or
-        ``waiting_bytes``."""
+        """Return True if reading should pause, because too many requests, or more than ``waiting_bytes``, are
+        waiting."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
     async def wait_for_change(self) -> None:

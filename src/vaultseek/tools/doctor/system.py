@@ -131,7 +131,7 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
 
 
 def _inotify_in_use(*, without: int | None = None) -> tuple[int, int]:
-    """Return the number of inotify instances and watches used by processes visible in /proc, except
+    """Return the number of inotify instances and watches used by processes in /proc, except the process
     ``without``."""
     instances = watches = 0
     for process in Path("/proc").glob("[0-9]*"):

@@ -22,7 +22,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _ADDED = plugins.names("commands")
-"""Commands from other packages, which document them."""
+"""Commands added by other packages; they are documented there."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
