@@ -92,7 +92,7 @@ class AsyncClient(AsyncMethods):
     async def call(
         self, method: str, params: JSON | None = None, *, timeout: float | None = DEFAULT_TIMEOUT
     ) -> Any:
-        """Return the daemon's answer to ``method``; the arguments and errors are those of ``Client.call``."""
+        """Return the daemon's answer to ``method``, with the same arguments and errors as ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
             from vaultseek.protocol.messages.check import check_answer, check_request

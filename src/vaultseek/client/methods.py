@@ -54,4 +54,4 @@ for _name, _entry in METHODS.items():
         setattr(Methods, _python, _method(_name, *_positional))
 
 AsyncMethods = Methods
-"""The protocol's methods for the asyncio client; their results must be awaited, like those of ``call``."""
+"""The protocol's methods for the asyncio client, whose results must be awaited."""

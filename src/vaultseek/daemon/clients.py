@@ -26,9 +26,9 @@ class Clients:
 
     @contextlib.asynccontextmanager
     async def served(self, server: Server, addresses: dict[str, str | None]) -> AsyncIterator[None]:
-        """Accept clients at further addresses, within the context.
+        """Accept clients at additional addresses, within the context.
 
-        For each address, ``addresses`` gets the reason why it cannot be opened, or None.
+        For each address, the reason why it cannot be opened, or None, is stored in ``addresses``.
         """
         yield
 

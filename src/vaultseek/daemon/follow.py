@@ -78,7 +78,7 @@ class VaultFollower:
         return FolderSource(vault, reporter, self._scans, self._backlog, self.maintenance, self.changed_notes)
 
     def start(self) -> None:
-        """Start the tasks; the first scan follows. Searches are answered even before it."""
+        """Start the tasks, beginning with the first scan. Searches are answered even before that scan."""
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
         self.vault.engine.start_background_writer()

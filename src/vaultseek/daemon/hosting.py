@@ -48,7 +48,7 @@ class Hosting:
         return None
 
     def tasks(self, vault: OpenVault) -> Iterable[tuple[Work, str]]:
-        """Return further tasks for an open vault, with their names."""
+        """Return additional tasks for an open vault, with their names."""
         return ()
 
     def check_change(self) -> None:

@@ -86,7 +86,7 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
     """Return the address of a part of a file: a PDF page, a canvas node, a block or a section.
 
     If ``anchor`` begins with a caret, ``blocks`` must contain the items that ``complete`` returns for the
-    note's blocks; the address is then that of the passage that contains the block. Raises NotFound.
+    note's blocks; the result is then the address of the passage that contains the block. Raises NotFound.
     """
     line: int | None = None
     chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]

@@ -219,7 +219,7 @@ PART_CHARS = 40_000
 
 
 def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
-    """Yield the prose of a note in parts, each as the number of its first line and its lines."""
+    """Yield the prose of a note in parts: the number of a part's first line, and the part's lines."""
     first, size = 1, 0
     lines: list[str] = []
     for number, line in enumerate(prose("\n".join(prose_lines(text))).split("\n"), 1):

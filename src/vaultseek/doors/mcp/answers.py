@@ -42,8 +42,8 @@ class Passages(ToolAnswer):
 
 
 class Listing(ToolAnswer):
-    """A page of a list. ``first`` is the number of its first item, ``next_first`` that of the next page, or
-    None at the end."""
+    """A page of a list. ``first`` is the number of its first item; ``next_first`` is the number of the next
+    page's first item, or None."""
 
     vault: str
     first: int

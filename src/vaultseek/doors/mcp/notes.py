@@ -24,7 +24,7 @@ Ask = Callable[[str, JSON], Awaitable[JSON]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The notes that a server may show: those in ``vault`` or, if it is None, in the vault that contains
+    """The notes that a server may show: the notes in ``vault`` or, if it is None, in the vault that contains
     ``cwd``."""
 
     vault: str | None
@@ -32,7 +32,7 @@ class Place:
 
 
 class Notes:
-    """The notes that a server may show, as the daemon returns them. All methods raise VaultseekError."""
+    """The notes that a server may show, as the daemon returns them. All methods may raise VaultseekError."""
 
     def __init__(self, ask: Ask, place: Place) -> None:
         self._ask = ask

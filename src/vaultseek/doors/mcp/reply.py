@@ -137,7 +137,7 @@ def outdated(note: JSON) -> str:
 
 
 def times(note: JSON) -> JSON:
-    """Return the currency and times of a note, as in structured content."""
+    """Return a note's currency and times, as fields for structured content."""
     about: JSON = {name: note[name] for name in ("created", "modified") if note.get(name) is not None}
     return {"currency": _cleaned(note["currency"]), **about} if note.get("currency") else about
 

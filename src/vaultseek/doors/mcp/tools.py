@@ -63,7 +63,7 @@ Budget = Annotated[int, Field(ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKE
 
 
 class Tools:
-    """The tools for agents. All methods raise VaultseekError."""
+    """The tools for agents. All methods may raise VaultseekError."""
 
     def __init__(self, notes: Notes, *, structured: bool = False) -> None:
         self._notes = notes

@@ -50,7 +50,7 @@ TURNS = 100
 
 
 class API:
-    """The API's methods; each takes the body of a request and raises VaultseekError."""
+    """The API's methods; each takes the body of a request and may raise VaultseekError."""
 
     def __init__(self, ask: Ask, vault: str | None, editor: str | None, open_editor: OpenEditor) -> None:
         self._ask = ask

@@ -164,7 +164,7 @@ class Successor(Answer):
 
 
 class Currency(Answer):
-    """The reason why a note, or the passage shown, is outdated, or why a note ranks above the one it
+    """The reason why a note, or the passage shown, is outdated, or why a note ranks above the note that it
     replaces."""
 
     state: str
@@ -225,7 +225,7 @@ class Result(Titled):
 
 
 class FurtherPassage(Answer):
-    """A further passage of a note, with the same fields as the best passage in a result."""
+    """Another passage of a note, with the same fields as the best passage in a result."""
 
     place: str | None
     heading_path: list[str]
@@ -742,9 +742,9 @@ class Node(About):
 class Overview(OfVault):
     """The link structure of a vault; each list is sorted in descending order.
 
-    ``orphans`` counts notes without backlinks, ``isolated`` those without any links. ``truncated`` lists
-    notes with so many links that some were not read. ``nodes`` and ``edges`` are present if requested; an
-    edge is a pair of indices into ``nodes``.
+    ``orphans`` counts notes without backlinks, ``isolated`` counts notes without any links. ``truncated``
+    lists notes with so many links that some were not read. ``nodes`` and ``edges`` are present if requested;
+    an edge is a pair of indices into ``nodes``.
     """
 
     notes: int
@@ -791,8 +791,8 @@ class LinkReason(Answer):
     """A reason for a link.
 
     ``mentioned``: the note mentions the other note on line ``line``; ``mentions``: the other note mentions
-    this one on line ``line``; ``links_back``: the other note links to this one; ``cited_together``: ``count``
-    notes link to both; ``common_links``: ``count`` notes have a link to or from each of the two;
+    this note on line ``line``; ``links_back``: the other note links to this one; ``cited_together``:
+    ``count`` notes link to both; ``common_links``: ``count`` notes have a link to or from each of the two;
     ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``: ``cosine`` is the
     similarity of the two notes' vectors.
     """
@@ -1057,7 +1057,7 @@ class Completions(OfVault):
 
 
 class Similar(Answer):
-    """A note whose name is similar to that of a missing note, and the target to write in a link to it."""
+    """A note with a name similar to a missing note's name, and the target to write in a link to the note."""
 
     text: str
     path: str
@@ -1082,7 +1082,7 @@ class ResolvedLink(Answer):
     create: NotRequired[str | None]
     """Path at which a missing note would be created."""
     similar: NotRequired[list[Similar]]
-    """Notes with names similar to that of the missing note."""
+    """Notes whose names are similar to the missing note's name."""
 
 
 class Resolved(OfVault):
@@ -1346,7 +1346,7 @@ class EngineNumber(Answer):
 
 
 class Verified(OfVault):
-    """Numbers of a vault's items in its engine, compared with those in its ledger."""
+    """Numbers of a vault's items in its engine and in its ledger, for comparison."""
 
     engine: str
     """The engine's name, as in `index.backend`."""

@@ -62,7 +62,7 @@ class SearchOptions(Query):
     passage."""
     typing: bool = False
     """The query is still being typed: words that begin with its last word match, and notes whose names begin
-    with it come first."""
+    with the query come first."""
 
 
 class SearchParams(SearchOptions, VaultParams):
@@ -259,7 +259,7 @@ class TableParams(VaultParams):
     query: str | None = None
     """Query that finds the rows of the table, instead of ``file``."""
     columns: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
-    """For a query: properties, facts such as ``title`` and ``modified``, or expressions."""
+    """For a query: the columns, as properties, facts such as ``title`` and ``modified``, or expressions."""
     sort: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
     """For a query: columns to sort by; ``-rating`` is descending."""
     group: str | None = None

@@ -44,7 +44,7 @@ class TokenVerifier(Protocol):
 
 
 class LoopbackVerifier:
-    """The verifier for the loopback port. Its only token, which only the user can read, gives all rights."""
+    """The verifier for the loopback port. Its only token, which only the user can read, grants all rights."""
 
     where = "it is in the daemon's address file"
 

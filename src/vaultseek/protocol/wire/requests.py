@@ -43,7 +43,7 @@ class Requests:
     """A queue that runs ``perform`` for at most ``slots`` requests at once and passes each outcome to
     ``finished``.
 
-    ``finished`` gets the frame to send, or the error if the request was cancelled.
+    ``finished`` is called with the frame to send, or with the error if the request was cancelled.
     """
 
     def __init__(

@@ -68,8 +68,8 @@ class Server:
         """Accept clients until cancelled or until ``close`` is done; a cancellation does not end sessions.
 
         ``listening`` must be non-blocking, and is not closed. Several sockets can be served at the same time.
-        ``accept``, if given, gets each connection and passes those that it admits to ``add_client``. Raises
-        Unavailable if the socket fails.
+        ``accept``, if given, is called with each connection and passes admitted connections to
+        ``add_client``. Raises Unavailable if the socket fails.
         """
         accepting = asyncio.create_task(self._accept(listening, accept or self._accept_local))
         self._accepting.add(accepting)
@@ -129,8 +129,8 @@ class Server:
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
     def _refusal(self, principal: str) -> Busy | None:
-        """Return an error if a further client of this principal must be refused, otherwise None. Clients with
-        a token and the user's own clients are counted separately."""
+        """Return an error if another client of this principal must be refused, otherwise None. Clients with a
+        token and the user's own clients are counted separately."""
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(

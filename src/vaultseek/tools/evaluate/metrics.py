@@ -106,8 +106,8 @@ class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing if the minimum confidence is ``threshold``.
 
     Noise queries consist of random letters, foreign queries have no right note in the vault, and questions
-    have one. The worst category is the one that loses the largest share of its questions. A share is None if
-    there are no such queries.
+    have a right note. The worst category is the one that loses the largest share of its questions. A share is
+    None if there are no such queries.
     """
 
     threshold: float
