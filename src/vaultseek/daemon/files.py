@@ -33,8 +33,8 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the largest extent in which no file is waiting; files to retry later count only for the full
-        extent."""
+        """Return the largest extent whose files have all been read; files to retry later matter only for the
+        full extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)

@@ -47,7 +47,7 @@ def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> Non
 
 
 def _objects(value: Any, keys: Sequence[str]) -> Iterator[JSON]:
-    """Yield the objects to which ``keys`` lead, including every item of a list."""
+    """Yield the objects to which ``keys`` lead, going through every item of each list."""
     if isinstance(value, list):
         for each in value:
             yield from _objects(each, keys)

@@ -71,7 +71,7 @@ def complete_property_value(invocation: Invocation, word: str) -> Items:
 
 
 def complete_columns(invocation: Invocation, word: str) -> Items:
-    """Complete the last property in a comma-separated list, in which each may begin with a minus sign."""
+    """Complete the last property in a comma-separated list; each property may begin with a minus sign."""
     start, comma, last = word.rpartition(",")
     minus = "-" if last.startswith("-") else ""
     names = complete_property(invocation, last.removeprefix("-"))

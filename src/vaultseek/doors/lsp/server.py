@@ -132,7 +132,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class _Editor:
-    """The client of a server: its session, and the daemon's notifications for it."""
+    """The editor that a server serves: its session, and the daemon's notifications for it."""
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server

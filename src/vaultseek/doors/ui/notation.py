@@ -176,7 +176,8 @@ def _block_id(state: StateInline, silent: bool) -> bool:
 
 
 def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Skip all lines from one that begins with ``%%`` to the next one that contains ``%%``."""
+    """Skip the lines of a comment, from a line that begins with ``%%`` to the next line that contains
+    ``%%``."""
     first = state.getLines(start, start + 1, state.blkIndent, False).strip()
     if not first.startswith("%%") or "%%" in first[2:]:
         return False

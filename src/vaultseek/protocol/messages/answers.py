@@ -54,7 +54,7 @@ class LanePart(Answer):
     """Rank and score of a note in one lane (kind of search); each lane has its own scale for ``score``."""
 
     rank: int | None
-    """Rank from 1; None if only other lanes found the note."""
+    """Rank, counted from 1; None if only other lanes found the note."""
     score: float | None
     fused_rank: NotRequired[float | None]
     """With ``explain``: the rank from which ``contribution`` is computed."""
@@ -248,7 +248,7 @@ class FullResult(Result, total=False):
     line: int
     """The line of the passage that contains the most words of the query."""
     column: int
-    """The column of ``line`` at which the first of the query's words begins, from 1."""
+    """Column in ``line`` at which the first query word begins, counted from 1."""
     line_text: str
     """The text of ``line``, shortened if it is long."""
     property: str | None
@@ -525,7 +525,7 @@ class Link(Answer):
     line: int
     property: str | None
     column: NotRequired[int | None]
-    """Column at which the link begins, from 1."""
+    """Column at which the link begins, counted from 1."""
     end_column: NotRequired[int | None]
     """Column just after the end of the link, on the same line."""
 
@@ -571,7 +571,7 @@ class OpenedNote(Answer):
     query: str
     path: str
     position: int
-    """Rank of the note among the results, from 1."""
+    """Rank of the note among the results, counted from 1."""
     time: str
     """Time at which the note was opened: a local time with its offset, in ISO 8601."""
     client: str

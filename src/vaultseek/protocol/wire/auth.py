@@ -61,7 +61,7 @@ class Authenticator:
 
     A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
     A further connection closes the oldest of them, so that a silent client cannot keep others out. Other
-    protocols, such as HTTP from a web page, get no useful answer.
+    protocols, such as HTTP from a web page, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:

@@ -65,8 +65,8 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
     """Return the grades in a file, by query id and path.
 
     The columns determine the format: ``query path grade`` separated by tabs, with or without a header line
-    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. ``.md`` is added to paths without an
-    extension. Raises UsageError with the file and line.
+    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. ``.md`` is added to a path unless the path
+    has a known extension. Raises UsageError with the file and line.
     """
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):

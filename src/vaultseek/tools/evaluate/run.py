@@ -105,8 +105,8 @@ class Report:
     """The report of a whole evaluation.
 
     ``sizes`` contains the number of judged queries by category; ``unjudged`` is the number of queries without
-    judgements. ``results`` maps variant and query id to results. ``missing`` lists relevant notes that are
-    not in the vault.
+    a relevant note. ``results`` maps variant and query id to results. ``missing`` lists relevant notes that
+    are not in the vault.
     """
 
     vault: str
