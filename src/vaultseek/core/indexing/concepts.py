@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
 CONCEPT_NAMES = 2_000
 """Maximum number of tags, titles and aliases in the vocabulary. If the vault has too few suitable words to
-fill the vocabulary, more names are added.
-"""
+fill the vocabulary, more names are added."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2

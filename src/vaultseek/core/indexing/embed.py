@@ -45,8 +45,7 @@ WAITING_TEXTS = 2048
 """Maximum number of ledger entries read at once."""
 STORE_SECONDS = 1.0
 """Seconds for which computed vectors are collected before they are stored. Only stored vectors can be
-searched.
-"""
+searched."""
 
 LIST_SECONDS = 0.5
 """Maximum seconds that one call spends finding texts without a vector."""
@@ -82,8 +81,7 @@ class Embedding:
         """Path of the vector store."""
         self.may_hold_removed = True
         """True if the store may still contain vectors of chunks and notes that were removed from the
-        ledger.
-        """
+        ledger."""
         self.ready = False
         self._ledger = ledger
         self._worker = worker

@@ -9,8 +9,7 @@ from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
 """Number of queued texts whose order is read at once. Finding the next text takes as long as sorting them
-all.
-"""
+all."""
 
 
 class EmbeddingQueue:

@@ -60,8 +60,7 @@ class Indexer:
         self._ignore = self._rules()
         self.names = Names()
         """Names of the files that links can point to. Other threads may read these names, but not change
-        them.
-        """
+        them."""
         self._are_names_ahead = False
         """True if ``names`` belongs to a commit that is in progress or that failed."""
         self._stopped = engine.stopped

@@ -21,8 +21,7 @@ T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
 """A vault is considered unmounted if more than this share of its notes, and at least ``VANISHED_NOTES``,
-disappear at once.
-"""
+disappear at once."""
 VANISHED_NOTES = 20
 
 

@@ -35,8 +35,7 @@ NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
 """Minimum share of notes without vectors for an answer to report them. ``LAGGING_NOTES`` is the same limit as
-a number; exceeding the smaller of the two is enough.
-"""
+a number; exceeding the smaller of the two is enough."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
 """Minimum share of passages without vectors for an answer to report them, if they are also more than
@@ -51,7 +50,9 @@ _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a search waits for models, in seconds; by default, as long as a person tolerates."""
+    """Time limits, in seconds, for a search that waits for models; by default, as long as a person
+    tolerates.
+    """
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
@@ -220,24 +221,20 @@ class EmbeddingSpaces:
 
 
 LanguageSupport = Literal["well", "poorly", "not"]
-"""How well an English model supports a text: ``poorly`` for another language in Latin letters, ``not`` for
-another script.
-"""
+"""Degree to which an English model supports a text: ``poorly`` for another language in Latin letters, ``not``
+for another script."""
 
 JUDGED_CHARS = 1000
 """Number of characters that the language check reads from the start of a text."""
 SAMPLED_LETTERS = 20
 """Minimum number of letters for a note's language to be detected; half as many if the note is not pure
-ASCII.
-"""
+ASCII."""
 FOREIGN_LETTERS = 0.3
 """Minimum share of letters from another script for a text to count as written in that script. A text with a
-formula has a smaller share.
-"""
+formula has a smaller share."""
 OWN_STOP_WORDS = 2
 """A text counts as foreign if it has at least this many more stop words of another language than of
-English.
-"""
+English."""
 PIECES_WITH_STOP_WORD = 1.5
 """Minimum number of tokenizer pieces per word for a text with one surplus foreign stop word to count as
 foreign.
@@ -247,8 +244,7 @@ because names, and misspelt words such as ``triks``, also have several pieces.
 """
 PIECES_WITH_ACCENT = 1.8
 """Minimum number of tokenizer pieces per word for a text with an accented word to count as foreign. This
-limit applies if the text has as many foreign stop words as English ones.
-"""
+limit applies if the text has as many foreign stop words as English ones."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
 """Languages recognized by stop words. Vietnamese is left out: without its tone marks it looks like English,

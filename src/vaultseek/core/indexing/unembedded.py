@@ -27,21 +27,18 @@ from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
 """Version of the vector stores. Increase it when all stores must be rebuilt from the vectors in the
-ledger.
-"""
+ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
 """Maximum number of daemon starts at which texts that the model could not embed are retried. Without a limit,
-unusable texts would be retried forever.
-"""
+unusable texts would be retried forever."""
 
 LEAST_OUTDATED = 100
 """Number of unused vectors always kept. Unused vectors are deleted only if there are more than this number
-plus ``OUTDATED_SHARE`` of the vectors in use.
-"""
+plus ``OUTDATED_SHARE`` of the vectors in use."""
 OUTDATED_SHARE = 0.2
 """Additional unused vectors to keep, as a share of the vectors in use."""
 PAGE_NOTES = 500
@@ -53,8 +50,7 @@ log = logging.getLogger(__name__)
 
 Position = tuple[int, int]
 """Position in lists that are read in parts: the numbers of the last chunk and the last note that were
-read.
-"""
+read."""
 
 
 @dataclass(frozen=True, slots=True)
