@@ -1,4 +1,4 @@
-"""The overview of a vault's links: hubs, bridges, clusters and their changes; and the full export."""
+"""Summarize a vault's links: hubs, bridges, clusters and recent changes; and export the whole graph."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 CLUSTER_EXAMPLES = 5
-"""Number of notes listed per cluster, highest ranks first."""
+"""Number of example notes listed for each cluster, highest ranks first."""
 RECENT_SECONDS = 30 * 24 * 3600.0
-"""Maximum age in seconds of a recent note or a recent change."""
+"""Maximum age, in seconds, of notes and changes that count as recent."""
 
 
 def overview(
     structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
 ) -> JSON:
-    """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
+    """Return the structure with at most ``limit`` hubs, bridges and clusters. ``now`` is a Unix time."""
     hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
     clusters = [
@@ -79,7 +79,7 @@ def _cluster_numbers(structure: Structure) -> Mapping[int, int]:
 
 
 def _hub(members: Sequence[int], graph: Graph) -> int:
-    """Return the note with the most links inside its cluster; on a tie, the one with the highest rank."""
+    """Return the note with the most links inside its cluster; of several, the one with the highest rank."""
     links = Counter(note for edge in graph.edges(members) for note in edge)
     return max(members, key=lambda note: links[note])
 

@@ -45,7 +45,7 @@ class _Line(NamedTuple):
 
 
 def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
-    """Return the part of a note that is its own, or all of it if nothing is."""
+    """Return the part of a note that is its own, or the whole note if no part is."""
     links = ledger.links.from_notes([row.id])
     lines = list(_lines(row, links, ledger))
     names = {name: form_of(name) for name in {row.title, *row.names}}

@@ -1,4 +1,4 @@
-"""Explanation of a note's rank for a query, or of the stage at which the note was dropped.
+"""Explain a note's rank for a query, or the stage at which the note was dropped.
 
 The search runs once, and the explanation is read from its trace. A lane is searched again, more deeply, only
 if the note ranks below the results that the search requested.
@@ -25,17 +25,17 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
-"""Number of keyword results among which a note's rank is determined."""
+"""Number of keyword results searched for a note to determine its rank."""
 BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is searched by word only")
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
-    """Return whether the search found the note at ``row``, the stage that dropped it if not, and the result
-    of each stage.
+    """Return whether the search found the note ``row``, the stage that dropped it if not, and the result of
+    each stage.
 
-    ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
-    ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises the
-    errors of a search.
+    ``verdict`` is ``found``, ``filtered`` (a condition excludes the note), ``no_lane`` (no lane proposed it),
+    ``below_limit`` (it ranked below the end of the answer) or ``cut`` (its score or confidence is too low).
+    Raises the same errors as a search.
     """
     trace = await Searcher(vault).run(request)
     answer: JSON = {"query": request.query, **head(trace), "explain": explanation(trace)}
