@@ -1,14 +1,14 @@
-"""The skeleton of a body: its structural markers, with filler in place of the words.
+"""Reduce a note's body to its skeleton: its structural markers, with filler in place of the words.
 
-The grammar parses the skeleton several times faster than the text. Syntax that it does not support or
-misreads is replaced by a supported equivalent.
+The grammar parses the skeleton several times faster than the text. Syntax that the grammar does not support
+or misreads is replaced by a supported equivalent.
 """
 
 import re
 from collections.abc import Sequence
 
 FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
-"""The marker of a footnote's definition."""
+"""Marker of a footnote definition."""
 
 HTML_BLOCK = re.compile(
     r"<(?:!--|\?|![A-Za-z]|(?:script|style|pre|textarea)(?=[\s>]|$)|/?(?:address|article|aside|base|basefont|"
@@ -18,7 +18,7 @@ HTML_BLOCK = re.compile(
     r"ul)(?=[\s>]|/>|$))",
     re.IGNORECASE,
 )
-"""The start of an HTML block that may interrupt a paragraph."""
+"""Start of an HTML block that may interrupt a paragraph."""
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]*)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
