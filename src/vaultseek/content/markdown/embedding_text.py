@@ -20,8 +20,8 @@ from vaultseek.content.markdown.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
-"""Shares of the model's window for the title and for the aliases. The heading path gets the rest of
-``HEADER_SHARE``."""
+"""Share of the model's window for the aliases; ``TITLE_SHARE`` is for the title. The heading path gets the
+rest of ``HEADER_SHARE``."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15

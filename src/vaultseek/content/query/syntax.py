@@ -1,4 +1,4 @@
-"""The parser of queries: from characters to the syntax tree."""
+"""Parse queries: from characters to a syntax tree."""
 
 import re
 import unicodedata
@@ -26,10 +26,10 @@ from vaultseek.errors import BadQuery
 
 
 class Tree(NamedTuple):
-    """The syntax tree of a query, and a note about each repair.
+    """Syntax tree of a query, and a remark about each repair.
 
     ``doubtful`` are terms such as ``[name]`` and ``.csv``, which may come from pasted text. Each comes with
-    the condition that it was read as.
+    the condition that the parser made from it.
     """
 
     root: Node
@@ -69,10 +69,11 @@ _BRACKETED = re.compile(
 
 
 class _Parser:
-    """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
+    """Recursive descent parser for queries.
 
-    ``in_text`` is true where words refer to a text, so that a regular expression may take their place.
-    ``text`` has straight quotes; ``written`` has the original ones, used for expressions.
+    ``in_value`` is true inside ``name:(…)``, where operators are words. ``in_text`` is true where words refer
+    to a text, so that a regular expression may take their place. ``text`` has straight quotes; ``written``
+    has the original ones, used for expressions.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:
@@ -233,7 +234,9 @@ class _Parser:
         return Condition(condition)
 
     def _is_in_sentence(self, match: re.Match[str]) -> bool:
-        """True if the words around an extension show that it is part of a sentence, as in *a .csv file*."""
+        """True if the words around a file extension show that it is part of a sentence, as in *a .csv
+        file*.
+        """
         before = self.text[: match.start()].split()[-1:]
         after = self.text[match.end() :].split()[:1]
         near = {fold(word).strip(_ENDS) for word in (*before, *after)}
@@ -268,7 +271,7 @@ class _Parser:
         return condition
 
     def _note_unknown_operator(self, match: re.Match[str] | None) -> None:
-        """Add a remark that ``name:`` is read as a word, if it is almost an operator."""
+        """Add a remark that ``name:`` is read as a word, if it nearly matches an operator."""
         if not match:
             self._note_space_after_operator()
             return
@@ -360,7 +363,7 @@ def _word(text: str) -> Node:
 
 
 def _is_searchable(text: str) -> bool:
-    """True for letters, digits and symbols such as emoji, but not for punctuation."""
+    """True for a text with letters, digits or symbols such as emoji; False for punctuation alone."""
     return any(
         char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] in "SM") for char in text
     )
