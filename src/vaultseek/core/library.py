@@ -138,7 +138,7 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
         try:
             vectors = read_vectors(file, [unembedded.key(item) for item in items])
         except sqlite3.Error:
-            return  # it is missing or damaged, so the rest is computed
+            return  # the file is missing or damaged, so the other vectors are computed
         ledger.vectors.put_copied(vectors)
 
 

@@ -72,7 +72,7 @@ class Composition:
         ``of_app`` is false for text from another program, in which ``#word`` is not a tag and ``[[word]]`` is
         not a link.
         """
-        # A rule at the beginning of a part is not frontmatter.
+        # The line break keeps a rule at the beginning of a part from being read as frontmatter.
         part = parse(f"\n{text}", self._path)
         shift = self.next_line - 2
         self._add([*part.lines[1:], ""])

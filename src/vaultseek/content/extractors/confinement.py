@@ -19,7 +19,7 @@ LIBRARIES = ("/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.c
 PROCESSORS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
 """Files from which libraries read the number of processors and their instruction set."""
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3

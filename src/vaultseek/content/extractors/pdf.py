@@ -82,7 +82,7 @@ def draw(data: bytes, number: int) -> bytes:
             struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
         )
 
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each row begins with its filter: none
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each row begins with its filter type: 0, none
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"

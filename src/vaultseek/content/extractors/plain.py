@@ -48,7 +48,7 @@ def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     if not broken or not any(problem.code == "bad_encoding" and problem.line for problem in problems):
         return text, problems
     if sum(character > "\x7f" for character in text) > 2 * broken:
-        return text, problems  # damaged UTF-8
+        return text, problems  # treat it as damaged UTF-8
     probe = data[:PROBE_BYTES]
     encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
     name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
@@ -63,7 +63,7 @@ def _likeliest(probe: bytes) -> str:
         return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
     best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
     text = probe.decode(best, errors="replace")
-    # Nobody writes whole texts in half-width kana, but texts in other languages are misread as such.
+    # Nobody writes whole texts in half-width kana, but texts in other languages may be decoded as such.
     return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
 
 

@@ -69,7 +69,7 @@ class ExtractionProcess:
                 if ending == -signal.SIGPROF:
                     return named_only(path, "too_slow", "reading it takes too long")
                 if ending != 0:
-                    break  # 0 if it had just ended for being idle
+                    break  # status 0 means that the process had just ended because it was idle
             raise ReaderEnded(path)
 
     def page(self, data: bytes, number: int) -> bytes | None:

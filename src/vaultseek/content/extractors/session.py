@@ -37,7 +37,7 @@ _SECRETS = re.compile(
     r"|(?<=hooks\.slack\.com/services/)\S+|(?<=/api/webhooks/)\S+"
     r"|(?<=://)[^\s/@\"'<>]*:[^\s\"'<>]+(?=@)|(?<=://)[^\s/@:]{12,}(?=@)"
     r"|(?i:(?<=bearer)|(?<=basic)|(?<=authorization: token))\s+(?=\S*[A-Z0-9])[\w.~+/-]{12,}=*"
-    # Long words that mix upper and lower case and digits are keys of any provider.
+    # A long word that mixes upper case, lower case and digits is a key, whoever issued it.
     r"|(?<![\w/.-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d)[\w+-][\w+/-]{23,}={0,2}",
     re.DOTALL,
 )

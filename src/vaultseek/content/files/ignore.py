@@ -154,14 +154,14 @@ def _glob(pattern: str) -> Rule:
     """Return the rule for a glob, interpreted as in a .gitignore file, except that ``*`` also matches
     ``/``.
     """
-    # fnmatch has no escape, but sets of one character.
+    # fnmatch has no escapes; a set of one character has the same effect.
     glob = re.sub(r"\\([*?\[])", r"[\1]", fold_case(pattern.strip()))
     glob = re.sub(r"\\(.)", r"\1", glob)
     is_anchored = "/" in glob.rstrip("/")
     names = glob.removeprefix("./").strip("/")
     if not names:
         return lambda path: False
-    # Drop each part's end-of-text assertion, which a translation appends.
+    # Drop the end-of-text assertion that fnmatch appends to each part.
     parts = [fnmatch.translate(part)[:-2] for part in _ANY_FOLDERS.split(names)]
     begin, end = ("" if is_anchored else _BELOW), ("/.*" if glob.endswith("/") else "(?:/.*)?")
     expression = re.compile(begin + _BELOW.join(parts) + end, re.DOTALL)

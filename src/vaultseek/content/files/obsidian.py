@@ -110,7 +110,7 @@ def _names_in(folder: Path, changed: int) -> _Names:
 
 
 def _read(file: Path) -> bytes:
-    # Links are followed, since many vaults share settings this way, but a pipe must not block.
+    # Follow links, since many vaults share settings this way, but do not block on a pipe.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -108,8 +108,8 @@ def _read_open(descriptor: int, last: bool, most: int) -> NoteBytes:
 
 
 def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
-    # On some file systems small files are stored in the inode. Only a hole proves that no content is here,
-    # and only if it remains after all written data has been allocated.
+    # On some file systems, small files are stored in the inode. Only a hole proves that the content is not
+    # local, and only if the hole remains after all written data has been allocated.
     if _is_hole(descriptor):
         with contextlib.suppress(OSError):
             os.fsync(descriptor)
@@ -156,7 +156,7 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
         stat = None
     if stat is None:
         return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
-    # Other permissions change the times of a file; an error of the disk leaves them.
+    # A change of permissions changes the file's times; the end of a disk error does not.
     lasts = isinstance(error, PermissionError)
     return replace(_unreadable(stat, _reason(error)), racy=not lasts)
 

@@ -97,7 +97,7 @@ class Hints:
             self._paths = set()
             self._rescan_reason = None
             self._arrived.clear()
-        if reason is not None:  # everything is compared, so nothing is left to wait for
+        if reason is not None:  # the whole vault will be compared, including these paths
             self._held.clear()
             return HintBatch(frozenset(), reason)
         return HintBatch(frozenset(self._due(changed)), None)
@@ -106,7 +106,7 @@ class Hints:
         now = self._loop.time()
         for path in changed | self._held.keys():
             due = self._pace.due(path, now)
-            # A missing file may have moved, which is recognized only if both paths are in one batch.
+            # A missing file may have moved; a move is recognized only if both paths are in one batch.
             if due > now and self._exists(path):
                 self._held[path] = due
             else:
@@ -124,7 +124,7 @@ class Hints:
         try:
             self._loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
-            return  # the loop is closing and nobody waits for hints
+            return  # the loop is closing, so no task is waiting for hints
 
 
 @dataclass(slots=True)

@@ -54,7 +54,7 @@ class Watcher:
         from watchdog import events
         from watchdog.observers import Observer
 
-        # Without open and read-only close events, because indexing itself would fill the queue.
+        # Exclude open and read-only close events, because indexing itself would fill the queue with them.
         watched_events = [
             events.DirCreatedEvent,
             events.DirDeletedEvent,
@@ -251,7 +251,7 @@ def _watch_limit_reason(root: Path) -> str | None:
         if inotify_add_watch(probe, os.fsencode(root), _IN_DELETE_SELF) != -1:
             return None
         if ctypes.get_errno() != errno.ENOSPC:
-            return None  # the folder is missing, for example
+            return None  # another error, such as a missing folder
     finally:
         os.close(probe)
     return (

@@ -102,7 +102,7 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for language in WITH_STOP_WORDS:
         for word in stop_words(language):
-            if len(word) == 1 and fold_accents(word).isascii():  # usually a name
+            if len(word) == 1 and fold_accents(word).isascii():  # usually an initial or a variable
                 continue
             table[word] = (*table.get(word, ()), language)
     return table

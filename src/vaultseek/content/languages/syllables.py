@@ -27,7 +27,7 @@ SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
 marks."""
 
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
-# Also matches a last syllable; otherwise the search would continue among its marks.
+# Also match a last syllable by itself; otherwise the search would continue among its marks.
 _PAIR = f"({SYLLABLE})(?=({SYLLABLE})|)"
 _UNSPACED_PAIR = f"([{UNSPACED}])(?=([{UNSPACED}]))"
 _compiled = cache(re.compile)

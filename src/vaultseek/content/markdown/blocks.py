@@ -69,7 +69,7 @@ def _as_text(line: str) -> str:
     quotes = _QUOTES.match(line)
     assert quotes
     rest = line[quotes.end() :]
-    # Text indented further than a quote marker is text, whatever it begins with.
+    # Content indented further than a quote marker is text, whatever it begins with.
     return quotes[0] + rest.removesuffix(rest.lstrip(" \t>")).replace(">", "x") + "x"
 
 

@@ -104,7 +104,7 @@ class _SyllableCount:
 
     def __init__(self, count: TokenCount) -> None:
         self._count = count
-        # The sum over parts may be too large, but never too small.
+        # The sum of the counts of parts may be too large, but never too small.
         self.additive = bool(getattr(count, "additive", False))
 
     def __call__(self, text: str) -> int:
@@ -193,7 +193,7 @@ class _Plan:
             low, high = waiting.pop()
             if high - low == 1 or self._sizes.joins(starts[low], starts[high]):
                 yield low, high
-            else:  # ranks are practically random, so the parts halve
+            else:  # ranks are practically random, so the parts get smaller quickly
                 border = max(range(low + 1, high), key=ranks.__getitem__)
                 waiting += [(border, high), (low, border)]
 

@@ -120,7 +120,7 @@ def _in_words(properties: Iterable[PropertyLine]) -> str:
         line.text
         for line in properties
         if not line.is_name
-        and line.name.casefold() != "description"  # it has a place of its own
+        and line.name.casefold() != "description"  # the description is added separately
         and _VALUE_WORD.search(_NO_WORDS.sub(" ", line.text.partition(":")[2]))
     )
     return "\n".join(lines)
@@ -189,7 +189,7 @@ def _embedding_text(title: str, parts: Sequence[str], count: TokenCount, window:
     whole = [part for part in (title_line(title, count, window), rest) if part]
     text = "\n".join(whole)
     if len(text) > window * TOKEN_CHARS or not getattr(count, "additive", False):
-        text = fit(text, count, window)  # otherwise both fit, as each has its share of the window
+        text = fit(text, count, window)  # otherwise title and rest fit, because each has its own share
     signed = "\0".join([str(EMBEDDING_TEXT_VERSION), *whole])
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 

@@ -116,7 +116,7 @@ def _without_hidden(value: Any) -> Any:
 def _title(document: Document) -> str | None:
     for key, value in document.value.items():
         if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
-            # The source text, so that a title that looks like a number or a date keeps its form.
+            # Use the source text, so that a title that looks like a number or a date keeps its form.
             texts = (scalar.text for scalar in document.scalars if scalar.key == key)
             return " ".join(without_hidden(next(texts, str(value))).split()) or None
     return None

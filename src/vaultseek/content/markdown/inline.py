@@ -58,7 +58,7 @@ def is_tag(text: str) -> bool:
     """True if ``text`` can be a whole tag, both in a note's body and in frontmatter."""
     from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
 
-    # YAML reads a single hyphen as a list item, and digits only are not a tag, even as text.
+    # YAML reads a single hyphen as a list item; digits alone are not a tag, even as text.
     if not _TAG.fullmatch(text) or text == "-" or (text.isascii() and text.isdigit()):
         return False
     return bool(resolve(text) == text)
@@ -278,7 +278,7 @@ class _Scanner:
 
     def _push(self, content: int, *, image: bool) -> int:
         if len(self.brackets) >= OPEN_BRACKETS:
-            # The innermost brackets are the likeliest to be closed.
+            # The innermost brackets are the most likely to be closed.
             del self.brackets[: OPEN_BRACKETS // 2]
             self.inactive = max(0, self.inactive - OPEN_BRACKETS // 2)
         inlines = self.inlines

@@ -20,7 +20,7 @@ def wikilink(
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
-    # In a table the bar is escaped with a backslash, which belongs to neither part.
+    # In a table, the bar is escaped with a backslash, which belongs neither to the target nor to the alias.
     alias = alias.replace("\\|", "|").strip()
     return _link(kind, path, alias or None, line, prop, places)
 

@@ -170,7 +170,7 @@ class _Body:
                 reader(self, block)
             self.last = block
         self.opening = self.heading_at(next(filter(self.is_seen, structure.blocks), None))
-        # References may be defined after they are used, so links are parsed when all blocks are known.
+        # References may be defined after they are used, so links are parsed once all blocks are known.
         for text, line, after in self.texts:
             scan(text, line, Source(self.all_lines, after), self.definitions, self.inlines)
         self.edits = render_blocks(self.lines, self.offset, structure.blocks, frozenset(self.definitions))

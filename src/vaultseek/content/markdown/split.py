@@ -31,9 +31,9 @@ searched by words anyway.
 """
 
 
-# A match ends a part. Parts still too long after one level of borders are split at the next level.
-# A sentence ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of
-# dots linear.
+# A match ends a part. Parts that are still too long are split at the next level of borders.
+# A sentence ends before white space or, in Chinese and Japanese, anywhere. The look-behind keeps the time
+# linear for a long run of dots.
 SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
 WHOLE = re.compile(r"(?!)")
 LINE = re.compile(r"\n")
@@ -156,7 +156,7 @@ def _nonempty(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     stripped = text[start:end].rstrip()
     first = 0
-    # The indentation of a line belongs to it; other white space in front does not.
+    # A line's indentation belongs to the line; other white space before it does not.
     if stripped and stripped[0].isspace():
         lead = len(stripped) - len(stripped.lstrip())
         newline = stripped.rfind("\n", 0, lead) + 1

@@ -27,7 +27,7 @@ def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[s
     title = ""
     if opening and opening.level == 1:
         title = (opening.text if opening.rendered is None else opening.rendered)[:TITLE_CHARS].strip()
-    # A tag in the heading is already one of the note's tags, unless the heading is nothing else.
+    # Tags are left out of the title, because they are tags of the note, unless nothing else remains.
     title = " ".join(_TAG.sub(" ", title).split()) or title
     return (title, "heading") if title else (note_name(path), "name")
 

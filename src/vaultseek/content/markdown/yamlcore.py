@@ -144,7 +144,8 @@ def _integer(digits: str, base: int, original: str | None = None) -> int | str:
     return number if -_INTEGER_BOUND <= number < _INTEGER_BOUND else original
 
 
-# The scanner implements YAML 1.1, which breaks lines at these; YAML 1.2 does not. Both forbid controls.
+# The scanner implements YAML 1.1, which breaks lines at some characters at which YAML 1.2 does not. Both
+# forbid control characters.
 _CONTROLS = (
     *range(9),
     0x0B,
@@ -205,17 +206,17 @@ class _Builder:
 
     def document(self) -> Document:
         value = None
-        self.next()  # the stream's start
+        self.next()  # the event for the start of the stream
         if isinstance(self.next(), DocumentStartEvent):
             value = self.node(self.next(), "", 1)
-            self.next()  # the document's end
+            self.next()  # the event for the end of the document
             if not isinstance(self.next(), StreamEndEvent):
                 raise LoadError("more than one document")
         return Document(value, tuple(self.scalars))
 
     def next(self) -> Event:
         event = self.events.get_event()
-        assert event is not None  # nothing is requested after the end
+        assert event is not None  # no event is requested after the last one
         return event
 
     def node(self, event: Event, key: str, depth: int) -> Any:
@@ -286,7 +287,7 @@ class _Builder:
         text = _clean(event.value)
         value = self.typed(event, text)
         start, end = event.start_mark, event.end_mark
-        assert start is not None  # in the form of the parser's events
+        assert start is not None  # so that it has the form of the parser's own events
         assert end is not None
         places = start.line, start.column, end.line, end.column
         self.scalars.append(Scalar(key, text, *places, isinstance(value, str), event.style or ""))

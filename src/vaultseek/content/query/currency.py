@@ -151,7 +151,7 @@ class _Reader:
         """Add the notes to which a text links. If it has no links, treat the whole text as a note name."""
         links = _links(text)
         for link in links:
-            # A note that replaces a section of another leaves the rest of it current.
+            # If a note replaces only a section of another note, the rest of the other note stays current.
             if link.target and (is_successor or not (link.heading or link.block)):
                 self.successions.append(Succession(link.target, is_successor))
         plain = text.partition("|")[0].partition("#")[0].strip().strip("*_`\"'").rstrip(".")
@@ -161,7 +161,7 @@ class _Reader:
             if plain.startswith(("/", ".")) or plain.endswith(NOTE_SUFFIX):
                 plain = unquote(plain)
             self.successions.append(Succession(plain, is_successor, is_guess))
-        elif is_successor:  # on another site
+        elif is_successor:  # the successor is on a web site
             self.statuses.append("superseded")
 
     def date(self, text: str, *, holds_that_day: bool) -> None:
@@ -196,7 +196,7 @@ class _Reader:
                 "first": is_top and (is_quote or not number),
             }
             found = self.sentence(text, **place)
-            if not found and is_quote and "\n" in text:  # below the title of a callout
+            if not found and is_quote and "\n" in text:  # the text below a callout's title
                 found = self.sentence(text.split("\n", 1)[1], **place)
             if not found and _has_link(text) and (before := _continued(previous)):
                 self.sentence(before + text, **place)

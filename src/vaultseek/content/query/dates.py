@@ -52,7 +52,7 @@ def _aware(moment: datetime, now: datetime) -> datetime:
         return moment.replace(tzinfo=now.tzinfo)
     try:
         return moment.astimezone()
-    except (ValueError, OverflowError, OSError):  # no local time at the limits of the calendar
+    except (ValueError, OverflowError, OSError):  # there is no local time at the limits of the calendar
         return moment.replace(tzinfo=UTC)
 
 
@@ -106,7 +106,7 @@ def _relative(words: str, now: datetime) -> _Span | None:
     if not match:
         return None
     unit = match[2][0]
-    if unit == "h" and now.tzinfo is not None:  # elapsed hours, even across a change of the clock
+    if unit == "h" and now.tzinfo is not None:  # count elapsed hours, even across a change of the clock
         moment = (now.astimezone(UTC) - _UNITS[unit](int(match[1]))).astimezone(now.tzinfo)
     else:
         moment = now - _UNITS[unit](int(match[1]))

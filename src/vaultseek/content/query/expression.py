@@ -112,7 +112,7 @@ def literal_of(pattern: str) -> str | None:
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
-# A flag may change how the rest is read, and letters of a group name are not part of a match.
+# A flag may change the meaning of the rest, and the letters in a group name are not part of a match.
 _FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^{}]*\}|[A-Za-z])|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL

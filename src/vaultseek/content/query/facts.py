@@ -148,7 +148,7 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
         was_code, was_quote = in_code, in_quote
         in_code = place in code or (was_code and not line.strip() and place + 1 in code)
         begins = place == after_heading or place in headings or LIST_ITEM.match(line)
-        # The lines of a quoted paragraph need no marker.
+        # Later lines of a quoted paragraph need no quote marker.
         goes_on = was_quote and not begins and line.strip()
         in_quote = not in_code and bool(line.lstrip().startswith(">") or goes_on)
         if in_code or was_code:

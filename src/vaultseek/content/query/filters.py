@@ -409,7 +409,7 @@ class PropertyEquals:
     def stored(self) -> Stored:
         text = comparable(self.value) or ""
         is_spelled = _number_like(text) is not None or _date(_date_text(text)) is not None
-        # Numbers, dates and booleans have other, equal spellings.
+        # Numbers, dates and booleans may be spelled differently, so their text is not required.
         return "properties", [self.name, *([] if is_spelled or text in ("true", "false") else [text])]
 
     def __str__(self) -> str:
@@ -547,7 +547,7 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     )
     return (
         *(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches)),
-        # Another process compiles a long expression; searches without expressions must not wait for it.
+        # Leave out long expressions: another process compiles them, and other searches must not wait for it.
         *(pattern for pattern in in_lines if len(pattern) <= SHORT_CHARS),
     )
 
@@ -711,7 +711,7 @@ _NUMBER_LIKE = re.compile(
 
 
 def _has_match(pattern: str, text: str) -> bool:
-    # Queries are composed; notes or file names may be decomposed.
+    # Queries are in composed Unicode form; notes or file names may be in decomposed form.
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     return expression.find(pattern, composed) is not None
 

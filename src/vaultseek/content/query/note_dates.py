@@ -71,7 +71,7 @@ def property_when(
     properties: Mapping[str, Any], names: Iterable[str], day_first: bool | None = None
 ) -> When | None:
     """Return the first of the named properties that is a date. Names are case-insensitive."""
-    if not properties:  # true for most notes that a search ranks
+    if not properties:  # most notes that a search ranks have no properties
         return None
     values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
     dates = (_date(values.get(name.casefold()), day_first) for name in names)
@@ -85,7 +85,7 @@ def day_in_path(path: str, day_first: bool | None = None, style: DateStyle = _UN
     name = file_stem(path)
     if stamp := _ID.match(name):
         return _existing("{year}-{month}-{day}".format(**stamp.groupdict()))
-    # Eight digits further on may be any number.
+    # Eight digits elsewhere in the name may be any number.
     written = (
         each for each in find_dates(name) if not each.start or not name[each.start : each.end].isdecimal()
     )

@@ -227,7 +227,7 @@ OPERATORS: Mapping[str, Operator] = {
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
     "is": _state,
-    "when": lambda value, reading: None,  # when:any is not a condition
+    "when": lambda value, reading: None,  # ``when:any`` is not a condition
     "alias": _of_each(partial(HasName, "alias"), "alias"),
     "heading": _of_each(partial(HasName, "heading"), "heading"),
     "link": _of_each(_link_target),

@@ -62,7 +62,7 @@ _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
 _TWO_SLASHES = re.compile(r"/[^/]+/")
-# A regular expression in brackets may contain brackets itself.
+# A regular expression in brackets may itself contain brackets.
 _BRACKETED = re.compile(
     r'\[((?:"(?:\\"|[^"])*+"|\[\[[^\[\]]*\]\]|(?<=[:\s(])/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[\]])+/(?=[\s)\]])|[^\]])*+)(\]?)'
 )
@@ -262,7 +262,7 @@ class _Parser:
             expected = _EXPECTED.get(match[1].lower())
             term = self.text[start : self.position][:SHOWN_CHARS]
             if expected:
-                # A wrong date or kind is not a word that notes contain.
+                # Do not search for an invalid date or kind as a word.
                 self.notes.append(f"{term} was ignored; expected {expected}")
                 return NOTHING
             self.notes.append(f"{term} was treated as words; expected {_A_VALUE}")
@@ -310,7 +310,7 @@ class _Parser:
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
             self.notes.append("OR was treated as a word; put it between two terms")
-        # In a query that is all in capitals, NOT is an ordinary word, not another search engine's operator.
+        # In a query in capitals, NOT is an ordinary word rather than another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
@@ -347,7 +347,7 @@ _FILES = frozenset(
     }
 )
 _ENDS = ".,;:!?"
-_OF_CASE = ("match-case", "ignore-case")  # Obsidian's operators
+_OF_CASE = ("match-case", "ignore-case")  # operators in Obsidian
 _A_VALUE = "a value after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"

@@ -127,7 +127,7 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
     if match["month_of2"]:
         return _month(date(int(match["year_of2"]), int(match["month_of2"]), 1))
     if match["relation"] == "in" and not match["ordinal"]:
-        return None  # a version or a section
+        return None  # probably a version or section number
     if match["only_day"]:
         then = today if int(match["only_day"]) <= today.day else today - relativedelta(months=1)
         return _one_day(then.year, then.month, int(match["only_day"]))
@@ -466,7 +466,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
     year = match["year"]
     if match["year2"]:
         is_number = not (relation or is_part) or relation in ("until", "by")
-        if is_number or is_last or match["this"]:  # or a part of a name
+        if is_number or is_last or match["this"]:  # a number or a part of a name
             return None
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
         return _related(_part(days, match), relation, today, is_long=not match["piece"])
@@ -480,7 +480,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
     ):
         return None
     if day is None and relation is None and not is_clear:
-        return None  # a name
+        return None  # a bare name, not a time
     nearest = _nearest(match, day, today, is_last=is_last)
     found = nearest(int(year)) if year else _before(nearest, today, is_last=is_last)
     if found is None:

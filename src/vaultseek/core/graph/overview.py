@@ -58,7 +58,7 @@ def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON
     """Return the ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
-    ids = [id for id in best if id in notes]  # one may have been removed since
+    ids = [id for id in best if id in notes]  # a note may have been removed in the meantime
     places = {id: place for place, id in enumerate(ids)}
     clusters = _cluster_numbers(structure)
     return {

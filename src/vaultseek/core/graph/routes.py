@@ -88,7 +88,7 @@ def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger:
 
 def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
     links = [link for link in ledger.links.from_notes([source.id]) if link.resolved == target.path]
-    if not links:  # it was just removed
+    if not links:  # the link was just removed
         return {"source": source.path, "line": None, "text": None}
     link = links[0].link
     text = lines_at(ledger.chunks.by_note([source.id])[source.id], [link.line]).get(link.line)

@@ -97,8 +97,8 @@ class BatchReader:
                 else:
                     yield self._read_here(waiting.job)
                 continue
-            # The time of this batch determines the size of the next ones.
-            give_way()  # committing a batch takes the interpreter that searches need
+            # The time that this batch took determines the size of the next batches.
+            give_way()  # because committing a batch blocks the interpreter, which searches need
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
             yield result

@@ -115,7 +115,7 @@ class Concepts:
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
-            # The file's vectors do not come from the model that it names.
+            # The file's vectors do not come from the model named in the file.
             self._vocabulary, self._revision = None, -1
             self.wake.set()
             raise Unavailable(BEING_BUILT, "being_built") from None
@@ -134,7 +134,7 @@ class Concepts:
             previous = self._vocabulary
             try:
                 vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
-            except ValueError:  # the stored vectors have a different length, although the model name matches
+            except ValueError:  # the stored vectors have another length, although the model name matches
                 vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()
@@ -214,7 +214,7 @@ async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
             if problem != concepts.problem:
                 log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
             concepts.problem = problem
-            # Wait even if notes change: choosing the terms again costs more than it would gain.
+            # Wait even if notes change: choosing the terms again sooner is not worth the cost.
             await asyncio.sleep(pause)
             pause, delay = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
 

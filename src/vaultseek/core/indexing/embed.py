@@ -92,7 +92,7 @@ class Embedding:
         """Texts that have no vector in the store."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
-        self._refused_tried = self._space is not ledger.space  # known for the first space only
+        self._refused_tried = self._space is not ledger.space  # only the first space records refused texts
         self._queue = EmbeddingQueue(ledger, self.unembedded)
 
     async def step(self) -> bool:
@@ -101,7 +101,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger names no store if the engine turned out to be a different one.
+            # The ledger names no store if the engine was found to be a different one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -109,7 +109,7 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            # Otherwise texts are missing, because a note was stored a moment ago.
+            # Otherwise vectors are still missing, because a note was stored a moment ago.
             if not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False
@@ -282,7 +282,7 @@ class Embedding:
             failpoint("store.made")
             await self._in_writer(self._space.begin_store, version)
         elif self._worker.counts_quickly and not self._ledger.is_read_only:
-            with contextlib.suppress(WorkerUnavailable):  # such as a full disk; searches need no new name
+            with contextlib.suppress(WorkerUnavailable):  # a full disk, for example; the name can wait
                 await self._rename_store()
         await self._migration.resume()
         # A process may have been killed between writing to the store and to the ledger.
@@ -313,7 +313,7 @@ class Embedding:
             await self._store_next()
         except BaseException:
             ahead.cancel()
-            self._queue.clear()  # the items taken are still the first without a vector
+            self._queue.clear()  # the items taken still have no vector, so they must be queued again
             raise
         await ahead
         return True
@@ -384,7 +384,8 @@ class Embedding:
         known: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
         while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
-            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])  # by a cluster
+            # A cluster may have computed some vectors in the meantime.
+            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])
             try:
                 vectors = await self._embed([i for i in batch if self.unembedded.key(i) not in known])
             except WorkerUnavailable:

@@ -35,7 +35,7 @@ class EmbeddingQueue:
             self._revision = self._ledger.revision
         if not self._page:
             await self.look_ahead()
-            if not self._next_page:  # now nothing is in progress, and all texts without a vector are waiting
+            if not self._next_page:  # nothing is being embedded now, so every missing text is waiting
                 self._of_notes, numbers = await asyncio.to_thread(self._unembedded.order, ORDERED_TEXTS)
                 self._numbers = deque(numbers)
                 await self.look_ahead()

@@ -173,7 +173,7 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
-            if self.graph is None:  # it is read along with the notes, while nothing else is left to do
+            if self.graph is None:  # import while the readers work, because the graph needs it afterwards
                 threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
             with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):

@@ -91,7 +91,7 @@ class _Server:
         for index, (number, path, stored) in enumerate(notes):
             give_way()
             os.pwrite(self._progress, _INDEX.pack(index), 0)
-            # Processor time, so that a busy machine does not harm a note.
+            # Limit processor time, so that a busy machine does not make a note fail.
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             before = bytes.fromhex(stored) if stored else None
             result = read_or_report(self._reader, path, before, guard)

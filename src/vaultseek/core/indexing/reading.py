@@ -146,7 +146,7 @@ class NoteReader:
         """Parse and chunk a note, unless its content has crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long; if this process is ended in the meantime, that is
+        # Another process reads files, which may take long. If this process is ended in the meantime, that is
         # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
@@ -160,7 +160,7 @@ class NoteReader:
             file = self.files.read(path, content.data, digest, content.problem)
             return file, chunk(file, self.count, self.window)
         problem = content.problem
-        drawn = kind_of(path) == "excalidraw"  # most of it is drawing data, which is left out
+        drawn = kind_of(path) == "excalidraw"  # most of a drawing is data that is left out
         if (len(content.data) > self.max_bytes and not drawn) or (
             problem is not None and problem.code == "too_large"
         ):

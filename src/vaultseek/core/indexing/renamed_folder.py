@@ -20,7 +20,7 @@ FILE = "vault.json"
 
 def note_folder(directory: Path, root: Path) -> None:
     """Record in the index folder ``directory`` that it belongs to the vault at ``root``. Raises OSError."""
-    # While the folder is missing, like an unmounted disk, the former record stays valid.
+    # While the folder is missing, as on an unmounted disk, the previous record stays valid.
     identity = _identity(root) or _noted(directory).get("folder")
     paths.write_atomically(directory / FILE, json.dumps({"path": str(root), "folder": identity}))
 

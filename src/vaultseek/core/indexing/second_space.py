@@ -136,7 +136,7 @@ class SecondSpace(Embedding):
         return super()._new_version() + (_REMOTE if self._is_remote else "")
 
     async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        # Ask the model what it supports; counting pieces would load its vocabulary.
+        # Use the model's own calibration; counting pieces would load its vocabulary.
         return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:

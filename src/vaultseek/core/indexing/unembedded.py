@@ -81,7 +81,8 @@ class EmbeddingSpec:
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
-            await asyncio.to_thread(self.count, "")  # a third of a second, only once
+            # Loading the tokenizer takes a third of a second, but only once.
+            await asyncio.to_thread(self.count, "")
         reading = share_read(text, self.count, calibration.fluent_pieces)
         return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 

@@ -173,8 +173,8 @@ def _around(line: int, spans: Sequence[Span]) -> Span | None:
 def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]:
     """Return a map from each line of a list to the first line of the innermost list item that contains it."""
     starts: dict[int, int] = {}
-    open_items: list[tuple[int, int]] = []  # depth and line, with increasing depth
-    last: int | None = None  # the item that this line continues
+    open_items: list[tuple[int, int]] = []  # (depth, line) of each open item, outermost first
+    last: int | None = None  # first line of the item that this line continues
     for number in range(outermost.start_line, outermost.end_line + 1):
         text = lines[number - 1]
         if LIST_ITEM.match(text):

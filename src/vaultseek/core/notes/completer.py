@@ -194,7 +194,7 @@ def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
     alike: dict[tuple[float, int], list[int]] = {}
     for number, (text, entry) in enumerate(zip(folded, entries, strict=True)):
         alike.setdefault((-entry.weight, len(text)), []).append(number)
-    # In parts, because sorting a list blocks all other threads.
+    # Sort in parts, because sorting a list blocks all other threads.
     return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
 
 
@@ -202,6 +202,6 @@ def _bits(text: str) -> Masks:
     """Return a bit mask of the letters in ``text``, for skipping names that lack one of them."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
-    # Separators of names and words are not typed as letters.
+    # The characters between names and words are not letters to be typed.
     bits[(codes == 10) | (codes == 32)] = 0
     return bits

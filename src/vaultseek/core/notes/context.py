@@ -277,7 +277,7 @@ def _evidence(passage: Passage, trace: Trace, sections: dict[int, Section], ledg
     shared = repeated_lines([chunk.text], ledger)
     shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=shared)
     lines = marked_lines(chunk)
-    # The marks are at the beginning of a line.
+    # Markers are added only at the beginning of a line.
     rest = chunk.text.split("\n")[: shown.line + 1]
     focus = len("\n".join(lines[: shown.line + 1])) - (len("\n".join(rest)) - shown.offset)
     marked = replace(chunk, text="\n".join(lines), code=(), edits=())

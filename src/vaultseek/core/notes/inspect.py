@@ -156,7 +156,7 @@ def _bundled_count() -> TokenCount:
 
     try:
         return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
-    except (ConfigError, OSError, ValueError):  # a high estimate, for installations without a tokenizer
+    except (ConfigError, OSError, ValueError):  # without a tokenizer, use a high estimate
         return lambda text: (len(text.encode("utf-8", "replace")) + 1) // 2
 
 

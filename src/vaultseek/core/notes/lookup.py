@@ -43,7 +43,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
     best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
     best = best or [row for row in candidates if is_file_name(row.path, name)]
     if len(best or candidates) > 1:
-        # Prefer a note to a canvas or PDF of the same name, which must be given with its extension.
+        # Prefer a note to a canvas or PDF with the same name, which must be given with its extension.
         best = [row for row in best or candidates if is_markdown(row.path)] or best
     if len(candidates) > 1 and len(best) != 1:
         paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])

@@ -72,7 +72,7 @@ def _excerpt(line: str, start: int, end: int) -> JSON:
     start, end = start - shift, end - shift
     if end > LINE_CHARS:
         cut = text.find(" ", start - LINE_CHARS // 3, start) + 1 or start
-        # A truncated link would look like a mention.
+        # If a link were cut off, its text would look like a mention.
         ends = [link.end() for link in NO_PROSE.finditer(text) if link.start() < cut < link.end() <= start]
         cut = max([cut, *ends])
         text, start, end = f"…{text[cut:]}", start - cut + 1, end - cut + 1

@@ -57,7 +57,7 @@ class _Gone:
         return any(map(self._has, {text.strip("/") for text in texts} - {""}))
 
     def _has(self, text: str) -> bool:
-        # Or a part of a path, such as its beginning in `startsWith`.
+        # The text may also be a part of a path, such as the beginning in `startsWith`.
         return text in self._names or (text in self._before and text not in self._after)
 
 

@@ -144,7 +144,7 @@ def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
         return None
     rows = [start, *takewhile(lambda row: row not in keys, range(start + 1, end))]
     words = [result["preview"][low:high] for low, high in result["highlights"]]
-    # A match in the value is preferred to one in the name.
+    # Prefer a match in the value to a match in the name.
     for word in sorted(words, key=lambda word: fold(word) == name):
         for row in rows:
             if (

@@ -103,7 +103,7 @@ class Vault:
             yield parse("\n".join(lines), path), lambda edit: edit
         for field in _fields(path, lines):
             if field.field == "text":
-                # A rule at the beginning of a card is not frontmatter.
+                # The line break keeps a rule at the beginning of a card from being read as frontmatter.
                 yield parse(f"\n{field.text}", path), partial(_in_card, field)
 
 
@@ -216,7 +216,7 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
     """Return the edits for these links in a file; None stands for a link that cannot be updated."""
     lines: Sequence[str] | None = None
     if kind_of(path) == "canvas" or any(link.kind == "embed" for link in links):
-        lines = vault.lines(path) or ()  # only the text has the full paths of cards, and of Markdown images
+        lines = vault.lines(path) or ()  # full paths of cards and Markdown images are only in the text
     now = [(link, targets.of(as_written(link, lines or ()), path)) for link in links]
     moved = [(link, target) for link, target in now if target != link.target]
     if not moved and kind_of(path) != "canvas":
@@ -226,7 +226,7 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
         edits = [_quick_edit(path, link, target, lines) for link, target in moved]
         if None not in edits:
             return edits
-    # The note has changed since it was read, or a link is written elsewhere.
+    # The note has changed since it was indexed, or a link's target is written elsewhere.
     return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
 
 
@@ -398,13 +398,13 @@ def with_links_to_headings(
         note, changed = _changed_headings(path, by_path[path], texts.get(path, {}), vault)
         if changed.keys() <= done.get(path, set()):
             continue
-        done[path] = set(changed)  # once, because two headings may link to each other
+        done[path] = set(changed)  # only once, because two headings may link to each other
         for edit in _links_to_headings(note, changed, vault):
             of_path = by_path.setdefault(edit.path, {})
             if texts and any(_is_inside(edit, each) for each in edits):
-                continue  # a link in the heading whose whole text is new
+                continue  # this link is in a heading that is replaced as a whole
             moved = of_path.get(edit.place)
-            # The target comes from the move, the fragment from the heading.
+            # The path comes from the file's move, the fragment from the heading's new text.
             new = edit.new if moved is None else with_target(edit.new, moved.new)
             of_path[edit.place] = replace(edit, new=new)
             waiting[edit.path] = None
@@ -431,7 +431,7 @@ def _changed_headings(
         any(lines & set(_lines_of(heading)) for heading in headings)
         and any(row.link.heading for row in vault.ledger.links.to_paths([path]))
     )
-    if not is_changed:  # parsing is much slower than looking for links to headings
+    if not is_changed:  # parsing is slow, so skip it if no heading has changed
         return Note(path, ""), {}
     note = parse("\n".join(vault.lines(path) or ()), path)
     after = parse(_edited(note.lines, edits.values()), path)
@@ -527,7 +527,7 @@ def heading_links(
     ``texts`` are the new heading texts, by heading number. ``leading`` holds the positions of links to that
     note; links without a target lead to their own note.
     """
-    seen = set()  # a reference definition is where all of its links are written
+    seen = set()  # all links through one reference definition are written at the same position
     for link in note.links:
         if link.heading is None or link.written is None or link.written in seen:
             continue

@@ -137,7 +137,7 @@ def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
 
 
 def _of_links(links: Iterable[LinkRow], ledger: Ledger, names: Names) -> Iterator[JSON]:
-    # Sorted by target, so that only one note's headings are in memory at a time.
+    # Sort by target, so that only one note's headings are in memory at a time.
     by_target = sorted(links, key=lambda row: row.resolved or "")
     for _, rows in groupby(by_target, key=lambda row: row.resolved):
         targets = LinkTargets(names, ledger)

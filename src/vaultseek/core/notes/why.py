@@ -138,7 +138,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     lane, unsearched = trace.query.fusion.named("semantic"), {}
     try:
         if answer is None:
-            # The search did not use this lane, but its result is still of interest.
+            # The search did not use this lane, but the lane's result is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
             answer = await vault.spaces.ask(text, trace.query.parsed.depth, trace.query.allowed)
             lane = semantic_lane(answer)

@@ -155,7 +155,7 @@ def scale_of(scores: Sequence[float] | Floats) -> Scale:
     minimum, peak = float(values.min()), float(np.abs(values).max())
     if not peak or minimum == values.max():
         return Scale(0.0, minimum)
-    # Divided by the largest, so that nothing overflows when it is added up or squared.
+    # Divide by the largest value, so that sums and squares do not overflow.
     return Scale(float((values / peak).std()) * peak, minimum)
 
 
@@ -291,7 +291,7 @@ def distinction(scores: Floats) -> float:
 
 def normalized(scores: Floats, best: float, minimum: float) -> Floats:
     """Return the scores, min-max normalised; all 1 if the scores are equal."""
-    width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
+    width = best / 2 - minimum / 2  # use halves, so that the difference of two floats cannot overflow
     if width <= 0:
         return np.ones(len(scores))
     shares: Floats = np.maximum(0.0, (scores / 2 - minimum / 2) / width)

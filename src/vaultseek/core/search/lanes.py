@@ -139,7 +139,7 @@ class Fusion:
         """
         ids = self.first(self.depth)
         if len(ids) <= count or sum(len(lane.notes) > 0 for lane in self.lanes) < 2:
-            return ids[:count]  # a lane's own order is the order of its contributions
+            return ids[:count]  # with one lane, its own order is also the order by contribution
         gains: Floats = sum((part.gain for part in self.parts(ids).values()), np.zeros(len(ids)))
         return ids[np.argsort(-gains, kind="stable")[:count]]
 
@@ -286,7 +286,8 @@ def score_lanes(
     chance, languages = float(population), languages or {}
     language = detect_language(parsed.query.rank_text) if len(languages) > 1 else ""
     if language and language in languages and language != main_language(languages):
-        chance = formula.chance_population(population, languages[language])  # every word is rare there
+        # Otherwise every word in this language would count as rare.
+        chance = formula.chance_population(population, languages[language])
     words = word_evidence(retrieval.keyword, chance)
     keyword = keyword_lane(retrieval.keyword, population, paths, words.of_few)
     semantic = semantic_lane(retrieval.semantic, paths)

@@ -45,7 +45,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
-            # Notes of other days in the same month, and notes with the same number, contain most of the
+            # Notes for other days in the same month, and notes with the same numbers, contain most of the
             # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             dated = notes_with_date(dates, query.keyword, notes)
@@ -116,7 +116,7 @@ def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, 
     if whole.any():
         return whole, like & False, missing
     parts = {term.word for term in keyword.terms if term.kind == "part"}
-    if any(map(_has_digit, profile.identifiers)):  # a long number is enough
+    if any(map(_has_digit, profile.identifiers)):  # a long number is enough to be similar
         parts = {part for part in parts if part.isdecimal() and len(part) > 3 and not _YEAR.fullmatch(part)}
     return whole, like | _having_all(parts, notes), missing
 

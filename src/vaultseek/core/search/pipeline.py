@@ -204,7 +204,7 @@ class Searcher:
         return replace(
             trace,
             results=results,
-            # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
+            # A successor is as certain as the notes below it, even if the limit cuts those notes off.
             certainties=falling(trace.certainties, ordered),
             milliseconds=dict(clock.milliseconds),
             passages=passages,
@@ -231,7 +231,7 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
     """
 
     def work() -> T:
-        client_zone.set(zone())  # in this thread's context: the machine's zone is read once
+        client_zone.set(zone())  # set in this thread's context, so that the time zone is read only once
         with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
             return step(*arguments)
 

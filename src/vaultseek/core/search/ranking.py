@@ -51,7 +51,7 @@ LATEST_OPENS = 100
 def rank(query: Evidence) -> Ranking:
     """Rank the lanes' best notes, all notes named by the query, and notes linked to the best notes."""
     called = notes_called(query)
-    leading = query.fusion.first(LEADING_NOTES)  # candidates, regardless of the limit
+    leading = query.fusion.first(LEADING_NOTES)  # these are candidates whatever the limit
     best = query.fusion.best(query.parsed.ranked)
     of_time = those_within(notes_of(query.parsed.time, query.vault.ledger), query.allowed)
     notes = query.table(np.array([*best, *leading, *called.named, *called.begun, *of_time], np.int64))
@@ -209,7 +209,7 @@ def _best_first(notes: Table, shown: Floats) -> Ints:
     by_link = notes.fact("by link")
     order = np.lexsort((by_link, -shown))
     same = (shown[order][1:] == shown[order][:-1]) & (by_link[order][1:] == by_link[order][:-1])
-    if same.any():  # the paths decide
+    if same.any():  # sort notes with equal scores by path
         keys = [*zip((-shown).tolist(), by_link.tolist(), (row.path for row in notes.notes), strict=True)]
         order = np.array(sorted(order.tolist(), key=keys.__getitem__), np.int64)
     return order

@@ -135,7 +135,7 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
         request.query, request.fields, plain=request.plain, words=words, rules=request.settings.currency.rules
     )
     if not (request.typing or any(map(str.isalnum, query.rank_text))):
-        # Signs are in neither lane's index, so notes are read for them, which is too slow at every keystroke.
+        # Neither lane indexes punctuation, so notes must be read, which is too slow at every keystroke.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
     time = _time_of(query) if request.settings.times else None
@@ -224,7 +224,8 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
 def _time_of(query: Query) -> SpokenTime | None:
     """Return the time that a query names outside quoted phrases; None if it names none."""
     text = query.rank_text
-    if not (query.reads_time and text) or dates_of(text):  # a single date is looked up unchanged
+    # A query that is only a date is searched for as written.
+    if not (query.reads_time and text) or dates_of(text):
         return None
     time = find_time(text, present().date())
     return None if time is None or any(time.text in phrase for phrase in query.phrases) else time

@@ -133,7 +133,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         chunk = replace(chunk, text="\n" * (place - chunk.start_line) + matched.text)
         snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
     line = chunk.text.split("\n")[snippet.line]
-    if not line.strip():  # nothing of it is displayed, as of a comment
+    if not line.strip():  # the line is not displayed, for example because it is a comment
         line = chunk.source.split("\n")[snippet.line]
     request = trace.query.parsed.request
     answered: JSON = {
@@ -153,7 +153,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     if candidate.reranked is not None:
         score, rank_before = candidate.reranked
         answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
-        if request.explain:  # the score belongs to the rank, which another note had before
+        if request.explain:  # scores stay with ranks, so this is not the note's own score
             answered["rerank"]["score_before"] = candidate.recomputed
     if answered["currency"] is None and not trace.query.parsed.is_listing:
         struck = currency_of_line(answered["line"], row)
@@ -277,7 +277,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
         wanted = quote(_as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
     for word, instead in _substitutes(trace):
-        if word.isalpha():  # identifiers are named above
+        if word.isalpha():  # identifiers are listed above
             similar = f"searched for {' or '.join(map(quote, instead[:WORDS_NAMED]))} instead"
             how = similar if instead else "similar words were searched for instead"
             yield f"{which} has {quote(_as_typed(word, text))}; {how}"
@@ -323,7 +323,7 @@ def _via(candidate: Candidate) -> JSON | None:
     notes, row = candidate.ranking.notes, candidate.row
     leader = notes.via.get(int(notes.ids[row]))
     proposed = any(part.rank[row] for name, part in notes.parts.items() if name != "graph")
-    if leader is None or proposed or candidate.figure("name", 0.0):  # its name led to it
+    if leader is None or proposed or candidate.figure("name", 0.0):  # the note was found by name
         return None
     linked = next(each for each in notes.notes if each.id == leader)
     return {"path": linked.path, "title": linked.title}

@@ -86,7 +86,7 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     ask = partial(vault.keyword_index.search, text, parsed.depth, allowed, ties=MOST_TIES)
     try:
         answer = ask(unfinished=parsed.is_unfinished)
-        # A stop word of some language is not the beginning of another word.
+        # A stop word in any language is not treated as the beginning of another word.
         last = fold_accents(text.split()[-1].casefold()) if text.split() else ""
         is_over = parsed.is_unfinished or parsed.profile.identifiers or last in all_stop_words()
         if not len(answer) and not is_over:
@@ -145,7 +145,7 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
         failed = "semantic" if own is None else "expansion"
         reasons[failed] = LATE if isinstance(error, TimeoutError) else Reason.of(error)
     spent = {"semantic": 1000 * (time.perf_counter() - began)}
-    if answer is not None:  # the worker's part of the lane
+    if answer is not None:  # time that the lane spent in the worker
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
     return Retrieval(None, answer, own, concepts, reasons, spent)
 

@@ -121,7 +121,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     """
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
-    # A link to a better note is not evidence for a note itself.
+    # A link to a better note is not evidence that the note itself is right.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = notes.confidence[rows], notes.doubtful[rows]

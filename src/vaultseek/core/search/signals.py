@@ -358,7 +358,7 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
     for place, row in enumerate(notes.notes):
         names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
         if not names:
-            continue  # as for most notes: to analyse a name takes ten times as long
+            continue  # true for most notes; analysing a name takes ten times as long
         share, other = max((asked.match(name, row.language) for name in names), key=itemgetter(0))
         shares[place] = share
         if other and not share and finished:
@@ -470,7 +470,7 @@ def _english_bases(word: str) -> frozenset[str]:
         if base != word and len(base) >= BASE_CHARS:
             bases.add(base + instead)
             if ending in ("ed", "ing") and base[-1] == base[-2]:
-                bases.add(base[:-1])  # planned, planning
+                bases.add(base[:-1])  # as in planned, planning
     return frozenset(bases)
 
 

@@ -90,7 +90,7 @@ class Scope:
             try:
                 self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
             except FormulaError as error:
-                # Not the error itself, because its frames keep every value alive.
+                # Do not store the error itself, because its frames would keep every value alive.
                 self._formulas[name] = type(error)(str(error))
             finally:
                 self.locals = outer

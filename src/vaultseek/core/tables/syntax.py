@@ -150,7 +150,7 @@ def _next_token(text: str, start: int, last: _Token | None, is_name: IsName) -> 
         return _Token("number", match[0], start)
     if match := _HYPHENATED.match(text, start):
         whole = "-".join(match[0].split("-")[:NAME_PARTS])
-        while "-" in whole:  # due-date is a property, price-tax a difference; the vault decides
+        while "-" in whole:  # due-date may be a property, price-tax a difference: check the vault
             if is_name(whole):
                 return _Token("word", whole, start)
             whole = whole.rpartition("-")[0]
@@ -299,7 +299,7 @@ class _Parser:
         if depth > FORMULA_DEPTH:
             raise BadExpression("it is too long; use a formula for a part of it")
         self._depths[id(node)] = depth
-        self._made.append(node)  # an id is unique only as long as its node is kept
+        self._made.append(node)  # an id() is unique only while its node exists
         return node
 
     def _sign(self) -> str:

@@ -245,7 +245,7 @@ def fixed(number: float, digits: int) -> str:
     """Return a number with this many decimal places, rounding halves away from zero."""
     if not math.isfinite(number):
         return number_text(number)
-    # The largest number has 309 digits, with up to a hundred decimals.
+    # The largest number has 309 digits before and up to a hundred after the decimal point.
     exact = Context(prec=450)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=exact):f}"
 
