@@ -49,7 +49,7 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the paths of notes with a text that has no vector, although the ledger lists its vector as
+    """Return the paths of notes with a text whose vector is missing, although the ledger lists it as
     stored.
     """
     chunks, whole = ledger.space.chunks, ledger.space.notes

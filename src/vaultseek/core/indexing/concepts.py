@@ -55,7 +55,7 @@ CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
 """Maximum share of a vault's notes in which a word may occur; more common words do not distinguish notes."""
 CONCEPT_QUIET_SECONDS = 2.0
-"""Seconds to wait after a change, so that further changes are counted together with it."""
+"""Seconds to wait after a change before changes are counted, so that a burst of changes is counted once."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
 """Maximum seconds between two refreshes when only a few notes have changed."""
@@ -316,7 +316,7 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 def _is_word(word: str) -> bool:
     """True if ``word`` consists of letters and is long enough for a concept.
 
-    Two letters are enough in scripts without spaces, because there pairs of characters serve as words.
+    Two letters are enough in scripts without spaces, where pairs of characters serve as words.
     """
     letters = sum(map(str.isalpha, word))
     least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS

@@ -64,12 +64,14 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Record that another process ended while parsing this content. It counts as ``kills`` kills."""
+        """Record that another process ended while parsing this content. The end counts as this number of
+        ``kills``.
+        """
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager
     def parsing(self, path: str, digest: bytes) -> Iterator[None]:
-        """Mark the note as being parsed within this context."""
+        """Mark a note as being parsed while the context is active."""
         key = crash_key(path, digest)
         os.pwrite(self._descriptor, key.encode("utf-8", "replace") + b"\n", 0)
         try:

@@ -57,9 +57,9 @@ _NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; it is searc
 class Embedding:
     """One vector space of a vault: its store, and the sync of the store with the ledger, one batch at a time.
 
-    ``directory`` holds the stores of the current spec and of the previous one. ``pool`` has the worker for
-    the previous spec's model. ``space`` is the ledger table of texts whose vectors the store lacks; by
-    default, the table of the first space.
+    ``directory`` holds the stores of the current embedding spec and of the previous one. ``pool`` has the
+    worker for the previous spec's model. ``space`` is the ledger table of texts whose vectors the store
+    lacks; by default, the table of the first space.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class Embedding:
     ) -> None:
         self.spec = spec
         self.wake = asyncio.Event()
-        """Set when there may be texts to embed."""
+        """Event that is set when there may be texts to embed."""
         self.retry = asyncio.Event()
-        """Set when a failed step should be retried without further waiting."""
+        """Event that is set when a failed step should be retried without further waiting."""
         self.store = directory / store_folder(spec.name)
         """Path of the vector store."""
         self.may_hold_removed = True
@@ -157,8 +157,8 @@ class Embedding:
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
         """Return up to ``limit`` texts without a vector, by key, and the position at which to continue.
 
-        The oldest texts come first. ``step`` begins with the newest notes, so the two rarely work on the same
-        texts.
+        The oldest texts come first. ``step`` begins with the newest notes, so the two methods rarely work on
+        the same texts.
         """
         texts: dict[str, str] = {}
         end = time.monotonic() + LIST_SECONDS
@@ -173,7 +173,7 @@ class Embedding:
         return texts, position
 
     async def keep(self, vectors: Mapping[str, Vectors]) -> int:
-        """Store vectors that a cluster computed, given by key; return how many were usable and new.
+        """Store ``vectors`` that a cluster computed, mapped by key; return how many were usable and new.
 
         Only unit vectors of the model's dimension are accepted; texts with other vectors are embedded here.
         Raises WorkerUnavailable.

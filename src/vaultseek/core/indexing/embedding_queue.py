@@ -8,8 +8,8 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Number of queued texts whose order is read at once. Finding the next text takes as long as sorting them
-all."""
+"""Number of queued texts whose order is read from the ledger at once. Finding only the next text would take
+as long as sorting all of them."""
 
 
 class EmbeddingQueue:

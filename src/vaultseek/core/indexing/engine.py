@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
 
 ResolvedLink = tuple[int, int, str | None]
-"""Target of a link: note id, ordinal of the link in that note, and path of the target or None."""
+"""A link and its target: id of the note with the link, ordinal of the link in the note, and path of the
+target or None."""
 
 
 class Engine:
@@ -50,7 +51,8 @@ class Engine:
         self.rebuilding = False
         """True while the engine is being refilled and has fewer notes than the ledger."""
         self.stopped = threading.Event()
-        """Set when the vault is being closed. The next start then finishes syncing the engine."""
+        """Event that is set when the vault is being closed. The next start then finishes syncing the
+        engine."""
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
@@ -99,7 +101,7 @@ class Engine:
         """Write notes in a separate thread from now on."""
 
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
-        """Return the store of a worker's vectors: by default the worker itself."""
+        """Return the store for a worker's vectors; by default, the worker itself."""
         return worker
 
     def use_space(self, name: str) -> None:

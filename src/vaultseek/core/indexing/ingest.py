@@ -62,7 +62,7 @@ class Indexer:
         """Names of the files that links can point to. Other threads may read these names, but not change
         them."""
         self._are_names_ahead = False
-        """True if ``names`` belongs to a commit that is in progress or that failed."""
+        """True if ``names`` already includes changes from a commit that is in progress or that failed."""
         self._stopped = engine.stopped
 
     def load(self, *, graph: bool = True) -> None:

@@ -141,7 +141,9 @@ class KeywordSync(Engine):
     def _apply_documents(
         self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
     ) -> None:
-        """Apply documents. If this fails because of one document, index that document by its names only."""
+        """Apply changed documents to the index. If this fails because of one document, index that document by
+        its names only.
+        """
         try:
             self.index.apply(documents, removed, position)
         except Exception as error:

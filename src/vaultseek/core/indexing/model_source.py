@@ -25,7 +25,9 @@ from vaultseek.store.ledger import Ledger
 
 
 class ModelSource:
-    """Chooses each vault's models as ``choice`` from the settings directs; ``pool`` runs the workers."""
+    """Source of models for vaults: chooses them by ``choice``, the models in the settings, and runs their
+    workers in ``pool``.
+    """
 
     def __init__(self, choice: VaultModels, pool: WorkerPool) -> None:
         self.choice = choice

@@ -249,7 +249,7 @@ class OpenVault:
         return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete vectors of texts that are no longer in any note from the ledger, if there are many."""
+        """Delete from the ledger the vectors of texts that no longer occur in any note, if there are many."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
@@ -304,7 +304,7 @@ class OpenVault:
 
 
 class Advance:
-    """Detect a vault that no longer makes progress. Refilling the same store again does not count as
+    """Detector for a vault that no longer makes progress. Refilling the same store again does not count as
     progress.
     """
 
@@ -315,7 +315,7 @@ class Advance:
         self._least = 0
 
     def wait(self) -> None:
-        """Restart the clock, because the current work has its own time limit."""
+        """Restart the progress timeout, because the current work has its own time limit."""
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:

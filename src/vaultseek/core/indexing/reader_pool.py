@@ -35,7 +35,7 @@ PROCESSES = 4
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Minimum number of notes, over all segments of a merge, for a separate process to do the merge."""
+"""Minimum number of notes in the segments to be merged for the merge to run in a separate process."""
 _END_SECONDS = 1.0
 """Maximum seconds that a reader may take to exit after it has closed its pipe."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
@@ -96,7 +96,7 @@ class ReaderPool:
     """A few reader processes, started on demand and ended by ``close``."""
 
     def __init__(self, hello: Mapping[str, Any], processes: int | None = None) -> None:
-        """Create a pool for the reader that ``hello``, a result of ``NoteReader.describe``, describes."""
+        """Create a pool of readers from ``hello``, the result of ``NoteReader.describe``."""
         self.processes = processes or min(PROCESSES, processor_count())
         self._hello = hello
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")

@@ -94,7 +94,7 @@ class ScopedVault:
         return ScopedNames(Names.of(self.ledger.link_targets()))
 
     def keyword_reason(self) -> Reason | None:
-        """See `OpenVault`, which also describes the following methods."""
+        """Return the reason why the keyword search does not cover every note, or None; see `OpenVault`."""
         return general(self._vault.keyword_reason())
 
     def rebuild_keyword_index(self) -> None:
@@ -168,7 +168,7 @@ class ScopedKeywordIndex:
 
     @property
     def span_finder(self) -> SpanFinder:
-        """See `KeywordIndex`."""
+        """Finder of matching spans in texts; see `KeywordIndex`."""
         return self._index.span_finder
 
     def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:

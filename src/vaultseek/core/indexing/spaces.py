@@ -38,7 +38,7 @@ LAGGING_SHARE = 0.02
 a number; exceeding the smaller of the two is enough."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Minimum share of passages without vectors for an answer to report them, if they are also more than
+"""Minimum share of passages without vectors for an answer to report them, if their number also exceeds
 ``LAGGING_PASSAGES``.
 
 Above this share, notes are compared only by their own vectors; otherwise a note whose passages have no
@@ -158,8 +158,8 @@ class EmbeddingSpaces:
                 await self._worker.ready(self._patience.loading_seconds)
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the passages and notes nearest to ``text``. Unless ``allowed`` is None, only its notes are
-        returned.
+        """Return the passages and notes nearest to ``text``. If ``allowed`` is given, only notes with these
+        ids are returned.
 
         The language of the text determines which space answers. Raises WorkerUnavailable or IndexDamaged.
         """

@@ -63,7 +63,7 @@ class StoreMigration:
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """Let the existing store answer until the new one is full, if the existing store has another spec.
+        """If the existing store has another spec, let it answer until the new store is full.
 
         Runs in the writer thread.
         """

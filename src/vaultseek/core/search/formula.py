@@ -51,8 +51,8 @@ SEMANTIC_SOFTNESS = 2.0
 cosines. If the two cosines differ by more, the smaller one hardly counts."""
 
 CERTAIN_DEVIATIONS = 4.0
-"""Number of standard deviations above the other semantic scores that equals a keyword score that singles out
-one note."""
+"""Number of standard deviations by which a semantic score must stand out to count as much as a keyword score
+that singles out one note."""
 MOST_TRUST = 1.25
 """Maximum trust in the keyword lane, for matches far beyond chance, such as many words of a long question."""
 WHOLE_QUERY = 0.9
@@ -224,7 +224,7 @@ def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
 
 
 def chance_population(population: int, notes: int) -> float:
-    """Return the effective number of notes in the vault for words in a language of only this many ``notes``.
+    """Return the effective vault size for words in a language in which only ``notes`` notes are written.
 
     A word in that language is rare in the vault mainly because the language is rare: only ``ln(1 + notes)``
     out of ``ln(population)`` distinguishes notes in the language from each other.

@@ -434,8 +434,8 @@ def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple
 
 
 def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
-    """Sort runs of notes with equal scores by path, in place. ``notes`` and ``scores`` are in the given
-    ``order``.
+    """Sort notes with equal scores by path, changing ``order`` in place. ``scores`` are already in that
+    order.
     """
     equal = np.flatnonzero(scores[1:] == scores[:-1])
     if not len(equal):

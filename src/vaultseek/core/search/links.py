@@ -31,8 +31,8 @@ from vaultseek.store.ledger import Ledger, NoteRow
 SEEDS = 8
 """Number of the direct lanes' best notes whose linked neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""Maximum number of neighbours of a note whose links count as evidence. Links of a hub with more are
-ignored."""
+"""Maximum number of neighbours of a note whose links count as evidence. The links of a hub with more
+neighbours are ignored."""
 ENDING_CHARS = 2
 """Maximum number of letters by which the endings of two forms of a word may differ."""
 BEGINNING_CHARS = 4
@@ -171,7 +171,7 @@ def neighbour_evidence(
     total = sum(words.values())
 
     def share(text: str) -> float:
-        """Return the share of the query's words, by weight, that a folded text contains, whatever their
+        """Return the share of the query's words, by weight, that a folded text contains, ignoring word
         endings.
         """
         found = 0.0

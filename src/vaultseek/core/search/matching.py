@@ -62,7 +62,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
 
 
 def _has_only_stop_words(query: Evidence) -> bool:
-    """True if every word of the query is a stop word, so that most notes have it by chance."""
+    """True if every word of the query is a stop word, so that most notes match by chance."""
     terms = () if query.keyword is None else query.keyword.terms
     text = query.parsed.query.rank_text
     stops = query.vault.keyword_index.span_finder.analyzer.stop_words(text) if terms else frozenset[str]()
@@ -94,12 +94,12 @@ def nearness(
 
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
-    """Return the notes with one of the query's identifiers, or else with a similar one, and two more values.
+    """Find the notes that have one of the query's identifiers or, if there are none, a similar identifier.
 
-    The values are a mask of notes with an identifier, a mask of notes with a similar one, and the identifiers
-    that no note has. Returns None if the query also has other words, or was not searched by words. In place
-    of a missing identifier, the search used identifiers with the same beginning, such as ``E-4107`` for
-    ``E-4199``.
+    Returns a mask of the notes with an identifier, a mask of the notes with a similar one, and the
+    identifiers that no note has. Returns None if the query also has other words, or was not searched by
+    words. In place of a missing identifier, the search used identifiers with the same beginning, such as
+    ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:

@@ -242,7 +242,7 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
 
 
 class _StageClock:
-    """Milliseconds spent in each stage of one search."""
+    """Clock that records the milliseconds spent in each stage of one search."""
 
     def __init__(self) -> None:
         self.milliseconds: dict[str, float] = {}

@@ -367,9 +367,9 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return the notes that have a query word which some misnamed note's name lacks.
+    """Return a mask of notes that contain a query word missing from the name of some misnamed note.
 
-    The keyword search found the word in the names or the text, in any form.
+    Only notes found by the keyword search are checked. The word may be in the names or the text, in any form.
     """
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)

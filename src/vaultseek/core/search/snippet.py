@@ -118,7 +118,7 @@ def preview(
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
     at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
     address or pictures, and lines ``shared`` with other notes, unless more words match there.
-    ``heading_lines``: line numbers of headings. An ellipsis marks a cut, between words if possible. Without
+    ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if possible. Without
     a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
@@ -193,8 +193,9 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: the passage's prose. If the prose has no text, or more words match in the code
-    or in all rows, return those."""
+    """Return the rows to show: the passage's prose or, if it has no text or fewer matching words, the code or
+    all rows.
+    """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
         words[bisect_right(begins, low) - 1].add(word)
@@ -265,8 +266,10 @@ def _one_line(
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
-    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, prefer
-    the first in the range, or else the first."""
+    """Return the row with the most query words; a heading only if no other row has any.
+
+    Among equal rows, prefer the first between ``low`` and ``high``, or else the first of all.
+    """
     return max(
         by_row,
         key=lambda row: (
