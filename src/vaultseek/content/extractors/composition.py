@@ -42,7 +42,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part of the file called ``name``, below the last headings of levels up to ``depth``."""
+        """Begin the part ``name`` of the file, below the last headings of levels up to ``depth``."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()

@@ -112,7 +112,7 @@ class _SyllableCount:
 
 
 class _Section(NamedTuple):
-    """A section: a heading and the text below it.
+    """A heading and the text below it.
 
     ``first`` is the index of its first block; ``ancestors`` are the indices of the sections around it, from
     the note down to the section itself.
@@ -283,8 +283,9 @@ class _Sizes:
         yield start, block.end
 
     def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
-        """Yield the range, split again if its token count exceeds the sum of its blocks' counts and is too
-        large.
+        """Yield the range, or smaller ranges if the range has too many tokens for a chunk.
+
+        The token count of a range may exceed the sum of its blocks' counts.
         """
         fits = self._additive or self._count(self._text[start:end]) <= room.tokens
         if fits or is_data(self._text, start, end):

@@ -19,7 +19,7 @@ from vaultseek.content.markdown.links import label_key, markdown_link, parse_des
 
 
 class Definition(NamedTuple):
-    """A link reference definition: its raw destination and the position of that."""
+    """A link reference definition: its raw destination, and the position of the destination."""
 
     destination: str
     place: Place | None = None

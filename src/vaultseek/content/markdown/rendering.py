@@ -111,7 +111,8 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequence[int]) -> Placed:
     """Divide edits of a text that spans several lines into edits of its lines; line breaks are kept.
 
-    ``own`` are the lines, the first of them with number ``first``; the text starts at ``columns`` in them.
+    ``own`` are these lines, the first of them with the number ``first``; ``columns`` are the columns at which
+    the text starts in each.
     """
     row, start = 0, 0
     for edit in edits:

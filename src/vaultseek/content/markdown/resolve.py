@@ -216,8 +216,8 @@ class Names:
         return _choice(self._nearest("alias", folded_target, paths, folder), by_alias=True)
 
     def _nearest(self, kind: _Kind, key: str, paths: Sequence[str], folder: str) -> Sequence[str]:
-        """Return the files with a key, files below ``folder`` first. If there are many, return only the
-        first.
+        """Return the files with this ``key``, files below ``folder`` first. If there are many, return only
+        the first few.
         """
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
@@ -225,7 +225,7 @@ class Names:
 
     def _spelled(self, folded_path: str, target: str) -> Sequence[str]:
         """Return the files at a folded path, files spelled like ``target`` first. If there are many, return
-        only the first.
+        only the first few.
         """
         paths = self._tables["path"].get(folded_path, ())
         if len(paths) <= LINEAR_SEARCH_MAX:

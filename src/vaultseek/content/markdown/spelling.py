@@ -129,7 +129,7 @@ def with_target(written: str, moved: str) -> str:
 
 
 def destination(target: str) -> str:
-    """Return a link target as the destination of a Markdown link."""
+    """Return a link target encoded as the destination of a Markdown link."""
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", target)
 
 

@@ -255,7 +255,7 @@ class NotePart(NamedTuple):
 
 
 def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
-    """Yield the parts of a note, each as its part of the file and the lines to chunk."""
+    """Yield the parts of a note: for each, its part of the file, and its lines for chunking."""
     places = note.places
     if places[0].line > note.body_line:
         places = (Part("", note.body_line), *places)
@@ -383,7 +383,7 @@ class Body:
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 
     def line(self, offset: int) -> int:
-        """Return the line in the file that contains the character at ``offset``."""
+        """Return the number of the line in the file that contains the character at ``offset``."""
         return self.first_line + bisect_right(self.starts, offset) - 1
 
 

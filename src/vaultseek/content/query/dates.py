@@ -205,7 +205,7 @@ class Written(NamedTuple):
     end: int
 
     def read(self, day_first: bool | None) -> tuple[str, ...]:
-        """Return the ISO day that the date means if days come before months (``day_first``), or after them.
+        """Return the ISO days or month that the date may mean, given the order of day and month.
 
         If the order is unknown, both possible days are returned.
         """
@@ -215,8 +215,8 @@ class Written(NamedTuple):
 def find_dates(text: str) -> list[Written]:
     """Return the days and months mentioned in ``text``, in any spelling, in order.
 
-    ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``, ``January
-    9th, 2024``, ``2024年1月5日``; months as ``2026-03`` and ``March 2026``.
+    Recognizes ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``,
+    ``January 9th, 2024``, ``2024年1月5日``; and months such as ``2026-03`` and ``March 2026``.
     """
     if not _HAS_YEAR.search(text):
         return []

@@ -127,8 +127,8 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Notes with a match of the regular expression in their content, as displayed or as written, or in their
-    properties as lines ``name: value``.
+    """Notes whose content, as displayed or as written, matches the regular expression, or whose properties
+    match it as lines ``name: value``.
 
     Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
@@ -151,7 +151,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Notes with a passage, in units of the scope, that matches ``test``.
+    """Notes with a passage that matches ``test``; ``scope`` determines what a passage is.
 
     ``test`` is made of And, Or, Not, Contains and Matches.
     """
@@ -630,7 +630,7 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 
 def is_bound(value: str) -> bool:
-    """True if ``value`` can be ordered: a number, or an ISO date of at least a year."""
+    """True if ``value`` can be ordered: a number, or an ISO date with at least a year."""
     text = _date_text(value)
     return _number_like(value) is not None or bool(_date(text) and parse_period(text, _SOME_TIME))
 
@@ -643,7 +643,7 @@ def _date_text(value: str, day_first: bool | None = None) -> str:
 
 
 def _as_text(element: object) -> str:
-    """Return a property element that may be a date as text. It may be a number such as 20260315."""
+    """Return, as text, a property element that may be a date, even if it is a number such as 20260315."""
     is_day = isinstance(element, int) and not isinstance(element, bool) and _FIRST_DAY < element < _LAST_DAY
     return str(element) if isinstance(element, str) or is_day else ""
 

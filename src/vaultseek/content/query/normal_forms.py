@@ -215,8 +215,8 @@ class Spelled:
 
 @lru_cache(maxsize=256)
 def spelled(text: str) -> Spelled:
-    """Return the days and identifiers in a query's text. Results are cached, because thousands of notes are
-    compared.
+    """Return the days and identifiers in a query's text. Results are cached, because each query is compared
+    with thousands of notes.
     """
     return Spelled(text)
 

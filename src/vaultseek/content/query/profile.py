@@ -109,9 +109,10 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
 def find_identifiers(text: str) -> list[tuple[int, int]]:
     """Return the character ranges of the identifiers in ``text``, in order and without overlaps.
 
-    Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
-    ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
-    ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
+    Identifiers are letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR
+    75.1725``), ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions,
+    ISO dates, ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and
+    addresses.
     """
     spaced = _UNSPACED_CHAR.sub(" ", text)
     return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]

@@ -21,9 +21,9 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 K = TypeVar("K")
 
 EVE_WEEKS = 4
-"""Number of weeks to which *before* or *after* a holiday, a month or a day refers."""
+"""Length, in weeks, of the period meant by *before* or *after* a holiday, a month or a day."""
 EARLIEST = date(1900, 1, 1)
-"""Start of the period to which *before* a year refers."""
+"""Start of the period meant by *before* a year."""
 
 
 class Days(NamedTuple):

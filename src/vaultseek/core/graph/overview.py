@@ -55,7 +55,7 @@ def overview(
 
 
 def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
-    """Return the ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
+    """Return up to ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
     ids = [id for id in best if id in notes]  # a note may have been removed in the meantime
@@ -79,7 +79,7 @@ def _cluster_numbers(structure: Structure) -> Mapping[int, int]:
 
 
 def _hub(members: Sequence[int], graph: Graph) -> int:
-    """Return the note with the most links inside its cluster; of several, the one with the highest rank."""
+    """Return the note with the most links inside its cluster; on a tie, the one with the highest rank."""
     links = Counter(note for edge in graph.edges(members) for note in edge)
     return max(members, key=lambda note: links[note])
 

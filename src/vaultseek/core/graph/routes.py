@@ -28,8 +28,8 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
     Links count in both directions. If links do not connect the two notes, the answer is a single route that
     includes one step by meaning, between the closest notes of the two connected parts. There is no such route
-    if no notes are close, or if semantic search is unavailable. ``partial`` then has the reason in the second
-    case.
+    if no notes are close, or if semantic search is unavailable. In the second case, ``partial`` has the
+    reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None
@@ -52,10 +52,9 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the closest pair of one of the two notes and a note connected with the other; None if no pair is
-    close.
+    """Return the closest pair that consists of one of the two notes and a note connected with the other.
 
-    Returns a reason if semantic search is unavailable.
+    Returns None if no pair is close, or a reason if semantic search is unavailable.
     """
     reason = vault.spaces.reason()
     if reason is not None:

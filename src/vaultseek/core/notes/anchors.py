@@ -42,8 +42,8 @@ class Anchors:
         return self.nested([fragment]) or self.nested(fragment.split("#"))
 
     def nested(self, names: Sequence[str]) -> list[int] | None:
-        """Return the indices of headings with the given ``names``, each nested under the one before; None if
-        any is missing.
+        """Return the indices of headings with the given ``names``, each nested under the previous one; None
+        if any is missing.
 
         An exact match takes precedence over headings that differ in punctuation.
         """
@@ -219,8 +219,8 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
 
 @lru_cache(maxsize=4096)
 def plain_name(heading: str) -> str:
-    """Return the text of a heading or fragment in the form used for comparison: without markup, punctuation
-    and case.
+    """Return the text of a heading or fragment in the form used for comparison: without markup and
+    punctuation, and with case folded.
 
     Emoji and vowel signs, which many scripts use, distinguish headings and are kept.
     """

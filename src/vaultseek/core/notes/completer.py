@@ -108,8 +108,8 @@ class Completer:
     def complete(
         self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
     ) -> list[Match]:
-        """Return the ``limit`` entries that best match the typed text or, if it is empty, have the highest
-        weights.
+        """Return the ``limit`` entries that best match the typed text or, without typed text, have the
+        highest weights.
 
         Entries of the notes in ``without`` are left out. Only the first ``grades`` match grades are used.
         """

@@ -1,4 +1,4 @@
-"""Lookup of a note by path, path suffix, title, alias or file name, and of the most similar names."""
+"""Look up a note by path, path suffix, title, alias or file name, and find the most similar names."""
 
 import posixpath
 import re

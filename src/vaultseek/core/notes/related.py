@@ -1,4 +1,4 @@
-"""Related notes: notes similar in meaning, linked notes, and notes with the same words in prominent
+"""Find related notes: notes similar in meaning, linked notes, and notes with the same words in prominent
 places.
 """
 
@@ -26,7 +26,7 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes that each kind of search contributes."""
 RELATED_HUB = 200
-"""Maximum number of links of a note for two notes linked with it to count as related."""
+"""Maximum number of links that a note may have for two notes linked with it to count as related."""
 RELATED_CONFIDENCE = 0.06
 """Minimum confidence by meaning for a related note that no link connects. It corresponds to a cosine of .3
 with the bundled model. In diaries, notes below this cosine are about something else."""
@@ -36,8 +36,11 @@ RELATED_WORDS = 60
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 1.0
 KEYWORD_WEIGHT = 1.5
-"""Weights of the three kinds of evidence. Measured by recall of the linked notes among the first ten, on 47
-notes of foam: .62 with the note's own words, .55 by meaning alone."""
+"""Weight of the evidence from the keyword search, relative to those of meaning and links.
+
+Measured by recall of the linked notes among the first ten, on 47 notes of the foam vault: .62 with the note's
+own words, .55 by meaning alone.
+"""
 DIRECT = 1.0
 """Score of a direct link; each common neighbour adds its Adamic-Adar weight to the score."""
 
@@ -69,8 +72,8 @@ async def alike(
 ) -> Mapping[int, float]:
     """Return the notes similar in meaning to a note; with ``among``, only notes in that collection.
 
-    They are keyed by id, with the cosine of their own vector or best passage. Raises WorkerUnavailable or
-    IndexDamaged.
+    The result maps note ids to the cosine of the note's own vector or best passage. Raises WorkerUnavailable
+    or IndexDamaged.
     """
     answer = await _ask(await asyncio.to_thread(_own, row, vault), vault, among)
     cosines = _cosines(answer)

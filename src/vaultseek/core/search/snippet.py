@@ -118,8 +118,8 @@ def preview(
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
     at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
     address or pictures, and lines ``shared`` with other notes, unless more words match there.
-    ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if possible. Without
-    a match the beginning is shown. Time is linear in the text.
+    ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if possible.
+    Without a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -193,8 +193,8 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: the passage's prose or, if it has no text or fewer matching words, the code or
-    all rows.
+    """Return the rows to show: only prose or, if prose has no text or fewer matching words, also code, or all
+    rows.
     """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:

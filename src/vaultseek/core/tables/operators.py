@@ -91,7 +91,7 @@ _NUMERIC: Mapping[str, Callable[[float, float], float]] = {
 
 
 def arithmetic(sign: str, left: Value, right: Value) -> Value:
-    """Return the result of a number operator; the remainder has the sign of ``left``."""
+    """Return the result of an arithmetic operator; a remainder has the sign of ``left``."""
     if left is None or right is None:
         return None
     first, second = as_number(left), as_number(right)
