@@ -52,7 +52,7 @@ CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 13
 """Version of the code that reads notes. Increase it whenever the same note gives different chunks, title,
-links, currency or properties; vaults are then read again."""
+links, properties or statements about being current; vaults are then read again."""
 
 Path = tuple[str, ...]
 

@@ -119,7 +119,8 @@ class _Scanner:
         self.inactive = 0
         """Number of outermost brackets that contain a link and therefore cannot be links themselves."""
         self.last_tag: tuple[int, _Bracket | None] = (-1, None)
-        """End of the last tag, and the bracket on which that tag, and any tag directly after it, depends."""
+        """End of the last tag, and the open bracket on which this tag depends, if any. A tag directly after
+        it depends on the same bracket."""
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None

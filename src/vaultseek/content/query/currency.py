@@ -67,7 +67,7 @@ class Succession(NamedTuple):
 
 
 def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
-    """Return a note's statements about its currency, and its successors and predecessors."""
+    """Return a note's statements about whether it is current, and its successors and predecessors."""
     if (kind_of(note.path) or "note") != "note":
         return NOTHING_STATED, ()
     reader = _Reader()

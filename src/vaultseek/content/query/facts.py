@@ -71,7 +71,7 @@ class NoteFacts(Protocol):
 
     @property
     def stated(self) -> Stated:
-        """The note's own statements about its currency."""
+        """The note's own statements about whether it is current."""
 
     @property
     def has_successor(self) -> bool:

@@ -20,7 +20,7 @@ from vaultseek.content.query.dates import find_dates
 MARK = "="
 """Character before the normal form of an identifier; no word begins with it."""
 TELLING_DIGITS = 5
-"""Minimum number of digits in a number for all separators in it to be ignored. In shorter numbers, only
+"""Minimum number of digits at which all separators in a number are ignored. In shorter numbers, only
 thousands separators are ignored."""
 THOUSANDS_DIGITS = 4
 """Minimum number of digits in a number with thousands separators."""
@@ -56,7 +56,7 @@ _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 class NormalForm(NamedTuple):
     """Index terms that represent the characters from ``start`` to ``end`` of a text.
 
-    ``own`` is the one of these terms that is already a word in the text; "" if there is none.
+    ``own`` is the term that is already a word in the text; "" if there is none.
     """
 
     terms: tuple[str, ...]

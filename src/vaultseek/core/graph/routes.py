@@ -52,7 +52,8 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the closest pair that consists of one of the two notes and a note connected with the other.
+    """Return the closest pair of notes in which one is ``start`` or ``end`` and the other is connected with
+    the opposite end.
 
     Returns None if no pair is close, or a reason if semantic search is unavailable.
     """

@@ -25,8 +25,8 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum number of links of a note for two notes that link to it to count as connected. A note with more
-links is linked with almost everything."""
+"""Maximum number of links of a note through which two other notes count as connected. A note with more links
+is linked with almost everything."""
 MOST_CANDIDATES = 1000
 """Maximum number of candidates whose names are compared with the note's text. A hub has tens of thousands of
 candidates."""

@@ -34,14 +34,14 @@ JUDGED_TEXTS = 1000
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Minimum share of notes without vectors for an answer to report them. ``LAGGING_NOTES`` is the same limit as
-a number; exceeding the smaller of the two is enough."""
+"""Share of notes that may lack vectors before answers report it. ``LAGGING_NOTES`` is a limit on their
+number; the smaller of the two limits applies."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Minimum share of passages without vectors for an answer to report them, if their number also exceeds
-``LAGGING_PASSAGES``.
+"""Share of passages that may lack vectors before answers report it; at least ``LAGGING_PASSAGES`` may lack
+them.
 
-Above this share, notes are compared only by their own vectors; otherwise a note whose passages have no
+Above this limit, notes are compared only by their own vectors; otherwise a note whose passages have no
 vectors would come last.
 """
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
@@ -236,15 +236,15 @@ OWN_STOP_WORDS = 2
 """A text counts as foreign if it has at least this many more stop words of another language than of
 English."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Minimum number of tokenizer pieces per word for a text with one surplus foreign stop word to count as
-foreign.
+"""Minimum average number of tokenizer pieces per word at which a text with one surplus foreign stop word
+counts as foreign.
 
 The surplus is the number of foreign stop words minus the number of English ones. The limit is well above 1
 because names, and misspelt words such as ``triks``, also have several pieces.
 """
 PIECES_WITH_ACCENT = 1.8
-"""Minimum number of tokenizer pieces per word for a text with an accented word to count as foreign. This
-limit applies if the text has as many foreign stop words as English ones."""
+"""Minimum average number of tokenizer pieces per word at which a text with an accented word counts as
+foreign. This limit applies if the text has as many foreign stop words as English ones."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
 """Languages recognized by stop words. Vietnamese is left out: without its tone marks it looks like English,

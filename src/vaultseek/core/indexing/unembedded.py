@@ -148,8 +148,7 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return the next texts to embed: True with note ids or, if no note is waiting, False with chunk
-        numbers.
+        """Return the next texts to embed: (True, note ids) or, if no note is waiting, (False, chunk numbers).
 
         Notes come first, because there are far fewer notes than chunks, and every note can then soon be found
         by meaning.

@@ -24,7 +24,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum length of a typed text, in letters, for one letter of it to be allowed to be wrong.
+"""Maximum length, in letters, of a typed text in which one wrong letter is tolerated.
 
 To allow for a typo, the search is repeated once without each letter.
 """

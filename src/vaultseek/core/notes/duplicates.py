@@ -29,12 +29,12 @@ from vaultseek.store.ledger import Ledger
 SHINGLE_WORDS = 5
 """Number of words in a shingle."""
 TEMPLATE_NOTES = 20
-"""Minimum number of notes with the same shingle for it to count as part of a template."""
+"""Minimum number of notes in which a shingle must occur to count as part of a template."""
 OWN_SHINGLES = 10
 """Number of additional unique shingles that each note is assumed to have, so that short notes must share more
 text."""
 COMPARED_NOTES = 20_000
-"""Maximum number of notes in a vault for all of them to be compared by meaning. In larger vaults, only notes
+"""Maximum size of a vault, in notes, at which all notes are compared by meaning. In larger vaults, only notes
 that share text are compared."""
 NEAREST_NOTES = 5
 """Number of nearest notes by meaning that are compared with each note."""

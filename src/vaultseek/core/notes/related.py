@@ -26,7 +26,7 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes that each kind of search contributes."""
 RELATED_HUB = 200
-"""Maximum number of links that a note may have for two notes linked with it to count as related."""
+"""Maximum number of links of a note through which two other notes count as related."""
 RELATED_CONFIDENCE = 0.06
 """Minimum confidence by meaning for a related note that no link connects. It corresponds to a cosine of .3
 with the bundled model. In diaries, notes below this cosine are about something else."""

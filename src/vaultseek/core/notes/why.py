@@ -25,7 +25,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
-"""Number of keyword results searched for a note to determine its rank."""
+"""Number of keyword results in which a note is looked up to determine its rank."""
 BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is searched by word only")
 
 

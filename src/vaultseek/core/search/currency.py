@@ -64,7 +64,7 @@ class Currency:
         return self.reason or f"stale since {self.since}"
 
     def as_json(self) -> JSON:
-        """Return the currency as a JSON object for answers."""
+        """Return the reason as a JSON object for answers."""
         return {
             "state": self.state,
             "by": [{"path": row.path, "title": row.title} for row in self.by],
@@ -76,7 +76,9 @@ class Currency:
 
 
 def currency_of_line(line: int, row: NoteRow) -> Currency | None:
-    """Return the currency of one line in a current note; None unless the line's paragraph is struck out."""
+    """Return why one line in a current note no longer holds; None unless the line's paragraph is struck
+    out.
+    """
     for first, last in row.stated.struck:
         if first <= line <= last:
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
@@ -85,7 +87,7 @@ def currency_of_line(line: int, row: NoteRow) -> Currency | None:
 
 
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return the currency of each outdated note, by path. ``today`` is an ISO date; current notes are left
+    """Return why each outdated note is not current, by path. ``today`` is an ISO date; current notes are left
     out.
     """
     successors = _read_successors(rows, ledger)
@@ -111,8 +113,8 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
 
 
 def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return the currency of each outdated note at these paths, by path; current and missing notes are left
-    out.
+    """Return why each outdated note at these paths is not current, by path; current and missing notes are
+    left out.
     """
     rows = ledger.notes.by_id(_ids(paths, ledger))
     return currency_of(list(rows.values()), ledger, rules, today)
@@ -200,7 +202,7 @@ def placed(
 ) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
     """Move successors before the notes that they replace, except in a list of notes.
 
-    Returns the results and the currency of outdated notes, by path. Only results up to the limit are
+    Returns the results and, by path, why outdated notes are not current. Only results up to the limit are
     examined.
     """
     ledger, is_listing = query.vault.ledger, query.parsed.is_listing

@@ -203,7 +203,7 @@ def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
 DAYS_OF_MONTH = 64
 """Maximum number of daily notes that come first in a search for their month."""
 PARTIAL_WORDS = 3
-"""Maximum number of words in a query for a part of it to be matched against names."""
+"""Maximum number of words in a query whose parts are also matched against names."""
 FORM_CHARS = 2
 """Number of final letters by which two forms of a word may differ, in languages other than English."""
 BASE_CHARS = 2

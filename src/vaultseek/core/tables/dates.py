@@ -68,7 +68,7 @@ def of_timestamp(seconds: float) -> Date | None:
 
 
 def date_of(when: When) -> Date:
-    """Convert the date of a note to a formula's date."""
+    """Convert the date of a note to a date value for formulas."""
     return Date(_whole_milliseconds(when.local), timed=when.kind != "day")
 
 

@@ -236,9 +236,9 @@ class VaultFiles:
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return all files, sorted by path, or at least those that may pass a filter.
+        """Return the files of the vault, sorted by path.
 
-        With ``narrowed``, the result has every file that satisfies these conditions, and perhaps other files.
+        With conditions in ``narrowed``, files that cannot satisfy all of them may be left out.
         """
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:

@@ -152,7 +152,7 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 COMMON_PROPERTIES = 5
 """Maximum number of properties in the default columns; the most common properties are chosen."""
 COMMON_SHARE = 0.2
-"""Minimum share of the notes that must have a property for it to be a default column."""
+"""Minimum share of notes with a property at which the property becomes a default column."""
 EXAMINED_NOTES = 2_000
 """Maximum number of notes whose properties are counted to choose the default columns."""
 
