@@ -90,7 +90,7 @@ def _properties(root: OrgBaseNode) -> JSON:
 
 
 def _keywords(lines: Sequence[str]) -> JSON:
-    """Return the keywords and their values above the first heading, with the names in lower case."""
+    """Return the keywords above the first heading with their values. The names are in lower case."""
     keywords = (match for line in lines if (match := _KEYWORD.match(line)))
     return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
 

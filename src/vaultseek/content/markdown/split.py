@@ -44,8 +44,8 @@ LINES = (LINE, SENTENCE, PHRASE, WORD)
 
 _BEFORE_CONSONANT = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 _AFTER_CONSONANT = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
-"""Thai and Lao vowels that belong to the consonant before them; ``_BEFORE_CONSONANT`` has those that belong to
-the consonant after them."""
+"""Thai and Lao vowels that belong to the consonant before them; those in ``_BEFORE_CONSONANT`` belong to the
+consonant after them."""
 PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
 
 

@@ -28,8 +28,8 @@ RELATED_POOL = 100
 RELATED_HUB = 200
 """Maximum number of links of a note through which two other notes count as related."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence by meaning for a related note that no link connects. It corresponds to a cosine of .3
-with the bundled model. In diaries, notes below this cosine are about something else."""
+"""Minimum confidence by meaning at which a note without a connecting link counts as related. It corresponds
+to a cosine of .3 with the bundled model. In diaries, notes below this cosine are about something else."""
 RELATED_WORDS = 60
 """Number of words from names, headings, tags and the opening that the keyword search uses."""
 

@@ -34,8 +34,8 @@ class Trace:
     ``partial`` maps a lane or stage to the reason why it is missing or incomplete. ``certainties`` are by
     note id, including notes beyond the limit. ``passages``, and the additional passages in ``further`` if
     requested, are by note id. ``matcher`` finds the words to mark in previews, which omit the lines
-    ``shared`` by many notes. ``currencies`` has, by path, the results that are not current. ``titles`` has
-    the results whose first heading is common to many notes. Notes ``named`` by the query show their first
+    ``shared`` by many notes. ``currencies`` has, by path, the reasons why results are not current. ``titles``
+    has the results whose first heading is common to many notes. Notes ``named`` by the query show their first
     lines.
     """
 

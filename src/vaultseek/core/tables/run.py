@@ -161,7 +161,7 @@ _FACTS = {
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note that can be columns, by plain name. A property with the same name takes precedence,
+"""Facts about a note that can be columns, by column name. A property with the same name takes precedence,
 except for tags."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
