@@ -8,7 +8,7 @@ from vaultseek.base.model import Problem
 CONTROL_SHARE = 0.1
 """Minimum share of control characters among the first bytes at which a file counts as binary."""
 ZERO_SHARE = 0.3
-"""Minimum share of zero bytes at even or at odd offsets at which a file without a byte order mark counts as
+"""Minimum share of zero bytes, at even or at odd offsets, for a file without a byte order mark to count as
 UTF-16."""
 
 _MARKS = (

@@ -141,8 +141,8 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
 
 
 def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield the ranges of time in a text. A range that begins without a year begins at the last such date
-    before its end.
+    """Yield the ranges of time in a text. If the start of a range has no year, it is the last such date
+    before the end of the range.
     """
     for match in _RANGE.finditer(text):
         middle = match.end("second")
@@ -155,7 +155,7 @@ def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
 
 
 def _start_of_range(text: str, until: Days) -> Days | None:
-    """Return the first days of a range.
+    """Return the days with which a range of time begins.
 
     ``text`` may be a bare number, which is a day in the month in which the range ends.
     """

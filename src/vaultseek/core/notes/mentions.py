@@ -19,7 +19,7 @@ from vaultseek.store.ledger.filter import text_candidates
 
 
 class Mention(NamedTuple):
-    """A line of one note whose prose names another note: the ids of both notes, and the columns of the
+    """A line of a note that mentions another note in prose: the ids of both notes, and the columns of the
     name.
     """
 
@@ -33,7 +33,7 @@ class Mention(NamedTuple):
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines in other notes whose prose names this note, sorted by path and line."""
+    """Return the lines of other notes that mention this note in prose, sorted by path and line."""
     found = list(mentions_of([row], ledger))
     notes = ledger.notes.by_id(list({each.note for each in found}))
     found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
@@ -49,7 +49,7 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
-    """Yield the lines in other notes whose prose names one of these notes.
+    """Yield the lines of other notes that mention one of these notes in prose.
 
     The lines are grouped by the note that contains them, in document order.
     """
