@@ -37,7 +37,7 @@ class CrashMarker:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """Number of kills for each note content that ended a process. A crash counts as several kills."""
+        """Number of kills recorded for each note content, by its key. A crash counts as several kills."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)

@@ -525,7 +525,9 @@ def _place(row: NoteRow, chunk: Chunk) -> str:
 
 
 def _lines_left_out(row: NoteRow, chunk: Chunk) -> dict[str, JSON]:
-    """Return the lines of a passage for the list of omitted passages, keyed by their source."""
+    """Return an entry for the list of omitted passages: the path and line range, keyed by the passage's
+    source.
+    """
     lines = {"path": row.path, "start_line": chunk.start_line, "end_line": chunk.end_line}
     return {_place(row, chunk): lines}
 

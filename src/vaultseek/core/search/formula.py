@@ -47,8 +47,8 @@ PROXIMITY_WEIGHT = 0.2
 SEMANTIC_PASSAGE_SHARE = 0.4
 """Weight of a note's best passage in its semantic score; the note's own vector has the rest of the weight."""
 SEMANTIC_SOFTNESS = 2.0
-"""Softness of the soft maximum of a passage's and a note's cosine, in standard deviations of the passages'
-cosines. If the two cosines differ by more, the smaller one hardly counts."""
+"""Softness of the soft maximum that combines a passage's cosine with its note's, in standard deviations of
+the passages' cosines. If the two cosines differ by more, the smaller one hardly counts."""
 
 CERTAIN_DEVIATIONS = 4.0
 """Number of standard deviations by which a semantic score must stand out to count as much as a keyword score
