@@ -24,6 +24,8 @@ scan are compared."""
 CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
 """Minimum share of the nearest rows that an index must find; an index of 350,000 rows finds .9995."""
+ATTEMPTS = 2
+"""Number of times that an index is opened if it must be refilled."""
 PROPOSAL_IDLE_SECONDS = 60.0
 """Seconds without a query after which the index is closed."""
 
@@ -93,9 +95,10 @@ class Proposals:
         try:
             if self._path.exists() and not is_sealed(self._path):
                 self._begin_again("is damaged, or filling it was interrupted")
-            if not self._serve_until_idle():
-                self._begin_again("misses results that a full scan finds")
-                self._serve_until_idle()
+            for _ in range(ATTEMPTS):
+                if not (reason := self._serve_until_idle()):
+                    return
+                self._begin_again(reason)
         except WorkerUnavailable as error:
             self._fail(error)
 
@@ -103,27 +106,31 @@ class Proposals:
         log.warning("%s %s; refilling it", self._path, reason)
         shutil.rmtree(self._path, ignore_errors=True)
 
-    def _serve_until_idle(self) -> bool:
-        """Open the index and fill it; return False at once if it is not sound."""
+    def _serve_until_idle(self) -> str:
+        """Open the index and fill it until it is idle. Return the reason to begin again; "" if there is
+        none."""
         break_seal(self._path)  # opening an index changes its files
         # In this thread, because an index's process ends together with the thread that started it.
         index = self._open(self._path)
         try:
-            if is_sound(index, self._wanted):
-                self._index = index
-                self._fill_until_idle(index)
-                return True
-            return False
+            if not is_sound(index, self._wanted):
+                return "misses results that a full scan finds"
+            self._index = index
+            return self._fill_until_idle(index)
         finally:
             self._index, self._count = None, 0
             index.end()
 
-    def _fill_until_idle(self, index: ApproximateIndex) -> None:
-        count = index.count()
+    def _fill_until_idle(self, index: ApproximateIndex) -> str:
+        count, is_first = index.count(), True
         while not self._has_ended:
             self._asked.clear()
             vectors, self._wanted = self._wanted, _NONE
             if len(vectors):
+                if not is_first and not is_sealed(self._path):
+                    self._wanted = vectors
+                    return "was damaged while it was open"
+                is_first = False
                 break_seal(self._path)
                 for first in range(count, len(vectors), PROPOSAL_WRITE):
                     index.add(first, vectors[first : first + PROPOSAL_WRITE])
@@ -133,7 +140,8 @@ class Proposals:
                 self._release_rows()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
                 self._release_rows()
-                return
+                break
+        return ""
 
     def _fail(self, error: WorkerUnavailable) -> None:
         if not self._has_ended:
