@@ -42,7 +42,8 @@ def example(vault: Path | None = None) -> str:
         block = [f"[{name}]"]
         for key, field in scalars(section):
             value = example_value(field)
-            # An empty table, because environment variables use JSON and the file does not.
+            # An empty table is valid TOML; other tables would be formatted as JSON, which is only for
+            # variables.
             block += [*_comment(field), f"# {key} = {'{}' if value == {} else format_value(value)}"]
         parts.append("\n".join(block))
     searches = describe.described_fields(Settings)["searches"]
@@ -52,7 +53,7 @@ def example(vault: Path | None = None) -> str:
 
 
 def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, describe.Model]]:
-    """Yield the tables of the file by their dotted names."""
+    """Yield the dotted name and the model of each table in the file."""
     for name, field in model.model_fields.items():
         inner = describe.section_of(field.annotation)
         if inner is not None and not describe.is_list(field.annotation):
@@ -61,7 +62,7 @@ def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, des
 
 
 def scalars(section: describe.Model) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys of a table that are not tables."""
+    """Yield the name and the field of each key in a table, except for nested tables."""
     for name, field in describe.described_fields(section).items():
         if describe.section_of(field.annotation) is None or describe.is_list(field.annotation):
             yield name, field
@@ -83,7 +84,8 @@ def _comment(field: FieldInfo) -> Iterator[str]:
 
 
 def example_value(field: FieldInfo) -> Any:
-    """Return the value of a key in the example: its default, unless another value is more helpful."""
+    """Return the value shown for a key in the example file: its default, unless another value is more
+    helpful."""
     if field.examples:
         return field.examples[0]
     default = field.get_default(call_default_factory=True)
