@@ -1,7 +1,7 @@
-"""Loading of embedding models, and embedding of texts with checked results.
+"""Load embedding models, and embed texts with checked results.
 
 Importing this module is fast: onnxruntime and sentence-transformers are imported only by the functions that
-need them. These run only in the semantic worker.
+need them, which run only in the semantic worker.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts; ``failed`` has the index and the reason of each text without a vector, whose row is
-    NaN."""
+    """Vectors of texts. ``failed`` contains the index of each text without a vector, and the reason; the rows
+    of these texts are NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
@@ -69,7 +69,7 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
 def embed(
     encoder: Encoder, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
 ) -> Embedded:
-    """Embed the texts and check the vectors. A failing batch is halved until the failing text is found.
+    """Embed ``texts`` and check the vectors. A failing batch is halved until the failing text is found.
 
     Failures are a wrong count or shape, non-finite numbers, and a lack of memory. Raises WorkerUnavailable if
     no text can currently be embedded.
@@ -106,7 +106,7 @@ def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
 
 
 class SentenceEncoder:
-    """A sentence-transformers model, run by that library."""
+    """An embedding model that the sentence-transformers library runs."""
 
     computing = "float32 by sentence-transformers"
 
@@ -181,7 +181,7 @@ def _line(error: BaseException) -> str:
 
 
 def read_parts(model: PackedModel) -> BertParts:
-    """Return the parts of the model. Raises ConfigError like `read_packed`."""
+    """Read the parts of a packed model. Raises ConfigError like `read_packed`."""
     file = read_packed(model)
     tokenizer = UnigramTokenizer(file.vocabulary)
     positions = position_embeddings(file.shape, file)
