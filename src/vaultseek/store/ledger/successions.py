@@ -2,7 +2,7 @@
 
 ``is_successor`` is 1 if the target is a successor, and 0 if it is a predecessor. It is 2 for mere words,
 which name a successor only if there is a note with that name. Targets resolve like link targets
-(``LinkTable.resolve``); ordinals are negative, to differ from those of links.
+(``LinkTable.resolve``). Ordinals are negative, which distinguishes them from the ordinals of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces another: its target as written, and its path, None if there is no such note."""
+    """A note that replaces another: its target as written, and its path, or None if there is no such note."""
 
     target: str
     path: str | None
@@ -45,8 +45,8 @@ class SuccessionTable:
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return, by path, the successors of these notes, which are given by id. Successors that the note
-        itself names come first."""
+        """Return, by path, the successors of the given notes, which are identified by id. Successors that the
+        note itself names come first."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))
