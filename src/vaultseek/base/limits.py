@@ -11,7 +11,7 @@ MIB = 1024 * KIB
 
 # Notes
 NOTE_READ_BYTES = 8 * MIB
-"""Maximum size of a file that is opened as a note."""
+"""Maximum size of a file whose content is read, unless its kind of file has its own limit."""
 NOTE_PARSE_BYTES = 2 * MIB
 """Maximum size of a parsed note; larger notes are indexed by name and path only, and reported as a
 problem."""
@@ -31,8 +31,8 @@ NOTE_LINES = 30_000
 """Maximum number of lines of a note that are parsed for structure, links and tags; the rest is indexed as
 plain text."""
 NOTE_MARKS = 100_000
-"""Maximum number of characters in a note that can open or hide a link or tag; the text after the last of them
-is indexed as plain text."""
+"""Maximum number of characters in a note that can open or hide a link or tag; any text beyond that is indexed
+as plain text."""
 OPEN_BRACKETS = 10_000
 """Maximum number of unmatched opening brackets in one block; if there are more, the outer half counts as
 plain text."""
@@ -163,7 +163,7 @@ TERM_CACHE_BYTES."""
 
 # Tables
 BASE_BYTES = 1 * MIB
-"""Maximum size of a base, as a file or as a block in a note."""
+"""Maximum size of a base, whether it is a file or a block in a note."""
 BASE_DEPTH = 40
 """Maximum nesting of a base's YAML."""
 BASE_KEYS = 10_000
@@ -194,9 +194,9 @@ TABLE_PROBLEMS = 20
 
 # Results
 SHOWN_RESULTS = 10
-"""Default number of results of a search."""
+"""Default number of results in the answer to a search."""
 RESULTS = 200
-"""Maximum number of results of one search."""
+"""Maximum number of results in the answer to a search."""
 LISTED_NOTES = 50_000
 """Maximum number of notes listed for a query that consists of filters only; notes after the first RESULTS
 have no passage."""
@@ -287,7 +287,7 @@ end."""
 RECONNECT_SECONDS = 2.0
 """Maximum seconds for which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
-"""Seconds before the first attempt to reconnect."""
+"""Number of seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
 """Maximum length of an error message."""
 NAME_CHARS = 80
@@ -311,7 +311,7 @@ STATUSES = 50
 EXPANSION_TERMS = 10
 """Maximum value of `search.expansion.terms`."""
 RESCAN_SECONDS = 3600.0
-"""Default seconds between full scans of a vault."""
+"""Default number of seconds between full scans of a vault."""
 RESCAN_MINUTES = 7 * 24 * 60
 """Maximum value of `daemon.rescan_minutes`."""
 
@@ -339,7 +339,7 @@ STRUCTURE_SECONDS = 120.0
 CHILD_FRAME_BYTES = 256 * MIB
 """Maximum size of the header, and also of the payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-"""Seconds to wait before each restart of a crashed worker; the last value repeats."""
+"""Number of seconds to wait before each restart of a crashed worker; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
 """Maximum pause in seconds if another program killed the worker; after a crash, a request ends the pause once
 this many seconds have passed."""
@@ -373,7 +373,7 @@ SECOND_QUERY_SECONDS = 5.0
 RERANK_SECONDS = 0.7
 """Default deadline, in seconds, for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
-"""Seconds of the reranking deadline reserved for returning the answer on a busy machine."""
+"""Number of seconds, out of the reranking deadline, reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
@@ -392,7 +392,7 @@ fit."""
 PLAIN_CHARS = 20_000
 """Maximum number of characters of a passage from which Markdown is stripped."""
 OPENING_CHARS = 2_000
-"""Number of characters at the start of a note that represent it."""
+"""Number of characters at the start of a note that represent the whole note."""
 
 # Concepts
 CONCEPT_TERMS = 4_000
@@ -407,7 +407,7 @@ CONCEPT_FILE_BYTES = 64 * MIB
 HINTS = 10_000
 """Maximum number of pending change hints; above it, the whole vault is scanned instead."""
 RETRY_SECONDS = 1.0
-"""Seconds before a failed step is repeated."""
+"""Number of seconds before a failed step is repeated."""
 EMBED_RETRY_SECONDS = 10.0
 """Number of seconds before embedding is tried again after a failure."""
 STALLED_SECONDS = 60.0

@@ -101,7 +101,7 @@ class Problem:
     line: int | None = None
 
     def as_json(self) -> JSON:
-        """Return the object that ``inspect --json`` and ``status --json`` print."""
+        """Return the problem as the JSON object that ``inspect --json`` and ``status --json`` print."""
         return {"code": self.code, "message": self.message, "line": self.line}
 
 

@@ -95,14 +95,16 @@ _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
 limit, recursion can take hundreds of megabytes."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
-"""An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""
+"""Pattern of an escape. Braces that name no property or character are not part of the escape: ``\\p{9,}``
+repeats a p."""
 _UNUSUAL = re.compile(
     r"""(?x) \(\? (?! [:=!>|] | <[=!] | P?<\w+> )  # flags, comments, conditions
     | \[ \^? \]? [^\]]* \[                        # sets in sets
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Constructs, with escapes removed, whose groups and repeated elements are unclear."""
+"""Pattern of constructs whose groups and repeated elements are unclear, for patterns without their
+escapes."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

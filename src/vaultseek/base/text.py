@@ -9,7 +9,8 @@ import unicodedata
 from functools import cache
 
 SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""Thai, Lao, Burmese and Khmer, where vowels and tones are marks around a consonant."""
+"""Character ranges of Thai, Lao, Burmese and Khmer, in which vowels and tones are marks around a
+consonant."""
 UNSPACED = (
     f"{SYLLABIC}"
     "\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana, with the iteration mark of Han
@@ -40,7 +41,7 @@ _MARKS = (
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
     (0x6EA, 0x6ED), (0x93C, 0x93C),
 )  # fmt: skip
-"""Accents, the vowel points of Hebrew and Arabic, and the nukta of Devanagari."""
+"""Ranges of accents, of the vowel points of Hebrew and Arabic, and of the nukta of Devanagari."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
 _TAGS = range(0xE0000, 0xE0080)

@@ -67,7 +67,7 @@ def read_when(text: str) -> When | None:
 
 
 def iso_date(text: str) -> str:
-    """Return a date without leading zeros, or a link to a daily note, in ISO form; other text is
+    """Convert a date without leading zeros, or a link to a daily note, to ISO form; return other text
     unchanged."""
     text = text.strip()
     if link := _LINK_TO_DAY.fullmatch(text):
@@ -93,7 +93,7 @@ def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) ->
 
 
 def unix_time(moment: datetime) -> float:
-    """Return the Unix time of an aware datetime, of any year."""
+    """Return the Unix time of an aware datetime. All years are supported."""
     return (moment - _EPOCH).total_seconds()
 
 

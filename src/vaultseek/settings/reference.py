@@ -26,7 +26,8 @@ _HEAD = """\
 
 
 def example(vault: Path | None = None) -> str:
-    """Return a ``config.toml`` with every key commented out; only ``vault`` is set, if given."""
+    """Return a ``config.toml`` in which every key is commented out. If ``vault`` is given, only this vault is
+    set."""
     mark = "" if vault else "# "
     block = ["# One block for each folder of notes.", f"{mark}[[vaults]]"]
     values = {"name": "notes", "path": str(vault)} if vault else {}

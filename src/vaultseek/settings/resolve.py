@@ -161,7 +161,7 @@ def _exists(path: Path) -> bool:
 
 
 def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
-    """Return a problem for each unusable setting of a server."""
+    """Return a problem for each setting that cannot be used to reach a server."""
     found: list[tuple[Location, str]] = []
     for name, section in settings:
         if isinstance(section, Section):

@@ -1,4 +1,4 @@
-"""The settings of searches: combination of results, boosts, expansion and reranking."""
+"""Settings for searches: combination of results, boosts, expansion and reranking."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -65,7 +65,7 @@ class CurrencySettings(Section):
     folders: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
     """Folders of outdated notes, such as "Archive"."""
     tags: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
-    """Tags of outdated notes, such as "archived", with the tags nested under them."""
+    """Tags of outdated notes, such as "archived", including nested tags."""
 
     @property
     def rules(self) -> Rules:
@@ -92,7 +92,7 @@ class SearchSettings(Section):
     semantic_weight: Weight = 1.0
     """Weight of meaning; setting it turns adaptive off. Other name: ``rrf_vector_weight``."""
     graph_weight: Weight = 0.5
-    """Weight of notes linked to the matches; they stay below direct matches."""
+    """Weight of notes linked to the matches; such notes stay below direct matches."""
     graph: bool = True
     """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
@@ -111,7 +111,7 @@ class SearchSettings(Section):
     times: bool = True
     """Prefer notes from the time that a question names, such as *last week*."""
     learn: bool = True
-    """Record in the index which notes are opened from which queries, and rank them higher."""
+    """Record in the index which notes are opened from which queries, and rank opened notes higher."""
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder. This is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)

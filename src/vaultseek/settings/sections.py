@@ -1,4 +1,4 @@
-"""The settings of models, of servers that replace them, of vectors and of agents."""
+"""Settings for models, for servers that replace models, for vectors and for agents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -111,7 +111,7 @@ class ModelSettings(ServerSettings):
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
     """Time limit in seconds for a background request; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
-    """Length of the passages for the server, in tokens of the bundled model."""
+    """Maximum length of passages for the server, in tokens of the bundled model."""
     revision: str = ""
     """Any text. Change it when the server's model has changed, so that everything is embedded again."""
     text_prefix: str = ""

@@ -94,7 +94,7 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""A key with many parts, for which the parser needs quadratic time and memory."""
+"""Pattern of a key with many parts, for which the parser needs quadratic time and memory."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:

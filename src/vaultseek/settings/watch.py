@@ -19,7 +19,7 @@ _Version = tuple[int, int, int] | None
 
 
 class SettingsFile:
-    """The configuration file and the registry. Detects that either has changed since it was read.
+    """The configuration file and the registry. Detects whether either file has changed since it was read.
 
     The vaults in the settings come from the file and the registry; the file takes precedence.
     """

@@ -1,13 +1,13 @@
 """BERT encoders: texts are tokenized, and a network turns them into unit vectors in batches.
 
-Most small embedding models, including the bundled one, are BERT encoders. Without torch, transformers and
-sentence-transformers, start-up is seconds faster, 300 MB less memory is used, and a short query takes a third
-of the time; the vectors of passages agree to six digits. `embed` runs all other models with
-sentence-transformers.
+Most small embedding models, including the bundled one, are BERT encoders. Computing them without torch,
+transformers and sentence-transformers makes start-up seconds faster, saves 300 MB of memory, and takes a
+third of the time for a short query; the vectors of passages agree to six digits. `embed` runs all other
+models with sentence-transformers.
 
-Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`. The second uses
-bfloat16, on processors that support it natively. On processors with native eight-bit products, queries use
-eight-bit weights. The weights for passages are in memory only while passages are being embedded.
+Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`, which uses bfloat16
+on processors that support it natively. On processors with native eight-bit products, queries use eight-bit
+weights. The weights for passages are in memory only while passages are being embedded.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """

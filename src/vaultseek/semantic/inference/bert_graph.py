@@ -255,7 +255,8 @@ class OnnxNetwork:
     """An onnxruntime session with the graph of an encoder. Its threads do not spin-wait: on a busy machine,
     spinning costs more time than it saves.
 
-    With one thread, it computes in the caller's thread. Several callers may use it at the same time.
+    A session with one thread computes in the caller's thread. Several callers may use the session at the same
+    time.
     """
 
     def __init__(self, graph: Graph, threads: int) -> None:

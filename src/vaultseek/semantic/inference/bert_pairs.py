@@ -47,7 +47,8 @@ def is_bert_cross_encoder(directory: Path) -> bool:
 class BertReranker:
     """A BERT cross-encoder on the CPU.
 
-    Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have other names.
+    Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have unexpected
+    names.
     """
 
     all_at_once = False

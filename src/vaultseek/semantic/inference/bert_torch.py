@@ -1,7 +1,8 @@
 """The network of a BERT encoder in bfloat16, computed with torch.
 
 Compared with float32, it takes half the time on processors with native bfloat16 products, and more time on
-others. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk does it.
+other processors. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk imports
+it.
 """
 
 from typing import Any

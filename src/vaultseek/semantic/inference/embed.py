@@ -45,7 +45,7 @@ class Embedded:
 
 
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
-    """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
+    """Load the model ``name``, from ``directory`` unless it is the bundled model or the stand-in for tests.
 
     With ``half``, a BERT model computes in bfloat16, for embedding many texts. Nothing is downloaded and no
     code from the model's folder runs. Raises a one-line `ConfigError` if the model is missing, damaged or not
@@ -212,7 +212,8 @@ def _hash(word: str) -> int:
 
 
 class HashingEncoder:
-    """Feature hashing of lower-case words: texts that share words are similar, others nearly orthogonal.
+    """Encoder that hashes lower-case words: texts that share words get similar vectors, other texts nearly
+    orthogonal ones.
 
     ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
     """

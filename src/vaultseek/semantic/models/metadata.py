@@ -115,7 +115,7 @@ def sha256(path: Path) -> bytes:
 
 
 def files_of(directory: Path) -> Iterator[Path]:
-    """Yield every file of the folder. Raises `ConfigError` if there are more than ``limits.MODEL_FILES``."""
+    """Yield every file in a folder. Raises `ConfigError` if there are more than ``limits.MODEL_FILES``."""
     count = 0
     for folder, _, names in os.walk(directory):
         for name in names:

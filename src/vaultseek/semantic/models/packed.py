@@ -48,8 +48,8 @@ class PackedModel:
         return f"{self.name}-{self.sha256[:16]}"
 
     def file(self) -> Path:
-        """Return the file, without checking whether it has changed. Raises `ConfigError` if it is not
-        installed."""
+        """Return the path of the model's file, without checking whether the file has changed. Raises
+        `ConfigError` if the model is not installed."""
         file = package_path(self.package, self.file_name)
         if file is None:
             raise missing_extra(self.extra, f"the model {self.name}")

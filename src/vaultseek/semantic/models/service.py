@@ -14,7 +14,7 @@ from vaultseek.base import limits, paths
 from vaultseek.errors import ConfigError
 
 SERVED = "served-"
-"""Prefix of the fingerprints of all models behind a server."""
+"""Prefix of the fingerprints of all models on servers."""
 SERVER = "server"
 """The value of ``search.rerank_model`` that selects the server in ``[reranker]``."""
 _ADDRESS = 'expected the address before /embeddings or /rerank, such as "http://localhost:11434/v1"'

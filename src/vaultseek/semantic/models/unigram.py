@@ -93,7 +93,8 @@ class KeyTable:
     """
 
     def __init__(self, keys: Keys, numbers: NDArray[np.int64]) -> None:
-        """Build the map from ``keys`` and their ``numbers``. If a key occurs twice, the last one counts.
+        """Build the map from ``keys`` and their ``numbers``. If a key occurs several times, its last number
+        counts.
 
         All keys are entered together: each at its own place if that is free, otherwise at the next free
         place.

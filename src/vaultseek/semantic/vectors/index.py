@@ -24,8 +24,8 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 8, 100
-"""The files are rewritten when too many rows are unused: more than one in ``SPARE`` rows, plus
-``LEAST_SPARE``."""
+"""Limits for unused rows: the files are rewritten once more rows are unused than ``LEAST_SPARE`` plus one for
+every ``SPARE`` vectors."""
 PROPOSED = 1000
 """Maximum number of candidates requested from the approximate index. For a larger number, a scan is as
 fast."""

@@ -1,7 +1,7 @@
-"""The vectors of a collection in two files.
+"""Storage of a collection's vectors in two files.
 
 ``<name>.<n>.rows`` contains the vectors in full precision, one after another, and is memory-mapped.
-``<name>.journal`` has a record of each write: the added rows with their numbers and notes, the deleted
+``<name>.journal`` contains a record of each write: the numbers and notes of the added rows, the deleted
 numbers, and the new version, all with checksums. A write appends to the rows, then to the journal, then sets
 the journal's length in its header. A record that a kill left incomplete is overwritten. All other damage and
 loss is detected when the files are opened.
@@ -102,7 +102,7 @@ class MatrixFile:
 
     @property
     def exists(self) -> bool:
-        """True if the collection exists, even damaged."""
+        """True if the collection exists, even if it is damaged."""
         return self._journal.exists()
 
     @property

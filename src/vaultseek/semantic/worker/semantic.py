@@ -291,7 +291,7 @@ CRASHES = 2
 
 
 class LoadedReranker:
-    """The cross-encoder of the current child, for one event loop."""
+    """Loader of the cross-encoder in the current child, for one event loop."""
 
     def __init__(self, seconds: float) -> None:
         """Set the number of ``seconds`` after which loading a model counts as hung."""

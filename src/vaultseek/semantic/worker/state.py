@@ -115,7 +115,7 @@ class SemanticAnswer:
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
     model: str = ""
-    """Fingerprint of the model that made ``vector``."""
+    """Fingerprint of the model that computed ``vector``."""
 
     def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
         """Return a copy of the answer with only the passages whose chunk ``numbers`` are given."""

@@ -38,7 +38,8 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.query.normal_forms import normal_forms
 
 ANALYZER_VERSION = 6
-"""Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
+"""Version of the analysis rules. Increase it when notes may get different terms, so that older indexes are
+rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
 """Role of a term in its token: the word itself, a whole compound, a part of a compound, a single syllable of

@@ -16,7 +16,7 @@ from vaultseek.store.keyword.segment import Bools, Ints
 from vaultseek.store.keyword.snapshot import ChunkIds, Floats
 
 PASSAGES = 3
-"""Maximum number of passages per note in the result."""
+"""Maximum number of passages per note in an answer."""
 
 
 def places_of(wanted: Ints, notes: Ints) -> Ints:

@@ -249,8 +249,8 @@ class SegmentPreparer:
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Write one segment with the live notes of segment files. Each file is given with its deleted
-        notes."""
+        """Write one segment with the live notes of segment files. Each file is given with the numbers of its
+        deleted notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:

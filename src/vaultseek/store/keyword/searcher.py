@@ -41,7 +41,7 @@ to terms one edit away from the word."""
 FUZZY_CHARS = 4
 """Minimum length of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
-"""Weight of a replacing term relative to the word's own weight."""
+"""Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8

@@ -122,7 +122,7 @@ class Block:
 
 
 def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
-    """Write a segment; the blocks contain its rows in vocabulary order.
+    """Write a segment; ``blocks`` contain the segment's rows in vocabulary order.
 
     ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
     """

@@ -169,7 +169,8 @@ def is_one_edit(first: str, second: str) -> bool:
 
 
 def _candidates(words: Strings, word: bytes) -> Ints:
-    """Return words of similar length that share nearly all of ``word`` at their beginning and end.
+    """Return the numbers of words of similar length that share nearly all of ``word`` at their beginning and
+    end.
 
     One edit leaves half of the word intact, so few words remain to be compared.
     """

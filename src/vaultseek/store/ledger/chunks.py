@@ -21,7 +21,7 @@ _INSERT = (
 
 
 class ChunkTable:
-    """The table ``chunks``."""
+    """The table ``chunks``, with the passages of notes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -85,7 +85,7 @@ class Database:
         return cache
 
     def clear_caches(self) -> None:
-        """Drop cached rows outdated by a commit."""
+        """Clear all caches, because a commit may have outdated their rows."""
         for cache in self._caches:
             cache.clear()
 

@@ -50,7 +50,7 @@ class Mention(NamedTuple):
 
 
 class LinkTable:
-    """The table ``links``."""
+    """The table ``links``, with the links in notes and their resolved targets."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -29,7 +29,7 @@ class Successor(NamedTuple):
 
 
 class SuccessionTable:
-    """The table ``successions``."""
+    """The table ``successions``, which records which notes replace which."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -203,7 +203,8 @@ class SpaceTable:
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:
-        """Return the previous store, which answers queries until the current one is full."""
+        """Return the previous store, which answers queries until the current store is full; None if there is
+        no such store."""
         text = self._meta("previous_store")
         return dict(json.loads(text)) if text else None
 

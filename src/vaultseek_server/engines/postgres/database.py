@@ -42,7 +42,7 @@ class Statements:
 
 @lru_cache(maxsize=1000)
 def translated(sql: str) -> str:
-    """Return a statement translated to PostgreSQL."""
+    """Translate a statement from SQLite to PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
     sql = sql.replace("instr(", "strpos(")

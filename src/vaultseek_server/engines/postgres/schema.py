@@ -7,7 +7,7 @@ from vaultseek.store.ledger.schema import read_tables
 from vaultseek_server.settings import EngineOptions
 
 VERSION = 6
-"""Part of schema names, so that a different version uses different schemas."""
+"""Version that is part of every schema name, so that different versions use different schemas."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "successions", "forms", "lines", "attachments", "problems",
     "removed", "unsynced",

@@ -99,8 +99,8 @@ class ShardSnapshot(Snapshot):
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
-        """Mask of existing notes, bool[size]. It is always true, because unused numbers have no words and
-        cannot match."""
+        """Mask of existing notes, bool[size]. All its values are true, because unused numbers have no words
+        and cannot match."""
         return np.ones(self.size, np.bool_)
 
     def within(self, ids: Ints) -> ShardSnapshot:
