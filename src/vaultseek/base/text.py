@@ -231,7 +231,7 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 @cache
 def _apostrophe_pattern() -> re.Pattern[str]:
-    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # the sign first, which is found fastest
+    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # begins with the sign, which is found fastest
 
 
 @cache

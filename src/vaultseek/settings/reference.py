@@ -43,8 +43,8 @@ def example(vault: Path | None = None) -> str:
         block = [f"[{name}]"]
         for key, field in scalars(section):
             value = example_value(field)
-            # An empty table is valid TOML; other tables would be formatted as JSON, which is only for
-            # variables.
+            # An empty table is valid TOML. Other tables would be formatted as JSON, which is valid only in
+            # environment variables.
             block += [*_comment(field), f"# {key} = {'{}' if value == {} else format_value(value)}"]
         parts.append("\n".join(block))
     searches = describe.described_fields(Settings)["searches"]

@@ -207,7 +207,7 @@ class IndexedShard(PostgresEngine):
         except Exception as error:
             if self._thread is None:
                 raise
-            if not self._is_closed:  # the ledger is also closed
+            if not self._is_closed:  # once it is closed, errors are expected
                 self._keep_error(error)
         finally:
             self._began = None
@@ -221,7 +221,7 @@ class IndexedShard(PostgresEngine):
             log.error("writing to the engine failed; trying again", exc_info=error)
 
     def _write_all(self) -> None:
-        if not self.writer.acquire():  # the vectors are also gone
+        if not self.writer.acquire():  # the shard was emptied, vectors included
             for space in (self._ledger.space, self._ledger.second_space):
                 if space.is_followed:
                     space.begin_store("")

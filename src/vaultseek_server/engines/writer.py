@@ -120,7 +120,7 @@ class ShardWriter:
     def publish(self, beat: Heartbeat) -> None:
         """Write a heartbeat. Raises Unavailable, also if another indexer has taken over the shard."""
         marks = None
-        while marks != self._marks:  # or another client has written to it
+        while marks != self._marks:  # if they are equal, another client has written
             marks = self._marks
             if self._backend.set_heartbeat(beat, marks):
                 self._beat = beat

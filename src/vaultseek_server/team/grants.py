@@ -68,7 +68,7 @@ class TeamVerifier:
             return None
         await self._refresh()
         digest = token_digest(text)
-        # Compares the token with all others, in constant time.
+        # Compares the digest with those of all tokens, in constant time.
         same = [each for each in team_of(self._settings()).tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None

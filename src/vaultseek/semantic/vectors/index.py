@@ -138,7 +138,7 @@ class VectorIndex:
 
     def _publish(self) -> None:
         vectors = self._file.vectors()
-        if not self._proposed:  # stays true: the index's own memory counts as used
+        if not self._proposed:  # once true, stays true: the index's own memory counts as used
             self._proposed = not self._matrix.in_budget or self._is_proposed(vectors.nbytes)
         proposals = self._proposals if self._proposed else None
         self._current = _Current(self._matrix.snapshot(vectors), proposals)

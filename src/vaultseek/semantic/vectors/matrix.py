@@ -256,7 +256,7 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
     # process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
-    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
+    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy, because the tensor owns the memory
     return products
 
 

@@ -133,7 +133,7 @@ class Proposals:
                     index.add(first, vectors[first : first + PROPOSAL_WRITE])
                 seal(self._path)  # searching changes no file
                 self._count = count = len(vectors)
-                del vectors  # it may be an older mapping of the rows
+                del vectors  # they may belong to an older mapping of the rows
                 self._release_rows()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
                 self._release_rows()

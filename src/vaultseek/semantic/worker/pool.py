@@ -46,7 +46,7 @@ class WorkerPool:
         lease = self._lease(model)
         try:
             await lease.keep()
-        except BaseException:  # even if the request that waits for it is cancelled
+        except BaseException:  # also if the request that waits for the worker is cancelled
             self.release(model)
             raise
         return lease.worker
@@ -112,7 +112,7 @@ class _Lease:
 
     async def _end(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self._ending = None  # no longer to be cancelled: stopping halfway would leave a child behind
+        self._ending = None  # must not be cancelled any more: stopping halfway would leave a child behind
         async with self._changing:
             if self.users <= 0:
                 await self.worker.stop()

@@ -73,7 +73,7 @@ class _Queue:
 
     def _run(self) -> None:
         if self._name == EMBED and sys.platform == "linux":
-            # On Linux it is the priority of this thread only, and torch's threads inherit it.
+            # On Linux, this sets the priority of this thread only, and torch's threads inherit it.
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         while True:
@@ -94,7 +94,7 @@ class _Queue:
         except VaultseekError as error:
             more = {"cause": error.cause, "advice": error.advice}
             self._send({"id": id, "error": error.code, "message": str(error), **more}, ())
-        except BaseException as error:  # native code may raise one; the queue must continue
+        except BaseException as error:  # native code may panic; the queue must continue
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             self._send({"id": id, "error": "internal", "message": line}, ())

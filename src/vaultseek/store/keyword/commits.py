@@ -58,7 +58,7 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
 
     def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
         super().__init__(_NAME)
-        self.segid = uuid.uuid4().hex[:16]  # Whoosh's comes from ``random``, and repeats if that is seeded
+        self.segid = uuid.uuid4().hex[:16]  # Whoosh's ids come from ``random``, and repeat if it is seeded
         self._size = size
         self.deleted = set(deleted)
 

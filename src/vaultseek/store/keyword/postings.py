@@ -102,7 +102,7 @@ def segment_of_postings(
     all_terms = _joined([each.terms for each in postings])
     all_counts = _joined([each.counts for each in postings])
     starts = run_starts(all_counts)[:-1]
-    # Keep only the rows of these terms; ``ranks`` are the terms' places in the vocabulary.
+    # Keep only the rows of these terms; ``ranks`` are the terms' positions in the vocabulary.
     by_number = np.argsort(numbers)
     at = np.searchsorted(numbers, all_terms, sorter=by_number)
     at = by_number[np.minimum(at, len(numbers) - 1)] if len(numbers) else at

@@ -83,7 +83,7 @@ def parse_query_terms(
     has_accents = not (is_english or text.isascii())
     last_pair = ""
     for number, token in enumerate(analyzer.main.tokenize(text)):
-        if not any(map(str.isalnum, token)):  # such as the sign that makes the character before it an emoji
+        if not any(map(str.isalnum, token)):  # such as a variation selector after an emoji
             continue
         analyzed = [each.token_terms(token) for each in analyzer.analyzers]
         first = analyzed[0].terms

@@ -79,12 +79,12 @@ class Searcher:
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
-        # Most words have no other spelling in the vault, so forms of a word share a cache key.
+        # Most words have no other spelling in the vault; without those, forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
-        # A day, or a number written in several words, is looked up only if a note has it.
+        # A day, or a number written in several words, is looked up only if a note contains it.
         exact = [
             each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
         ]

@@ -201,7 +201,7 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
     places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
     common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
     for at, byte in enumerate(word[::step]):
-        # Bytes beyond the word belong to the next word; a few too many do no harm here.
+        # Bytes beyond the word belong to the next word; counting a few too many is harmless here.
         going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
         common += going
     return common

@@ -99,7 +99,7 @@ class Database:
         SQLite keeps using files that were removed, and notices damage only where it reads. This method checks
         only the status of the files: opening and closing the file here would drop SQLite's own locks on it.
         """
-        if self._sizes.acquire(blocking=False):  # or it is being cut off by ``shrink``
+        if self._sizes.acquire(blocking=False):  # otherwise ``shrink`` is cutting off the file
             try:
                 size = _size(self.file)
                 same = [_identity(file) for file in self._files()] == self._identities
@@ -184,8 +184,8 @@ class Database:
             if rewritten and self._rewrite():
                 self.set_meta("rewritten", rewritten)
             with self._statement() as connection:
-                connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
-            # While the log is read, the file keeps its size; SQLite cuts it off at some other time.
+                connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` would free only one page
+            # While the log is read, the file keeps its size; SQLite cuts it off later.
             self._size = self._size_to_be = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
             is_read = self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
             if not is_read:

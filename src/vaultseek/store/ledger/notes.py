@@ -232,7 +232,7 @@ class NoteTable:
         self._database.run(_UPDATE, *rows.columns(revision), number)
         if stored[1] != rows.hash:
             self._database.run(_OUTDATE, number)
-        # Retry a passage that the model refused once; the vectors of the others are kept.
+        # If the model refused a passage, all passages are tried again; vectors that exist are reused.
         # Title and aliases may be part of every chunk's embedded text.
         is_renamed = tuple(stored[2:]) != (rows.title, rows.title_source, rows.aliases)
         is_refused = self._problems.has(rows.path, NOT_EMBEDDED)

@@ -93,7 +93,7 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
     pattern = ""
     for letter in run:
         origins = _origins().get(letter, "")
-        if letter == " ":  # any number of white spaces of any kind
+        if letter == " ":  # stands for any white space
             pattern += "%"
         elif _is_certain(letter) or (letter.isascii() and not blank):
             pattern += letter

@@ -229,7 +229,7 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
             connection.execute("ROLLBACK")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except UnicodeDecodeError:  # of a damaged file
+    except UnicodeDecodeError:  # the file is damaged
         return False
     except sqlite3.DatabaseError as error:
         check_files()

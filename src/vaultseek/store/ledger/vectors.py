@@ -179,7 +179,7 @@ class SpaceTable:
             run("INSERT INTO unsynced SELECT ?, 0, 0, number, note FROM chunks", self._space)
             run("INSERT INTO unsynced SELECT ?, 0, 1, id, id FROM notes", self._space)
             if self._space == FIRST:
-                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are retried
+                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # every text is retried
             self._set_meta("store", store)
 
     @property

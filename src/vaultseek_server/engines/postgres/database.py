@@ -97,7 +97,7 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
     @scope.setter
     def scope(self, scope: Scope) -> None:
         self._scope = scope
-        # Without a reference to this object, which only garbage collection would then close.
+        # Must not refer to this object; otherwise only garbage collection would close it.
         self.server.prepare = partial(_create_views, self.server.options, self.server.schema, scope)
         self.server.reset()
 
@@ -190,7 +190,7 @@ class ShardLedger(Ledger):
         if changed or mark != self._mark:
             self._count()
             self._mark = mark
-        self._shown = (position, store)  # last, so that if it fails, the next refresh shows the same
+        self._shown = (position, store)  # last, so that the next refresh repeats one that failed
         return changed
 
     def _show(self, position: str, store: str) -> None:

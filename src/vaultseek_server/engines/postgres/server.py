@@ -213,7 +213,7 @@ class Server:
         options = self.options
         try:
             user, _, password = options.token().partition(":")
-        except ConfigError as error:  # the file may be being replaced
+        except ConfigError as error:  # another program may be replacing the file
             raise Unavailable(str(error), "unavailable") from error
         more: dict[str, Any] = {"user": user, "password": password} if user else {}
         if options.certificate:
