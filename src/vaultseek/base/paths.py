@@ -74,8 +74,8 @@ def log_file() -> Path:
 
 
 def vault_data_directory(root: Path) -> Path:
-    """Return the data folder for the vault at ``root``, a resolved path. It is named after the vault and a
-    digest of the path."""
+    """Return the data folder for the vault at ``root``, a resolved path. The folder's name consists of the
+    vault's name and a digest of the path."""
     import hashlib
 
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]

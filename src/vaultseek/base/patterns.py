@@ -91,8 +91,8 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Recursion, and flags that make a set take kilobytes or let a comment hide a count. Within a match's time
-limit, recursion can take hundreds of megabytes."""
+"""Pattern of recursion, and of flags that make a set take kilobytes or let a comment hide a count. Within a
+match's time limit, recursion can take hundreds of megabytes."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """Pattern of an escape. Braces that name no property or character are not part of the escape: ``\\p{9,}``
@@ -103,8 +103,8 @@ _UNUSUAL = re.compile(
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Pattern of constructs whose groups and repeated elements are unclear, for patterns without their
-escapes."""
+"""Pattern of constructs that make groups and repeated elements unclear. It is applied after escapes have been
+removed."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

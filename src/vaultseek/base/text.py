@@ -25,7 +25,7 @@ The terms of the keyword index depend on these ranges: a change needs a new anal
 SHOWN_CHARS = 80
 """Maximum length of names and values shown in messages."""
 TOKEN_BYTES = 3
-"""Assumed number of UTF-8 bytes per token. It is low, so that token budgets hold for any model."""
+"""Assumed number of UTF-8 bytes per token. The number is low, so that token budgets hold for any model."""
 
 _TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
 """Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed characters."""
@@ -148,7 +148,7 @@ def acts_on_terminal(character: str) -> bool:
     """Return true for control characters, lone surrogates, line separators, direction marks and invisible
     characters.
 
-    Joiners are allowed, because names in many languages need them.
+    Return false for joiners, because names in many languages need them.
     """
     code = ord(character)
     is_control = code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000

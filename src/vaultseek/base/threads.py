@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Waiting:
-    """The wait of one request in queues, until its work starts.
+    """Record of a request's wait in queues, until its work starts.
 
     ``since`` is the monotonic time at which the wait began, or None while the request does not wait. Once the
     request has had its turn, further waiting counts as part of its work.

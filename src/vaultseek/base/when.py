@@ -98,7 +98,8 @@ def unix_time(moment: datetime) -> float:
 
 
 def local_time(seconds: float) -> datetime:
-    """Convert a Unix time to an aware local time in the reader's zone; at the calendar's limits, to UTC."""
+    """Convert a Unix time to an aware local time in the reader's zone; a time at the calendar's limits stays
+    in UTC."""
     moment = _utc_time(seconds)
     try:
         return moment.astimezone(zone())

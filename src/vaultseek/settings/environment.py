@@ -31,8 +31,8 @@ def environment() -> dict[str, Any]:
 
 
 def merge(values: dict[str, Any], key: list[str], value: Any) -> None:
-    """Set the nested ``key``, a list of names, in place. If ``value`` is a table, it is merged into an
-    existing one."""
+    """Set ``key``, a list of nested names, in ``values``. If ``value`` is a table, it is merged into an
+    existing table."""
     *tables, last = key
     for name in tables:
         inner = values.get(name)

@@ -197,7 +197,7 @@ class SettingProblem:
     location: Location
     message: str
     fatal: bool = True
-    """False if the daemon can run in spite of the problem, with a part disabled."""
+    """False if the daemon can still run, with the affected part disabled."""
 
     def __str__(self) -> str:
         key = f"{dotted_key(self.location)}: " if self.location else ""

@@ -115,7 +115,7 @@ class SearchSettings(Section):
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder. This is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
-    """A fetched cross-encoder, or a cross-encoder's folder; "server" uses the one in ``[reranker]``."""
+    """A fetched cross-encoder, or a cross-encoder's folder; "server" uses the server in ``[reranker]``."""
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
     """Number of results to rerank."""
     rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)

@@ -103,7 +103,7 @@ class RegisteredVaults:
         return replace(self, vaults=(*others, vault))
 
     def without(self, path: Path) -> RegisteredVaults:
-        """Return the registry without the vault at ``path``, whether paused or not."""
+        """Return the registry without the vault at ``path``, which is also removed from the paused vaults."""
         others = tuple(vault for vault in self.vaults if vault.path != path)
         return RegisteredVaults(others, self.paused - {path})
 

@@ -56,7 +56,7 @@ class ConceptVocabulary:
 
     @property
     def by_term(self) -> dict[str, Vectors]:
-        """The vector of each term, by term."""
+        """The vectors of the terms, by term."""
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:

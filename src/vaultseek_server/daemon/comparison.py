@@ -62,7 +62,7 @@ class Comparison:
 
 
 async def compare(vault: OpenVault) -> Comparison:
-    """Compare the counts in a vault's ledger and engine, again if the ledger changes meanwhile. Raises
+    """Compare the counts in a vault's ledger and engine; repeat this if the ledger changes meanwhile. Raises
     Unavailable."""
     for _ in range(TRIES):
         before = _state(vault)

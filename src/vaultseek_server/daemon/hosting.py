@@ -1,5 +1,5 @@
-"""Storage of the vaults of a daemon that writes indexes to an engine, or that searches indexes written there
-by other daemons."""
+"""Vaults of a daemon that writes indexes to an engine, or that searches indexes written there by other
+daemons."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence

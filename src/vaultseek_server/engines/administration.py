@@ -50,8 +50,8 @@ def names_of_shards(options: EngineOptions) -> dict[str, str]:
 
 
 def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
-    """Call ``check`` with True if a shard exists, else with False; then delete the shard if ``drop`` is set.
-    Raises the errors of ``check``."""
+    """Call ``check`` with True if a shard exists, otherwise with False; then delete the shard if ``drop`` is
+    set. Raises the errors of ``check``."""
     with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:

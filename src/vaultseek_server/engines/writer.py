@@ -1,8 +1,8 @@
 """The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
-Each write is a transaction that replaces the shard's mark. A write does nothing if the mark is not the one
-that this index left there: either another index, such as a copied folder, writes to the shard, or the server
-was restored.
+Each write is a transaction that replaces the shard's mark. A write fails if the mark is not the one that this
+index left there: either another index, such as a copied folder, writes to the shard, or the server was
+restored.
 """
 
 import json

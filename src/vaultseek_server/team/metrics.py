@@ -68,7 +68,7 @@ class Metrics:
         yield up
 
     def health(self) -> tuple[bool, JSON]:
-        """Return true if every vault can be searched, and the state of each vault."""
+        """Return two values: true if every vault can be searched, and the state of each vault."""
         vaults = {vault["name"]: vault for vault in self._vaults()}
         healthy = all(vault["lanes"].get("keyword") for vault in vaults.values())
         states = {name: {"state": vault["state"], "lanes": vault["lanes"]} for name, vault in vaults.items()}

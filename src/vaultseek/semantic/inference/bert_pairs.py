@@ -1,4 +1,5 @@
-"""BERT cross-encoders, which score each pair of query and passage with the network of embedding encoders.
+"""BERT cross-encoders, which score each pair of query and passage with the same network as embedding
+encoders.
 
 A cross-encoder reads query and passage as one text with two token types; the score comes from the first
 token's vector. Without torch and sentence-transformers, the model is loaded in a fraction of the time. The

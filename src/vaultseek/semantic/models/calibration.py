@@ -66,7 +66,8 @@ a question's vector to .62 before it is scaled to 1, so the slope was multiplied
 
 
 def calibration_of(fingerprint: str) -> Calibration:
-    """Return the calibration of the model with this fingerprint; for unknown models, the bundled model's."""
+    """Return the calibration of the model with this fingerprint; for an unknown model, return the bundled
+    model's calibration."""
     if fingerprint.startswith(SERVED):
         return _SERVED
     return _BY_FINGERPRINT.get(fingerprint, DEFAULT)

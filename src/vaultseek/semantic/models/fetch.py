@@ -1,8 +1,8 @@
 """Download of a model from the Hugging Face hub.
 
-Only ``vaultseek models fetch`` calls it. Nothing is sent beyond the requests for the files: no token and no
-telemetry. The download is not trusted: only data files are accepted, files that could run code are not kept,
-and a model that is fetched again must be identical.
+Only ``vaultseek models fetch`` uses this module. Nothing is sent beyond the requests for the files: no token
+and no telemetry. The download is not trusted: only data files are accepted, files that could run code are not
+kept, and a model that is fetched again must be identical.
 """
 
 import json
@@ -63,7 +63,7 @@ def fetch(
     pinned: Mapping[str, str],
     accept_change: bool = False,
 ) -> FetchedModel:
-    """Download the model ``name`` to its folder. Files that an interrupted download completed are reused.
+    """Download the model ``name`` to its folder. Complete files from an interrupted download are reused.
 
     ``pinned`` maps known models to the SHA-256 of their weights. For other models, the first digest is
     recorded, and a different digest is refused later unless ``accept_change`` is set.

@@ -22,7 +22,7 @@ MODEL_SUFFIXES = frozenset({".json", ".safetensors", ".txt", ".model"})
 
 _SPECIAL_TOKENS = 2
 _MAX_LENGTH = 512
-"""Maximum number of input tokens if the folder does not specify it."""
+"""Maximum number of input tokens if the model's folder does not specify a maximum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Checks that refuse models which could run code or are not what they claim to be. Load no model."""
+"""Refusal of models that could run code or are not what they claim to be. No model is loaded."""
 
 import hashlib
 from pathlib import Path

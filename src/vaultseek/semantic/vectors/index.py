@@ -24,8 +24,8 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 8, 100
-"""Limits for unused rows: the files are rewritten once more rows are unused than ``LEAST_SPARE`` plus one for
-every ``SPARE`` vectors."""
+"""Limits on unused rows: the files are rewritten once the number of unused rows exceeds ``LEAST_SPARE`` plus
+one for every ``SPARE`` vectors."""
 PROPOSED = 1000
 """Maximum number of candidates requested from the approximate index. For a larger number, a scan is as
 fast."""
@@ -93,9 +93,9 @@ class VectorIndex:
         """Return the best hits for the ``k`` nearest notes, a few hits per note, best first; ties are sorted
         by vector number.
 
-        Notes that are as near as the ``k``-th are also returned. Only the notes ``allowed`` are searched.
-        This filter is exact and precedes the cut: the result has ``k`` notes if ``k`` allowed notes have
-        vectors.
+        Notes that are as near as the ``k``-th are also returned. With ``allowed``, only notes in ``allowed``
+        are searched. This filter is exact and precedes the cut: the result has ``k`` notes if ``k`` allowed
+        notes have vectors.
         """
         current = self._intact()
         snapshot = current.snapshot

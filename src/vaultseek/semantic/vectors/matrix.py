@@ -1,4 +1,4 @@
-"""Vectors of a collection as one matrix, all of which is scanned for every query.
+"""The vectors of a collection as one matrix, which is scanned completely for every query.
 
 Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision is
 needed only to choose among possible results. The answer is the same as in full precision.
@@ -25,8 +25,8 @@ does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
 """Maximum number of elements in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
-"""Share of allowed rows up to which only the allowed rows are scanned, after being copied together. Above it,
-all rows are scanned."""
+"""Maximum share of allowed rows at which only the allowed rows are scanned, after being copied together.
+Above it, all rows are scanned."""
 _LEVELS = 127
 _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
@@ -105,7 +105,7 @@ class Snapshot:
 
         Hits are sorted, best first, with a few hits per note. Ties are sorted by vector number.
 
-        Only the notes ``allowed`` are searched; the filter is exact and precedes the cut.
+        With ``allowed``, only notes in ``allowed`` are searched; the filter is exact and precedes the cut.
         """
         if k <= 0 or not len(self.notes):
             return VectorHits.none()
@@ -127,12 +127,12 @@ class Snapshot:
         return _cut(VectorHits(self.numbers[rows], self.notes[rows], scores), k)
 
     def rows_of(self, allowed: NoteIds) -> NDArray[np.int64]:
-        """Return the numbers of the rows that belong to the notes ``allowed``."""
+        """Return the numbers of the rows that belong to notes in ``allowed``."""
         return np.flatnonzero(self.is_allowed(allowed))
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
-        """Return a mask of the rows whose notes are ``allowed``. If ``allowed`` is None, return a mask of the
-        rows in use."""
+        """Return a mask of the rows whose notes are in ``allowed``. If ``allowed`` is None, return a mask of
+        the rows in use."""
         rows: NDArray[np.bool_] = self.notes != _GONE
         if allowed is not None:
             mask = np.zeros(self.notes_end + 1, dtype=bool)
@@ -163,7 +163,7 @@ class Snapshot:
         k: int,
         error: float,
     ) -> NDArray[np.int64]:
-        """Return the indexes of the ``scores`` whose notes could be among the ``k`` best."""
+        """Return the indexes of those scores whose notes could be among the ``k`` best."""
         best = np.full(self.notes_end + 1, -np.inf, dtype=np.float32)
         np.maximum.at(best, notes, scores)
         best[_GONE] = -np.inf

@@ -173,7 +173,7 @@ def _checksums(folder: Path) -> str:
 def is_sound(index: ApproximateIndex, vectors: Vectors) -> bool:
     """Return true if an index finds nearly all of the nearest rows that a scan of ``vectors`` finds.
 
-    Chroma may contain other vectors than the matrix, or a new version may read its files differently.
+    Chroma's vectors may differ from those in the matrix, or a new version may read its files differently.
     """
     count = index.count()
     if count > len(vectors):

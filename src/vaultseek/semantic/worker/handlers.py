@@ -22,8 +22,8 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Number of best notes, by passages and again by the notes' own vectors, whose vectors an answer contains.
-Ranking uses these vectors to compare the best notes with each other."""
+"""Number of notes from each of two result lists (by passages, and by the notes' own vectors) whose vectors an
+answer contains. Ranking uses the vectors to compare the best notes with each other."""
 
 
 class RequestHandlers:
@@ -82,8 +82,8 @@ class RequestHandlers:
         return answer, [vector, *chunks, notes.notes, notes.scores, *best]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
-        """Return the query's vector and the notes to search in. The frame's arrays contain either, both or
-        none, in this order."""
+        """Return the query's vector and the notes to search in. The frame may contain each of them, the
+        vector first."""
         arrays = list(frame.arrays)
         text = frame.header["text"]
         if text is None:

@@ -148,8 +148,9 @@ class SemanticWorker:
         """Return the ``k`` notes nearest to a text or vector, both by passages and by whole notes
         (``collections``).
 
-        Only the notes ``allowed`` are searched; this filter is exact and precedes the cut. A missing
-        collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
+        With ``allowed``, only notes in ``allowed`` are searched; this filter is exact and precedes the cut. A
+        missing collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is
+        ready.
         """
         header: JSON = {
             "chunks": collections[0],
@@ -165,8 +166,8 @@ class SemanticWorker:
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = SEARCH_SECONDS
     ) -> dict[int, Vectors]:
-        """Return the vectors of the ``notes`` that have one, by note. Urgent; does not wait for a running
-        ``query``."""
+        """Return, by note id, the vectors of those ``notes`` that have one. Urgent; does not wait for a
+        running ``query``."""
         header, arrays = {"collection": NOTES}, (np.asarray(notes, dtype=np.int64),)
         answer = await self._ask_urgently("vectors", LOOKUP, store, header, arrays, deadline)
         numbers, matrix = answer.arrays

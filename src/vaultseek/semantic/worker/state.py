@@ -186,7 +186,7 @@ class VectorKeeper(Protocol):
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
-        """Return the vectors of the ``notes`` that have one, by note."""
+        """Return, by note id, the vectors of those ``notes`` that have one."""
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """Return the version that the last complete ``apply`` set; None if the collection is missing."""

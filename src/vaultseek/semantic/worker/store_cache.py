@@ -89,7 +89,7 @@ class _OpenStore:
 
 
 def has_memory(vectors: int) -> bool:
-    """Return true if Chroma is worth using for vectors of this size in bytes, and fits into memory."""
+    """Return true if Chroma is worth using for this many bytes of vectors, and fits into memory."""
     if vectors < limits.PROPOSED_BYTES:
         return False
     try:

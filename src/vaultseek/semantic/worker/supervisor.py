@@ -66,7 +66,7 @@ class Supervisor:
         self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
         self._kills: dict[tuple[str, str], int] = {}
-        """Crashes during each operation on each store; a crash counts as several kills."""
+        """Number of kills during each operation on each store; a crash counts as several kills."""
         self._damaged: set[str] = set()
 
     @property
@@ -311,8 +311,8 @@ class PoisonTexts:
 
     def __init__(self) -> None:
         self._kills: dict[int, int] = {}
-        """Crashes on each suspected text when embedded alone, by the text's hash; a crash counts as several
-        kills."""
+        """Number of kills while each suspected text was embedded alone, by the text's hash; a crash counts as
+        several kills."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
         """Record that the worker ended while embedding a batch of texts, which counts as this many ``kills``.

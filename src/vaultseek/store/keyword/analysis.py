@@ -369,8 +369,8 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return those language bytes among ``marks`` that are outdated: the notes got the vault's language
-        before it changed."""
+        """Return those language bytes in ``marks`` that are outdated, because their notes were assigned the
+        vault's language before it changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 

@@ -93,8 +93,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note, in any order, and a mask of the notes that contain the term. The
-        score of all other notes is 0."""
+        """Return the score of each note, in any order, and a mask of the notes that contain the term. Notes
+        without the term score 0."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
@@ -116,7 +116,7 @@ class ChunkScores:
 
 
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
-    """Score every note that contains any of the terms ``numbers``, which count as one term."""
+    """Score every note that contains any of the terms in ``numbers``, which count as one term."""
     norms = FieldNorms.of(snapshot.averages)
     notes: list[Ints] = []
     frequencies: list[Floats] = []

@@ -274,8 +274,8 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
-    """Return the numbers, in the merged segment, of the notes that were deleted after its sources had been
-    read."""
+    """Return the numbers, in the merged segment, of the notes that were deleted after the merge had read
+    them."""
     alive = [
         np.zeros(len(source.segment), np.bool_) if entry is None else entry.alive()
         for source, entry in zip(sources, now, strict=True)

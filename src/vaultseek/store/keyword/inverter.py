@@ -92,7 +92,7 @@ class Lexicon:
 
     A token has a different number in each language. The terms of token ``i`` are the term numbers
     ``terms[firsts[i]:][:sizes[i]]``, at the positions in ``offsets``. ``texts`` contains the text of each
-    term, by number; ``words`` contains the pairs of word and term number of each token.
+    term, by number; ``words`` contains, for each token, the pairs of word and term number.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Postings of single notes. With a note's postings, the note can be searched for terms without its text.
 
-Building a segment from the postings of some notes and terms takes almost no time. Terms have the numbers of
-the vocabulary that is kept with the postings.
+Building a segment from the postings of some notes and terms takes almost no time. Terms are numbered as in
+the vocabulary that is stored with the postings.
 """
 
 from __future__ import annotations

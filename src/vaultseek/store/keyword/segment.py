@@ -400,7 +400,7 @@ def run_lengths(starts: Ints) -> Ints:
 
 
 def run_indexes(starts: Ints, lengths: Ints) -> Ints:
-    """Return the indexes in several runs, one run after another; for starts [5, 0] and lengths [2, 1], [5, 6,
+    """Return the indexes in several runs, one run after another: starts [5, 0] and lengths [2, 1] give [5, 6,
     0]."""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0

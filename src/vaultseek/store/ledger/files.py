@@ -60,11 +60,11 @@ class ProblemTable:
         return self._database.one(sql, path, code) is not None
 
     def add(self, path: str, problem: Problem) -> None:
-        """Add a problem with a note."""
+        """Add a problem found in a note."""
         self._insert([(path, problem.code, problem.message, problem.line, 0)])
 
     def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Replace all problems with notes. They are given as pairs of path and problems in the form of
+        """Replace all problems of the given notes, which are pairs of path and problems in the form of
         ``NoteRows``."""
         notes = list(notes)
         self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))

@@ -101,7 +101,7 @@ class Ledger:
         return part
 
     def _pending_in(self, part: Ledger) -> tuple[int, int]:
-        """Return the number of chunks, and the number of notes, in a part whose vectors are waiting to be
+        """Return the number of chunks and the number of notes in ``part`` whose vectors are waiting to be
         stored."""
         sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
@@ -171,8 +171,8 @@ class Ledger:
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the possible link targets: the path and aliases of each note, then each attachment without
-        aliases."""
+        """Yield the possible link targets: the path and aliases of each note, then the path of each
+        attachment."""
         yield from self.notes.aliases()
         for path in self.attachments.paths():
             yield path, ()

@@ -14,7 +14,8 @@ CACHED_CONTEXTS = 2000
 MISSING_READ = 5000
 """Maximum number of links that are read when missing link targets are searched."""
 CONTEXTS_TO_NOTE = 1000
-"""Maximum number of links to one note whose context is read. A note may have any number of backlinks."""
+"""Maximum number of links to one note for which contexts are read. A note may have any number of
+backlinks."""
 
 _RESOLVED = ("links", "successions")
 """The tables whose targets resolve like links. Ordinals in ``successions`` are negative."""

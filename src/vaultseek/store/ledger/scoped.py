@@ -75,7 +75,7 @@ TABLES = (
 
 
 class ScopedConnections:
-    """One connection per thread, with the views. A connection's scope is updated whenever it changes."""
+    """One connection per thread, with the views. Whenever the scope changes, each connection is updated."""
 
     def __init__(self, file: Path) -> None:
         self._connections = Connections(lambda: _connect(file))

@@ -9,11 +9,11 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Minimum number of notes sharing a first heading for the heading not to count as a title."""
+"""Number of notes sharing a first heading at which the heading no longer counts as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
-    """Return the row of a note; if many notes share the note's first heading, with the file name as its
+    """Return the row of a note. If many notes share the note's first heading, the file name becomes its
     title.
 
     ``# Context`` in each of ten decisions is a section of a template and does not distinguish the notes.

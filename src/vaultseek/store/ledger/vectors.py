@@ -103,7 +103,8 @@ class SpaceTable:
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
     def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
-        """Return the numbers after ``number`` of waiting chunks (``of_note`` is 0) or notes (1), in order."""
+        """Return the next waiting numbers after ``number``, of chunks (``of_note`` is 0) or of notes (1), in
+        order."""
         sql = (
             "SELECT number FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ? AND number > ?"
             " ORDER BY number LIMIT ?"
@@ -111,15 +112,14 @@ class SpaceTable:
         return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
 
     def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return those of the chunks ``numbers`` that are waiting to be stored, in the given order."""
+        """Return those chunks in ``numbers`` that are waiting to be stored, in the given order."""
         pending = self._pending(0, numbers)
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
         rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}
         return [rows[number] for number in numbers if number in rows]
 
     def notes(self, ids: Sequence[int]) -> list[int]:
-        """Return those of the notes ``ids`` whose own vectors are waiting to be stored, in the given
-        order."""
+        """Return those notes in ``ids`` whose own vectors are waiting to be stored, in the given order."""
         pending = self._pending(1, ids)
         return [id for id in ids if id in pending]
 
@@ -209,8 +209,8 @@ class SpaceTable:
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the previous store, which answers queries until the current store is full; None once that is
-        the case."""
+        """Set the previous store, which answers queries until the current store is full; pass None once it is
+        full."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

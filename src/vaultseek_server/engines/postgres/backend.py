@@ -132,7 +132,7 @@ class PostgresBackend:
         removed: Collection[int],
         position: str,
     ) -> None:
-        """Replace whole notes, given as ledger rows and a segment of words, and delete the notes
+        """Replace whole notes, given as ledger rows and a segment of words, and delete the notes in
         ``removed``."""
         run = self.server.run
         new = next((of_notes for table, of_notes in rows.items() if table.startswith("notes ")), ())

@@ -275,7 +275,7 @@ class Words(KeywordLane):
         return sorted(counts.items())
 
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
-        """Replace the notes in a segment and delete the notes ``removed``. Must be called within a
+        """Replace the notes in ``segment`` and delete the notes in ``removed``. Must be called within a
         transaction."""
         notes = [] if segment is None else segment.tables.notes.tolist()
         marks = [] if segment is None else segment.tables.languages.tolist()
@@ -314,7 +314,7 @@ class Words(KeywordLane):
 
     def _replace_pages(self, old: _Rows, new: _Rows, gone: Sequence[int]) -> None:
         """Write the pages of all terms that the notes contained or contain now, without the rows of the notes
-        ``gone``."""
+        in ``gone``."""
         touched = np.unique(np.concatenate([old.pages, new.pages]))
         sql = (
             "DELETE FROM word_pages p USING unnest(%s::bigint[], %s::int[]) AS c(term, page)"
