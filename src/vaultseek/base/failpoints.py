@@ -34,7 +34,7 @@ def seconds_of(name: str, usual: float) -> float:
 
 
 def failpoint(name: str) -> None:
-    """Mark a step that must be repeatable after a crash; a test can crash it here."""
+    """Mark a step that must be repeatable after a crash; a test can make the process crash here."""
     if not _plans or name not in _plans:
         return
     action, count = _plans[name]

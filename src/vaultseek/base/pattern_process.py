@@ -87,7 +87,8 @@ class _PatternProcess:
         self._process: ChildProcess | None = None
 
     def ask(self, job: JSON, data: bytes) -> tuple[JSON, bytes]:
-        """Return the answer to a job. Raises TimeoutError, also if no process can be started."""
+        """Return the answer to a job. Raises TimeoutError if it does not come in time, or if no process can
+        be started."""
         end = time.monotonic() + WAIT_SECONDS
         for _ in range(2):
             with contextlib.suppress(ChildEnded, OSError):

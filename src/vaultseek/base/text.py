@@ -88,7 +88,7 @@ def fold(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return ``text`` in NFKC, with accents and backticks between letters replaced by apostrophes.
+    """Return ``text`` in NFKC, with acute accents and backticks between letters replaced by apostrophes.
 
     The terms of the keyword index depend on this function: a change needs a new analyzer version.
     """

@@ -56,7 +56,7 @@ class Graph:
         self._lock = threading.Lock()
         self._position = Position()
         self.version = 0
-        """Number that grows whenever a note or an edge is added or removed."""
+        """Version number that increases whenever a note or an edge is added or removed."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> Graph:

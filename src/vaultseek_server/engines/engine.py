@@ -174,8 +174,8 @@ class IndexedShard(PostgresEngine):
         ledger.mark_changed(sorted(other), revision)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write a heartbeat to the shard, for searchers. Raises Unavailable, also if another indexer has
-        taken over the shard."""
+        """Write a heartbeat to the shard, for searchers. Raises Unavailable if the server does not answer, or
+        if another indexer has taken over the shard."""
         self.writer.publish(beat)
 
     def close(self) -> None:

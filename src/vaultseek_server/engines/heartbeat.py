@@ -27,8 +27,8 @@ STOPPED = "stopped"
 class Heartbeat:
     """The state of an indexer when it wrote the heartbeat, ``age`` seconds ago.
 
-    ``lag`` is the number of seconds by which the shard was behind: from the last time at which it was
-    complete until the heartbeat; None if it was never complete.
+    ``lag`` is the number of seconds from the last time at which the shard was complete until the heartbeat;
+    None if it was never complete.
     """
 
     host: str

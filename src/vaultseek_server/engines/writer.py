@@ -118,7 +118,8 @@ class ShardWriter:
             self._marks = (mark,)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write a heartbeat. Raises Unavailable, also if another indexer has taken over the shard."""
+        """Write a heartbeat. Raises Unavailable if the server does not answer, or if another indexer has
+        taken over the shard."""
         marks = None
         while marks != self._marks:  # if they are equal, another client has written
             marks = self._marks

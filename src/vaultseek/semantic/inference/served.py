@@ -39,7 +39,7 @@ WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
 rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine between two vectors of the same text at which both count as computed by the same model."""
+"""Minimum cosine between two vectors of the same text for both to count as computed by the same model."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200
 _TEXT_STATUSES = frozenset([400, 413, 422])

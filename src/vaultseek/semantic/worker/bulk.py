@@ -26,11 +26,11 @@ BULK_TEXTS = 64
 BULK_IDLE_SECONDS = 20.0
 """Number of seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Number of texts with which the speed is measured. Embedding them twice in each process takes less than a
+"""Number of texts used to measure the speed. Embedding them twice in each process takes less than a
 second."""
 MEASURED_CHARS = 400
-"""Minimum mean length, in characters, of the texts with which the speed is measured. The speed on short texts
-does not predict the speed on long texts."""
+"""Minimum mean length, in characters, of the texts used to measure the speed. Speed on short texts does not
+predict speed on long texts."""
 BULK_GAIN = 1.2
 """Minimum ratio of the other process's speed to this process's. Below it, the other process is not worth its
 memory."""

@@ -138,7 +138,7 @@ class KeywordAnswer:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """The row of each note in the columns, by note id."""
+        """Row numbers in ``columns``, by note id."""
         return {note: row for row, note in enumerate(self.columns.notes.tolist())}
 
     def containing(self, notes: Ints) -> dict[str, Bools]:

@@ -224,7 +224,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
-    """Return the rows of ``sql`` whose ``expression`` may contain all of the ``texts``."""
+    """Return the rows of ``sql`` whose ``expression`` could contain all of the ``texts``."""
     conditions = (prefilter(text, is_path=expression == "path") for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:

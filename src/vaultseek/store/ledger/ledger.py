@@ -87,7 +87,7 @@ class Ledger:
     def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
         """Return the part of the ledger about the notes in ``folders``, at the current revision.
 
-        Files at the paths ``hidden`` are left out. The part contains nothing about other notes. It is
+        Files whose paths are in ``hidden`` are left out. The part contains nothing about other notes. It is
         read-only, and valid until the next commit.
         """
         part = object.__new__(Ledger)

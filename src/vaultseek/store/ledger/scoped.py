@@ -25,7 +25,7 @@ EVERYWHERE: Folders = ("",)
 class Scope(NamedTuple):
     """The visible folders, and the links that resolve differently within them: note id, ordinal and path.
 
-    Files at the paths ``hidden`` are invisible, even in the visible folders.
+    Files whose paths are in ``hidden`` are invisible, even in the visible folders.
     """
 
     folders: Folders
