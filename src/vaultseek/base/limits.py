@@ -364,12 +364,12 @@ KEY_BYTES = 4 * KIB
 EMBED_SECONDS = 120.0
 """Deadline, in seconds, for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
-"""Deadline, in seconds, for the semantic lane of a search."""
+"""Deadline, in seconds, for the semantic part of a search."""
 LOADING_SECONDS = 2.0
 """Maximum seconds that a search waits for a model that is being loaded, for example after the daemon's
 start."""
 SECOND_QUERY_SECONDS = 5.0
-"""Deadline, in seconds, for the semantic lane of a search if the model may have to be loaded first."""
+"""Deadline, in seconds, for the semantic part of a search if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline, in seconds, for reranking."""
 RERANK_ANSWER_SECONDS = 0.15

@@ -84,7 +84,8 @@ class _Missing(_Unusable):
 
 
 def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
-    """Return the folder of a vault, and a problem if the folder is missing, since it may be mounted later."""
+    """Return the folder of a vault. A missing folder, which may be mounted later, is also returned, with a
+    problem."""
     key: Location = ("vaults", number, "path")
     missing: SettingProblem | None = None
     try:

@@ -27,7 +27,7 @@ class ShardFile:
     """The file in the index folder that records the index's shard.
 
     ``name``: the shard's name, or "" before it has one. ``run``: the id of the last run of the program that
-    held the shard. ``marks``: the marks before and after the last write; the shard has one of them.
+    held the shard. ``marks``: the marks before and after the last write; the shard has one of these two.
     """
 
     def __init__(self, folder: Path) -> None:

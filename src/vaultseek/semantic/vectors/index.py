@@ -53,7 +53,7 @@ class VectorIndex:
         self._proposed = False
         self._file = MatrixFile(folder, name)
         self.version: str | None = None
-        """The version that the last complete ``apply`` set."""
+        """The version set by the last complete ``apply``."""
         if not self._file.exists:
             self._file.replace([], None)
         self._matrix, self._proposals = self._load()

@@ -209,7 +209,7 @@ class SemanticWorker:
         return scores
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version that the last complete `apply` set; None if the collection is missing."""
+        """Return the version set by the last complete `apply`; None if the collection is missing."""
         frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         value: str | None = frame.header["version"]
         return value

@@ -189,7 +189,7 @@ class VectorKeeper(Protocol):
         """Return, by note id, the vectors of those ``notes`` that have one."""
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version that the last complete ``apply`` set; None if the collection is missing."""
+        """Return the version set by the last complete ``apply``; None if the collection is missing."""
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
         """Return the number of vectors in a collection."""

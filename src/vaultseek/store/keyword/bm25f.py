@@ -139,8 +139,8 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
 
 
 def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that contain a term, given the term's places (see ``segment``). The scores are not
-    multiplied by the idf.
+    """Score the chunks that contain a term, given the places of its occurrences (see ``segment``). The scores
+    are not multiplied by the idf.
 
     Uses the same formula over two fields, prose and code.
     """

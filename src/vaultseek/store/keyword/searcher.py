@@ -347,8 +347,8 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the places in the notes whose rank is at least 1. In each place, the note number is replaced by
-    the note's rank minus 1."""
+    """Return those ``places`` (see ``segment``) whose notes have a rank of at least 1. In each place, the
+    note number is replaced by the note's rank minus 1."""
     of_places = ranks[places >> NOTE_SHIFT]
     inside = np.flatnonzero(of_places)
     within_note = places[inside] & (1 << NOTE_SHIFT) - 1

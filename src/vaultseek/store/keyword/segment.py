@@ -199,7 +199,7 @@ class Segment:
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
 
     def places(self, term: int) -> Ints:
-        """Return the ascending places of a term."""
+        """Return the occurrences of a term as ascending places: ``key << 32 | position``."""
         keys, counts = self.rows(term)
         return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
 
@@ -212,8 +212,8 @@ class Segment:
         return RowStarts(keys, starts)
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
-        """Return the ascending places of a term in ``notes``, also ascending; ``rows`` contains all rows of
-        the term."""
+        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` are ascending, too,
+        and ``rows`` contains all rows of the term."""
         firsts, counts = rows.of_notes(notes)
         inside = run_indexes(firsts, counts)
         sizes = rows.starts[inside + 1] - rows.starts[inside]

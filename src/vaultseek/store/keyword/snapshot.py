@@ -136,7 +136,7 @@ class Snapshot:
         """Number of chunks in all segments, including those of deleted notes."""
         cache_bytes = max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES)
         self.cache = ByteCache(round(cache_share * cache_bytes))
-        """Cached scores and places of terms, computed by searches of this snapshot."""
+        """Cached scores and occurrences of terms, computed by searches of this snapshot."""
         self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
 
     def within(self, ids: Ints) -> Snapshot:
@@ -242,8 +242,8 @@ class Snapshot:
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield each segment that contains some of the ``places``, with these places; the notes are numbered
-        within the segment."""
+        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places; the
+        notes are numbered within the segment."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 

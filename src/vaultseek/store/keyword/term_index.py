@@ -1,7 +1,8 @@
-"""Scores and places of single terms in a snapshot.
+"""Scores and occurrences of single terms in a snapshot.
 
 Both are computed on demand and cached in the snapshot, so the next search with the same word only has to add
-them up. The places of a common word are read for each search, but only in the notes that the search needs.
+them up. The occurrences of a common word are read for each search, but only in the notes that the search
+needs.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Maximum number of notes with a term for which the term's places and passage scores are cached for the next
-search."""
+"""Maximum number of notes with a term for which the term's occurrences and passage scores are cached for the
+next search."""
 ALTERNATIVES = 16
 """Maximum factor for ``RARE_NOTES``, which is multiplied by the number of a term's alternatives because each
 alternative is looked up separately."""
@@ -52,8 +53,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index from which the places of terms in ``notes`` can be read, the notes found in that
-        index, and the numbers of these notes in it."""
+        """Return an index from which the occurrences of terms in ``notes`` can be read, the notes found in
+        that index, and the numbers of these notes in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -108,8 +109,8 @@ class TermIndex:
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
-        """Return the ascending places of any of the terms in ``notes``, which are ascending. The result may
-        contain other notes as well."""
+        """Return the occurrences of any of the terms in ``notes`` as ascending places (see ``segment``).
+        ``notes`` are ascending, too. The result may contain other notes as well."""
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
