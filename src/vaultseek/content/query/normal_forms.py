@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vaultseek.base.limits import TERM_CHARS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.compare import contains
-from vaultseek.content.query.dates import find_dates
+from vaultseek.content.query.dates import find_dates, matches_in_lines
 
 MARK = "="
 """The sign before the normal form of an identifier; no word begins with it."""
@@ -49,6 +49,10 @@ _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")
 _GROUPS = re.compile(r"(?<![\w-])[A-Z]{1,3}[- ]?[0-9]+(?:[- ](?:[0-9]+|[A-Z]{1,2}))+(?![\w-])")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
+_JOINT = re.compile(r"[-‐‑–−./_:](?<=[^\W_].)(?=[^\W_])")
+_DIGIT = re.compile("[0-9]")
+_DOT = re.compile(r"\.(?<=\w.)(?=\w)")
+_SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
@@ -92,21 +96,21 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
         )
         own = text[start:end] if is_word and text[start:end] in (*days, days[0][:7]) else ""
         yield NormalForm(tuple(dict.fromkeys((*days, *(day[:7] for day in days)))), start, end, own)
-    for match in _COMPOUND.finditer(text):
+    for match in matches_in_lines(_COMPOUND, _JOINT, text):
         compound = match[0]
         if (version := _VERSION.fullmatch(compound)) is not None:
             yield NormalForm((version[1],), *match.span())
         if form := identifier_form(compound):
             yield NormalForm((form,), *match.span())
     for pattern in (_SPACED, _SPACED_DIGITS, _GROUPS):
-        for match in pattern.finditer(text):
+        for match in matches_in_lines(pattern, _DIGIT, text):
             group = match.lastindex or 0
             if form := identifier_form(match[group]):
                 yield NormalForm((form,), *match.span(group))
-    for match in _DOTTED.finditer(text):
+    for match in matches_in_lines(_DOTTED, _DOT, text):
         if parts := tuple(_dotted_parts(match[0].lower())):
             yield NormalForm(parts, *match.span())
-    for match in _SIGNED.finditer(text):
+    for match in matches_in_lines(_SIGNED, _SIGN, text):
         yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
 
 

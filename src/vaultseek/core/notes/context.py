@@ -23,7 +23,7 @@ from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
 from vaultseek.core.search.ranking import Candidate
 from vaultseek.core.search.response import Trace
-from vaultseek.core.search.snippet import preview, repeated_lines
+from vaultseek.core.search.snippet import preview
 from vaultseek.store.ledger import Ledger, NoteRow
 
 NOTES = 12
@@ -268,7 +268,7 @@ def _evidence(passage: Passage, trace: Trace, sections: dict[int, Section], ledg
     row, chunk, outline, position, use, rank, currency = passage
     if outline[position] not in sections:
         sections |= section_of(outline, position, ledger)
-    shared = repeated_lines([chunk.text], ledger)
+    shared = ledger.shared_lines([chunk.text])
     shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=shared)
     lines = marked_lines(chunk)
     # The marks are at the beginning of a line.

@@ -95,8 +95,8 @@ def _weights(
         else properties.get(each.link.property)
         for each in links
     }
-    labels = {link: form.ids[0][0] for link, form in forms.items() if form is not None}
-    spreads = ledger.lines.spreads(sorted({*labels.values()}))
+    labels = {link: form.label for link, form in forms.items() if form is not None}
+    spreads = ledger.lines.spreads([*{*labels.values()}])
     weights: dict[str, float] = {}
     for path, link in ((each.resolved, each.link) for each in links if each.resolved is not None):
         spread = spreads[labels[link]] if link in labels else None

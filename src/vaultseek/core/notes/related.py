@@ -16,7 +16,7 @@ from vaultseek.core.search import formula
 from vaultseek.core.search.formula import scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, Table, best_first
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.snippet import preview, repeated_lines
+from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING
@@ -168,7 +168,7 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
     ranked = Ranking.of(Table.of(notes, Fusion(lanes, depth=len(notes)))).candidates[:limit]
     graph = vault.graph
     chunks = vault.ledger.chunks.by_note([item.about.id for item in ranked])
-    shared = repeated_lines((each[0].text for each in chunks.values() if each), vault.ledger)
+    shared = vault.ledger.shared_lines(each[0].text for each in chunks.values() if each)
     results = [
         {
             **_result(rank, item, chunks, shared),

@@ -10,7 +10,6 @@ from vaultseek.content.markdown.property_text import NAMELESS, lines_of_text
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
 from vaultseek.core.search.retrieve import Retrieval
-from vaultseek.core.search.snippet import repeated_lines
 from vaultseek.store.keyword.index import ChunkHit
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -50,13 +49,13 @@ def choose_passages(
     chunks = ledger.chunks.by_number([*{*best.values(), *first.values()}])
     passages = {note: chunks[number] for note, number in best.items() if number in chunks}
     by_word = {hit.id for each in hits.values() for hit in each}
-    shared = repeated_lines((chunk.text for chunk in passages.values()), ledger)
+    shared = ledger.shared_lines(chunk.text for chunk in passages.values())
     for note, chunk in passages.items():
         if _is_wordless(chunk, shared, chunk.id in by_word):
             order = sorted(scores[note], key=lambda number: -scores[note][number])
             known = ledger.chunks.by_number(order)
             rest = [known[each] for each in order if each in known]
-            of_rest = repeated_lines((each.text for each in rest), ledger)
+            of_rest = ledger.shared_lines(each.text for each in rest)
             passages[note] = next((each for each in rest if not _is_wordless(each, of_rest)), chunk)
     names = {fold(condition.name) for condition in properties}
     for row in rows:

@@ -39,7 +39,7 @@ from vaultseek.core.search.retrieve import (
     wants_semantic,
 )
 from vaultseek.core.search.selection import certainties_of, falling, opened_before, raised, select_results
-from vaultseek.core.search.snippet import Matcher, repeated_lines
+from vaultseek.core.search.snippet import Matcher
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 from vaultseek.store.ledger.titles import own_titles
 
@@ -202,7 +202,7 @@ class Searcher:
             further=further,
             matcher=matcher if patterns == matcher.patterns else replace(matcher, patterns=patterns),
             named=named,
-            shared=repeated_lines((each.text for each in shown_chunks), ledger),
+            shared=ledger.shared_lines(each.text for each in shown_chunks),
             currencies=currencies,
             titles=own_titles(rows, ledger),
         )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 
 from vaultseek.base.model import Chunk
@@ -18,9 +16,6 @@ from vaultseek.content.query.expression import find_all
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
-from vaultseek.store.ledger import Ledger
-from vaultseek.store.ledger.line_forms import Form, form_of
-from vaultseek.store.ledger.lines import LEAST_NOTES
 
 ELLIPSIS = "…"
 SNAP = 24
@@ -324,29 +319,3 @@ def _window(text: str, low: int, high: int, room: int) -> _Range:
         while space < 0 and end > most and unicodedata.combining(text[end]):
             end -= 1
     return start, end
-
-
-# -- lines that many notes of a vault share, such as a footer
-
-CACHED_PASSAGES = 2048
-"""Number of passages for which the forms of the lines are cached. A search needs them twice, and many
-searches find the same passages."""
-LEAST_SHARE, MOST_NOTES = 0.25, 300
-"""Previews omit a line that this share of the vault's notes have in common. In a large vault, this number of
-notes is enough."""
-
-
-def repeated_lines(texts: Iterable[str], ledger: Ledger) -> frozenset[str]:
-    """Return the lines of these texts that occur in many notes of the vault. White space around the lines is
-    removed."""
-    forms: dict[str, Form | None] = {}
-    for text in texts:
-        forms |= _forms_of(text)
-    share = min(LEAST_SHARE * ledger.counts().notes, MOST_NOTES)
-    repeated = ledger.lines.repeated(forms.values(), max(LEAST_NOTES, math.ceil(share)))
-    return frozenset(line for line, form in forms.items() if form in repeated)
-
-
-@lru_cache(CACHED_PASSAGES)
-def _forms_of(text: str) -> Mapping[str, Form | None]:
-    return {line.strip(): form_of(line) for line in text.split("\n")}

@@ -212,7 +212,7 @@ class Segment:
         return RowStarts(keys, starts)
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
-        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` are ascending, too,
+        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` are also ascending,
         and ``rows`` contains all rows of the term."""
         firsts, counts = rows.of_notes(notes)
         inside = run_indexes(firsts, counts)

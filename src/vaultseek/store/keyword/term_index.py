@@ -110,7 +110,7 @@ class TermIndex:
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
         """Return the occurrences of any of the terms in ``notes`` as ascending places (see ``segment``).
-        ``notes`` are ascending, too. The result may contain other notes as well."""
+        ``notes`` are also ascending. The result may contain other notes as well."""
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
