@@ -14,7 +14,7 @@ from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek_server.settings import TokenSettings, address_of, engine_of, team_of
 
 VERIFY_SECONDS = 60.0
-"""Maximum seconds for an engine to count its rows about a vault."""
+"""Maximum number of seconds for an engine to count its rows for a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
 _SINGULAR = {
     "notes": "note",

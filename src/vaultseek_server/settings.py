@@ -38,7 +38,7 @@ class EngineOptions:
     certificate: str = ""
     """File with the certificates that verify the server; empty to use the system's certificates."""
     seconds: float = 10.0
-    """Time limit of a search in seconds; a batch may take ``write_seconds``."""
+    """Time limit for a search in seconds; a batch may take ``write_seconds``."""
     write_seconds: float = 120.0
 
     kind: ClassVar[str] = "postgres"
@@ -109,7 +109,7 @@ class EngineKeys(Section):
     )
     """Prefix of schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a search in seconds."""
+    """Time limit for a search in seconds."""
 
     @field_validator("backend", mode="before")
     @classmethod

@@ -11,9 +11,9 @@ MIB = 1024 * KIB
 
 # Notes
 NOTE_READ_BYTES = 8 * MIB
-"""Maximum size of a file whose content is read, unless its kind of file has its own limit."""
+"""Maximum size in bytes of a file whose content is read, unless its kind of file has its own limit."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Maximum size of a parsed note; larger notes are indexed by name and path only, and reported as a
+"""Maximum size in bytes of a parsed note; larger notes are indexed by name and path only, and reported as a
 problem."""
 BINARY_PROBE_BYTES = 8 * KIB
 """Number of bytes at the start of a file that are checked for binary content."""
@@ -37,33 +37,33 @@ OPEN_BRACKETS = 10_000
 """Maximum number of unmatched opening brackets in one block; if there are more, the outer half counts as
 plain text."""
 TITLE_CHARS = 500
-"""Maximum length of a title taken from a heading."""
+"""Maximum length of a title taken from a heading, in characters."""
 READER_NOTE_SECONDS = 60.0
 """Maximum processor seconds that a reader process may spend on one note."""
 READER_JOB_BYTES = 4 * MIB
-"""Maximum total size of the notes in one batch for a reader process."""
+"""Maximum total size of the notes in one batch for a reader process, in bytes."""
 READER_MEMORY_BYTES = 2048 * MIB
-"""Maximum address space of a reader process."""
+"""Maximum address space of a reader process, in bytes."""
 
 # Other kinds of files
 CANVAS_BYTES = 8 * MIB
-"""Maximum size of a canvas."""
+"""Maximum size of a canvas, in bytes."""
 CANVAS_NODES = 10_000
 """Maximum number of nodes, and of edges, read from a canvas."""
 CANVAS_GROUPS = 500
 """Maximum number of groups read from a canvas."""
 DRAWING_BYTES = 32 * MIB
-"""Maximum size of a drawing, including embedded pictures."""
+"""Maximum size in bytes of a drawing, including embedded pictures."""
 DRAWING_ELEMENTS = 50_000
 """Maximum number of elements read from a drawing."""
 TEXT_BYTES = 2 * MIB
-"""Maximum size of a plain text or Org file."""
+"""Maximum size of a plain text or Org file, in bytes."""
 PAGE_BYTES = 8 * MIB
-"""Maximum size of an HTML file."""
+"""Maximum size of an HTML file, in bytes."""
 SESSION_BYTES = 64 * MIB
-"""Maximum size of a coding agent's log; most of it is tool output, which is left out."""
+"""Maximum size in bytes of a coding agent's log; most of it is tool output, which is left out."""
 PDF_BYTES = 128 * MIB
-"""Maximum size of a PDF."""
+"""Maximum size of a PDF, in bytes."""
 PDF_PAGES = 3_000
 """Maximum number of pages read from a PDF."""
 PDF_OUTLINE = 5_000
@@ -73,7 +73,7 @@ OCR_PAGES = 100
 OCR_PIXELS = 40_000_000
 """Maximum number of pixels in a picture read by OCR."""
 IMAGE_BYTES = 32 * MIB
-"""Maximum size of a picture."""
+"""Maximum size of a picture, in bytes."""
 EXTRACTED_CHARS = 4 * MIB
 """Maximum number of characters extracted from one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
@@ -81,9 +81,9 @@ EXTRACTION_SECONDS = 30.0
 OCR_SECONDS = 600.0
 """Maximum processor seconds for reading a file with OCR."""
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
-"""Maximum address space of the process that reads files other than Markdown."""
+"""Maximum address space of the process that reads files other than Markdown, in bytes."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""Maximum address space of the process that reads files with OCR."""
+"""Maximum address space of the process that reads files with OCR, in bytes."""
 EXTRACTION_IDLE_SECONDS = 30.0
 """Number of idle seconds after which the process that reads files other than Markdown exits."""
 EXTRACTION_RETRY_SECONDS = 5.0
@@ -91,7 +91,7 @@ EXTRACTION_RETRY_SECONDS = 5.0
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
-"""Maximum size of a frontmatter block."""
+"""Maximum size of a frontmatter block, in bytes."""
 FRONTMATTER_DEPTH = 16
 """Maximum nesting of values in frontmatter."""
 FRONTMATTER_KEYS = 1000
@@ -105,23 +105,24 @@ FOLDER_NAMES = 5_000
 """Maximum number of file names read from a folder to find out whether its dates begin with the day or the
 month."""
 APP_SETTINGS_BYTES = 1 * MIB
-"""Maximum size of an Obsidian settings file; larger files are ignored."""
+"""Maximum size in bytes of an Obsidian settings file; larger files are ignored."""
 EXCLUDED_FILES_RULES = 200
 """Maximum number of "Excluded files" rules read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
-"""Maximum seconds for matching a path against a single regular expression."""
+"""Maximum number of seconds for matching a path against a single regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
 """Maximum total seconds for matching rules in one scan; after that, slow rules are dropped."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
-"""Maximum length of a run without white space that the tokenizer gets in one piece; longer runs are split."""
+"""Maximum length in characters of a run without white space that the tokenizer gets in one piece; longer runs
+are split."""
 TOKEN_CHARS = 40
 """Assumed maximum number of characters in a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Maximum length of a token that the keyword index analyses."""
+"""Maximum length of a token that the keyword index analyses, in characters."""
 TERM_CHARS = 80
-"""Maximum length of a term in the keyword index."""
+"""Maximum length of a term in the keyword index, in characters."""
 COMPOUND_PARTS = 32
 """Maximum number of parts indexed from one compound word."""
 
@@ -131,15 +132,15 @@ PATTERN_CHARS = 10_000
 PATTERN_COMPILE_SECONDS = 2.0
 """Maximum processor seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
-"""Maximum address space of the process that matches long patterns and long texts."""
+"""Maximum address space of the process that matches long patterns and long texts, in bytes."""
 PATTERN_IDLE_SECONDS = 30.0
 """Number of idle seconds after which the process that matches long patterns and long texts exits."""
 
 # Queries
 QUERY_CHARS = 1000
-"""Maximum length of a query."""
+"""Maximum length of a query, in characters."""
 PASSAGE_CHARS = 10_000
-"""Maximum length of a text used instead of a query."""
+"""Maximum length of a text used instead of a query, in characters."""
 QUERY_TERMS = 32
 """Maximum number of conditions in a query: phrases, exclusions, operators and properties. Plain words are
 limited by QUERY_CHARS."""
@@ -155,15 +156,15 @@ request's deadline may end this sooner."""
 KEYWORD_TERMS = 64
 """Maximum number of query terms that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
-"""Minimum size limit of a vault's cache of term scores and occurrences; TERM_CACHE_NOTE_BYTES may raise
-it."""
+"""Smallest size limit, in bytes, for a vault's cache of term scores and occurrences; TERM_CACHE_NOTE_BYTES
+may raise it."""
 TERM_CACHE_NOTE_BYTES = 128
 """Bytes of cache per note for term scores and occurrences; above 250,000 notes, this exceeds
 TERM_CACHE_BYTES."""
 
 # Tables
 BASE_BYTES = 1 * MIB
-"""Maximum size of a base, whether it is a file or a block in a note."""
+"""Maximum size in bytes of a base, whether it is a file or a block in a note."""
 BASE_DEPTH = 40
 """Maximum nesting of a base's YAML."""
 BASE_KEYS = 10_000
@@ -173,7 +174,7 @@ BASE_VIEWS = 200
 BASES_IN_NOTE = 50
 """Maximum number of bases that one note may contain or embed."""
 FORMULA_CHARS = 10_000
-"""Maximum length of a filter or formula."""
+"""Maximum length of a filter or formula, in characters."""
 FORMULA_DEPTH = 60
 """Maximum nesting of a filter or formula."""
 FORMULA_VALUE_CHARS = 500_000
@@ -181,7 +182,7 @@ FORMULA_VALUE_CHARS = 500_000
 FORMULA_PATTERN_SECONDS = 0.1
 """Maximum processor seconds for matching one text against a regular expression from a formula."""
 TABLE_SECONDS = 20.0
-"""Maximum seconds for computing one table."""
+"""Maximum number of seconds for computing one table."""
 TABLE_VALUES_CHARS = 64 * MIB
 """Maximum total number of characters and elements in the values created by one table's formulas."""
 TABLE_COLUMNS = 100
@@ -205,9 +206,9 @@ NOTE_PASSAGES = 20
 RERANKED_NOTES = 100
 """Maximum number of results that the cross-encoder may rerank."""
 PREVIEW_CHARS = 240
-"""Maximum length of a result's preview."""
+"""Maximum length of a result's preview, in characters."""
 LINE_CHARS = 240
-"""Maximum length of the line of text shown with a link or a mention."""
+"""Maximum length of the line of text shown with a link or a mention, in characters."""
 LISTED_ITEMS_MOST = 10_000
 """Maximum number of links, tags and notes in one list."""
 COMPLETIONS = 100
@@ -225,11 +226,11 @@ AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
 
 # The wire
 FRAME_BYTES = 256 * KIB
-"""Maximum size of a request; responses may be larger, see ANSWER_BYTES."""
+"""Maximum size in bytes of a request; responses may be larger, see ANSWER_BYTES."""
 ANSWER_BYTES = 16 * MIB
-"""Maximum size of a response."""
+"""Maximum size of a response, in bytes."""
 HEADER_BYTES = 1 * KIB
-"""Maximum size of a frame's header."""
+"""Maximum size of a frame's header, in bytes."""
 JSON_DEPTH = 32
 """Maximum nesting of JSON in a request."""
 INTEGER_BITS = 64
@@ -237,7 +238,8 @@ INTEGER_BITS = 64
 RECEIVE_BYTES = 64 * KIB
 """Number of bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
-"""Maximum size of queued requests that are read ahead, so that a cancellation sent after them is seen."""
+"""Maximum size in bytes of queued requests that are read ahead, so that a cancellation sent after them is
+seen."""
 UNSENT_BYTES = 1 * MIB
 """Number of unsent bytes at which a client that has stopped reading is disconnected."""
 NOTICE_BYTES = 256 * KIB
@@ -259,47 +261,47 @@ UNAUTHENTICATED_CLIENTS = 32
 """Maximum number of connections to the loopback port that have not sent the token yet; another connection
 closes the oldest."""
 AUTH_BYTES = 4 * KIB
-"""Maximum size of the first message on the loopback port: `initialize` with the token."""
+"""Maximum size in bytes of the first message on the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
-"""Maximum size of the file with the loopback port's address."""
+"""Maximum size of the file with the loopback port's address, in bytes."""
 HALF_FRAME_SECONDS = 10.0
-"""Maximum seconds for receiving the rest of a frame after its first byte."""
+"""Maximum number of seconds for receiving the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
-"""Maximum seconds for a client to read RECEIVE_BYTES bytes."""
+"""Maximum number of seconds for a client to read RECEIVE_BYTES bytes."""
 HTTP_CLIENTS = 64
 """Maximum number of simultaneous connections to one HTTP server."""
 HTTP_REFUSED = 256
 """Maximum number of connections beyond HTTP_CLIENTS whose requests are answered with status 503."""
 HTTP_REFUSED_SECONDS = 1.0
-"""Maximum seconds for a connection beyond HTTP_CLIENTS to send its request."""
+"""Maximum number of seconds for a connection beyond HTTP_CLIENTS to send its request."""
 HTTP_HEAD_BYTES = 16 * KIB
-"""Maximum size of an HTTP request's head."""
+"""Maximum size of an HTTP request's head, in bytes."""
 HTTP_REQUEST_SECONDS = 10.0
-"""Maximum seconds for a complete HTTP request to arrive, counted from the start of its connection or the end
-of the previous answer."""
+"""Maximum number of seconds for a complete HTTP request to arrive, counted from the start of its connection
+or the end of the previous answer."""
 DEADLINE_SECONDS = 600.0
-"""Maximum deadline of a request, in seconds."""
+"""Maximum deadline for a request, in seconds."""
 CALL_SECONDS = 30.0
-"""Default deadline of a request, in seconds."""
+"""Default deadline for a request, in seconds."""
 CLOSE_SECONDS = 1.0
-"""Maximum seconds that shutdown waits for clients to read their last messages and for cancelled work to
-end."""
+"""Maximum number of seconds that shutdown waits for clients to read their last messages and for cancelled
+work to end."""
 RECONNECT_SECONDS = 2.0
-"""Maximum seconds for which a client tries to reconnect."""
+"""Maximum number of seconds for which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
 """Number of seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
-"""Maximum length of an error message."""
+"""Maximum length of an error message, in characters."""
 NAME_CHARS = 80
-"""Maximum length of a client's name, or of a name repeated in an error."""
+"""Maximum length in characters of a client's name, or of a name repeated in an error."""
 
 # Settings
 CONFIG_BYTES = 256 * KIB
-"""Maximum size of the configuration file."""
+"""Maximum size of the configuration file, in bytes."""
 STATE_BYTES = 1 * MIB
-"""Maximum size of each of the daemon's own small files, such as the list of its vaults."""
+"""Maximum size in bytes of each of the daemon's own small files, such as the list of its vaults."""
 REPORT_BYTES = 64 * MIB
-"""Maximum size of a measurement report that can be displayed."""
+"""Maximum size of a measurement report that can be displayed, in bytes."""
 CONFIG_DEPTH = 32
 """Maximum number of parts in a dotted key, and of unclosed brackets, in a configuration file."""
 WEIGHT = 100.0
@@ -319,15 +321,15 @@ RESCAN_MINUTES = 7 * 24 * 60
 MODEL_FILES = 1_000
 """Maximum number of files in a model's folder."""
 MODEL_JSON_BYTES = 64 * MIB
-"""Maximum size of a model's JSON file."""
+"""Maximum size of a model's JSON file, in bytes."""
 PACKED_BYTES = 256 * MIB
-"""Maximum size of a packed model's file."""
+"""Maximum size of a packed model's file, in bytes."""
 PACKED_HEAD_BYTES = 8 * MIB
-"""Maximum size of the vocabulary in a packed model's file."""
+"""Maximum size of the vocabulary in a packed model's file, in bytes."""
 MODEL_WINDOW = 254
 """Maximum number of tokens that the bundled model reads from a text, without its two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
-"""Maximum address space of the worker process."""
+"""Maximum address space of the worker process, in bytes."""
 GRAPH_ITEMS = 10
 """Default number of hubs, bridges, clusters or suggestions shown."""
 GRAPH_NODES = 1000
@@ -335,9 +337,9 @@ GRAPH_NODES = 1000
 GRAPH_ROUTES = 20
 """Maximum number of routes between two notes."""
 STRUCTURE_SECONDS = 120.0
-"""Maximum seconds for computing the structure of a vault's links."""
+"""Maximum number of seconds for computing the structure of a vault's links."""
 CHILD_FRAME_BYTES = 256 * MIB
-"""Maximum size of the header, and also of the payload, of a message to or from a child process."""
+"""Maximum size in bytes of the header, and also of the payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Number of seconds to wait before each restart of a crashed worker; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
@@ -354,20 +356,20 @@ SERVED_SECONDS = 30.0
 SERVED_DIMENSION = 16_384
 """Assumed maximum dimension of an embedding server's vectors until its first answer arrives."""
 SERVED_NUMBER_BYTES = 40
-"""Assumed size of one number in a server's JSON answer, with its separator."""
+"""Assumed size in bytes of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Maximum size of a server's answer, not counting its numbers and the texts that it repeats."""
+"""Maximum size in bytes of a server's answer, not counting its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Maximum value of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
-"""Maximum size of a file that contains a server's key."""
+"""Maximum size of a file that contains a server's key, in bytes."""
 EMBED_SECONDS = 120.0
 """Deadline, in seconds, for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
 """Deadline, in seconds, for the semantic part of a search."""
 LOADING_SECONDS = 2.0
-"""Maximum seconds that a search waits for a model that is being loaded, for example after the daemon's
-start."""
+"""Maximum number of seconds that a search waits for a model that is being loaded, for example after the
+daemon's start."""
 SECOND_QUERY_SECONDS = 5.0
 """Deadline, in seconds, for the semantic part of a search if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
@@ -375,13 +377,13 @@ RERANK_SECONDS = 0.7
 RERANK_ANSWER_SECONDS = 0.15
 """Number of seconds, out of the reranking deadline, reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
-"""Free disk space below which a disk counts as full."""
+"""Free disk space in bytes below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
 """Size, in bytes, of a collection of vectors above which Chroma proposes the nearest vectors, if memory
 allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Maximum size of a collection's vectors, as eight-bit integers, that are scanned for each query. For a
-larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
+"""Maximum size in bytes of a collection's vectors, as eight-bit integers, up to which each query scans all of
+them. For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
@@ -399,9 +401,9 @@ CONCEPT_TERMS = 4_000
 """Maximum number of terms per vault that are kept with their vectors; 4,000 take six megabytes of memory and
 half a minute to embed."""
 CONCEPT_CHARS = 60
-"""Maximum length of a term in the concept vocabulary."""
+"""Maximum length of a term in the concept vocabulary, in characters."""
 CONCEPT_FILE_BYTES = 64 * MIB
-"""Maximum size of the file that stores the concept terms and their vectors."""
+"""Maximum size of the file that stores the concept terms and their vectors, in bytes."""
 
 # Following a vault
 HINTS = 10_000
@@ -413,10 +415,10 @@ EMBED_RETRY_SECONDS = 10.0
 STALLED_SECONDS = 60.0
 """Number of seconds without progress after which commands stop waiting for indexing."""
 REFRESH_SECONDS = 5.0
-"""Maximum seconds that `vaultseek index` without --wait, or a request for an unknown note, waits for the
-vault to be read."""
+"""Maximum number of seconds that `vaultseek index` without --wait, or a request for an unknown note, waits
+for the vault to be read."""
 LEDGER_CLOSE_SECONDS = 5.0
-"""Maximum seconds to wait for an interrupted SQL statement before its connection is closed."""
+"""Maximum number of seconds to wait for an interrupted SQL statement before its connection is closed."""
 SQL_VARIABLES = 500
 """Maximum number of variables in one SQL statement."""
 LOG_BYTES = 1 * MIB
@@ -424,7 +426,7 @@ LOG_BYTES = 1 * MIB
 
 # Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB
-"""Maximum size of a file with queries or judgements."""
+"""Maximum size of a file with queries or judgements, in bytes."""
 GRADE = 1_000_000
 """Exclusive upper limit for a relevance grade."""
 MEASURED_CANDIDATES = 100

@@ -29,8 +29,8 @@ from vaultseek.base.patterns import (
 )
 
 SHORT_CHARS = 200
-"""Maximum length of a pattern compiled in this process; building the search table for that length takes about
-5 milliseconds."""
+"""Maximum length in characters of a pattern compiled in this process; building the search table for that
+length takes about 5 milliseconds."""
 STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length for matching in this process; 256 steps at this size take
 at most about a second, during which other threads run."""

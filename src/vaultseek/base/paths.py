@@ -312,8 +312,8 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return a message that names the resource that ran out, with advice; "" if the error has another
-    cause."""
+    """Return a message that names the resource whose exhaustion caused ``error``, with advice; "" if the
+    error has another cause."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""

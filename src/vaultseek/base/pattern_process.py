@@ -32,8 +32,8 @@ from vaultseek.base.patterns import CACHED, BadPattern, PatternTooLarge, Spans, 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.base.pattern_process")
 NICENESS = 5
 WAIT_SECONDS = 10.0
-"""Maximum seconds to wait for a free process, and for its answer. Limits within the process are in processor
-time."""
+"""Maximum number of seconds to wait for a free process, and for its answer. Limits within the process are in
+processor time."""
 OVERRUN = 2
 """Multiple of the time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
 

@@ -19,7 +19,7 @@ from functools import cache
 VARIABLE = "VAULTSEEK_PRECEDENCE"
 """Environment variable that passes the descriptor of the file with the flags to child processes."""
 WAIT_SECONDS = 0.5
-"""Maximum seconds that each wait in `give_way` lasts."""
+"""Maximum number of seconds that each wait in `give_way` lasts."""
 FREE_SECONDS = 0.25
 """Number of seconds after a wait in `give_way` during which the thread does not wait again, so that
 background work gets a third of the time during continuous searches."""

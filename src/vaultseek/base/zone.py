@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LOCALTIME = "/etc/localtime"
 """File with the rules of the machine's zone; usually a link to a file that is named after the zone."""
 ZONE_CHARS = 100
-"""Maximum length of a zone's name or rules."""
+"""Maximum length of a zone's name or rules, in characters."""
 _NAMED_FILES = "zoneinfo/"
 
 client_zone: ContextVar[tzinfo | None] = ContextVar("client_zone", default=None)

@@ -68,11 +68,8 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
 
 
 def sources(path: Path | None = None) -> Callable[[Location], str]:
-    """Return a function that maps a setting's location to its source: a variable's name, ``file`` or
-    ``default``.
-
-    Raises ConfigError if the file cannot be read.
-    """
+    """Return a function that maps a setting's location to its source: the name of an environment variable,
+    ``file`` or ``default``. Raises ConfigError if the file cannot be read."""
     file = _absolute(path)
     origin = Origin(file)
     data = toml.read(file, required=path is not None)

@@ -1,4 +1,4 @@
-"""The commented ``config.toml``, generated from the description, type, bounds and default of each key."""
+"""Generate the commented ``config.toml`` from the description, type, bounds and default of each key."""
 
 import textwrap
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ from vaultseek_server.engines.engine import IndexedShard
 from vaultseek_server.engines.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
 
 STOP_SECONDS = 2.0
-"""Maximum seconds to wait for an engine when a vault is closed."""
+"""Maximum number of seconds to wait for an engine when a vault is closed."""
 
 CHECK_SECONDS = 1.0
 """Number of seconds between checks of the vault's state."""

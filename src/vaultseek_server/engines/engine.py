@@ -32,8 +32,8 @@ from vaultseek_server.settings import EngineOptions
 SLOW_SECONDS = 2.0
 """Number of seconds after which answers report that a sync is still running."""
 END_SECONDS = 0.5
-"""Maximum seconds to finish the current batch when a vault is closed; an unfinished batch is written again
-later."""
+"""Maximum number of seconds to finish the current batch when a vault is closed; an unfinished batch is
+written again later."""
 SYNC_POLL_SECONDS = 0.02
 """Number of seconds between checks in ``wait_until_synced``."""
 

@@ -41,7 +41,7 @@ class TeamClients(Clients):
         )
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return a method's handler, which then serves all clients."""
+        """Return a handler for ``method`` that calls ``handler`` and also serves clients with a token."""
         return self._gate.guard(method, handler)
 
     @contextlib.asynccontextmanager

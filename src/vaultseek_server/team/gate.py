@@ -43,7 +43,7 @@ class TokenGate:
         self._refusals = Refusals(clock)
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return a handler for a method that also serves clients with a token."""
+        """Return a handler for ``method`` that calls ``handler`` and also serves clients with a token."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             if context.client.grant is None and self._metrics is None:

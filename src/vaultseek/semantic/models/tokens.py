@@ -16,7 +16,7 @@ from vaultseek.semantic.models.packed import PACKED, PackedCounter
 TOKEN_CACHE_WORDS = 100_000
 """Maximum number of words in a counter's cache."""
 TOKEN_CACHE_WORD_CHARS = 100
-"""Maximum length of a cached word; longer words are rare and would fill the cache."""
+"""Maximum length in characters of a cached word; longer words are rare and would fill the cache."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (

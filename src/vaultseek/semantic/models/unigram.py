@@ -23,7 +23,7 @@ UNKNOWN_PENALTY = 10.0
 CACHED_WORDS = 50_000
 """Number of words whose tokens are cached."""
 CACHED_CHARS = 40
-"""Maximum length of a cached word."""
+"""Maximum length of a cached word, in characters."""
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
 """Constants for computing the key of a string: 64 bits of a polynomial in its characters. Each further

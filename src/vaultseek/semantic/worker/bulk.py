@@ -189,7 +189,8 @@ class BulkEncoder:
         return self._process
 
     def _measure(self, process: BulkProcess, texts: Sequence[str]) -> None:
-        """Measure both processes with the longest of ``texts``, unless they are too short or too few."""
+        """Measure this process and the other one with the longest of ``texts``, unless these are too short or
+        too few."""
         sample = sorted(texts, key=len)[-MEASURED_TEXTS:]
         if len(sample) < MEASURED_TEXTS or sum(map(len, sample)) < MEASURED_CHARS * MEASURED_TEXTS:
             return

@@ -23,8 +23,8 @@ from vaultseek.semantic.worker.pipe import Frame
 WORKER_START_SECONDS = 120.0
 """Number of seconds without any activity after which a start counts as hung."""
 WORKER_LONGEST_START_SECONDS = 1_200.0
-"""Maximum seconds for a start, and for loading a reranker; importing libraries from a slow disk takes
-minutes."""
+"""Maximum number of seconds for a start, and for loading a reranker; importing libraries from a slow disk
+takes minutes."""
 WORKER_QUERY_SECONDS = 10.0
 """Number of seconds after which a query in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0

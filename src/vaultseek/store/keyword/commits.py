@@ -246,8 +246,8 @@ class _Storage(FileStorage):  # type: ignore[misc]
 
 @contextmanager
 def translate_read_errors() -> Iterator[None]:
-    """Convert exceptions raised in the context to ``IndexDamaged``, except for a full disk or a lack of
-    memory.
+    """Convert exceptions raised in the ``with`` block to ``IndexDamaged``, except for a full disk or a lack
+    of memory.
 
     Damage can surface as any exception; Whoosh raises five kinds.
     """

@@ -40,7 +40,8 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return a word and the number of notes for each term that occurs in at least ``least`` notes."""
+        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
+        of these notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""

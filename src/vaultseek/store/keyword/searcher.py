@@ -32,14 +32,14 @@ PREFIX_WEIGHT = 0.8
 UNFINISHED_SHARE = 0.5
 """Share of the last word's weight that longer words get while the last word is being typed."""
 UNFINISHED_CHARS = 2
-"""Minimum length at which an unfinished last word also matches longer words."""
+"""Minimum length in characters at which an unfinished last word also matches longer words."""
 FUZZY_WORDS = 8
 """Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
 """Maximum number of terms that begin with a missing word and replace it. The same maximum applies separately
 to terms one edit away from the word."""
 FUZZY_CHARS = 4
-"""Minimum length of a word that similar words may replace."""
+"""Minimum length of a word that similar words may replace, in characters."""
 FUZZY_WEIGHT = 0.5
 """Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75
@@ -48,7 +48,7 @@ UNSEEN_SHARE = 8
 """Number of terms examined for each requested term if the user may not see all notes, because some terms may
 occur only in hidden notes."""
 HALF_CHARS = 3
-"""Minimum length of each half if a missing word is searched as two words."""
+"""Minimum length of each half if a missing word is searched as two words, in characters."""
 PAIR_DISTANCE = 3
 """Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
 them."""

@@ -36,7 +36,7 @@ memory."""
 KEPT_PARTS = 4
 """Number of snapshots of note subsets that are kept for the next search."""
 ENTRY_BYTES = 500
-"""Approximate number of bytes that a cached value takes besides its arrays."""
+"""Approximate number of bytes that a cached value takes in addition to its arrays."""
 
 
 class Sized(Protocol):

@@ -120,8 +120,8 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the context in one transaction; roll it back on any error, including an error in the commit
-        itself."""
+        """Run the ``with`` block in one transaction; roll it back on any error, including an error in the
+        commit itself."""
         with self._statement() as connection:
             if connection.in_transaction:  # a disk error can prevent even a rollback
                 connection.execute("ROLLBACK")

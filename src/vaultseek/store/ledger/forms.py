@@ -42,8 +42,8 @@ class FormTable:
         ]
 
     def naming_days(self, notes: Sequence[int], first: str, last: str) -> set[int]:
-        """Return those of the given notes that contain a day from ``first`` to ``last``, or a month in
-        between."""
+        """Return those of the given notes that contain a day from ``first`` to ``last``, or a month in that
+        period."""
         low = first[:7] if _is_whole(first) else first
         sql = "SELECT note, form FROM forms WHERE note IN ({})"
         return {note for note, form in self._database.all_in(sql, notes) if low <= form <= last}

@@ -116,7 +116,7 @@ class Ledger:
 
     @contextmanager
     def commit(self) -> Iterator[int]:
-        """Run the context in one transaction and yield the new revision; roll back on an error."""
+        """Run the ``with`` block in one transaction and yield the new revision; roll back on an error."""
         revision = self._revision + 1
         with self._database.transaction():
             self._database.set_meta("revision", str(revision))

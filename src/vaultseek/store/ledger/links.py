@@ -12,7 +12,7 @@ from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_
 CACHED_CONTEXTS = 2000
 """Number of notes whose link contexts are cached between two commits."""
 MISSING_READ = 5000
-"""Maximum number of links that are read when missing link targets are searched."""
+"""Maximum number of links that are read to find missing link targets."""
 CONTEXTS_TO_NOTE = 1000
 """Maximum number of links to one note for which contexts are read. A note may have any number of
 backlinks."""

@@ -74,7 +74,7 @@ _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 
 def _is_settled(run: str) -> bool:
-    """Return true if nothing before the run can compose with its first letter."""
+    """Return true if the first letter of ``run`` cannot compose with any character before it."""
     return not any(map(unicodedata.combining, run))
 
 

@@ -106,7 +106,7 @@ class PostgresBackend:
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, str]]:
-        """Run the context in one transaction with the exclusive right to write to the shard; yield the
+        """Run the ``with`` block in one transaction with the exclusive right to write to the shard; yield the
         shard's state."""
         self._create_schema()
         with self.server.transaction():
@@ -118,7 +118,7 @@ class PostgresBackend:
         self.server.run(SET_STATE, name, value)
 
     def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
-        """Store the indexer's heartbeat if the shard has one of the ``marks``; return true if it has."""
+        """Store the indexer's heartbeat if the shard has one of the ``marks``; otherwise return false."""
         sql = (
             "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
             " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"

@@ -145,7 +145,8 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """Names of the tables that contain the vectors of chunks and of notes from this searcher's model."""
+        """Names of the tables that contain the vectors of chunks and of notes made by this searcher's
+        model."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""

@@ -145,7 +145,7 @@ class Server:
 
     @contextmanager
     def transaction(self, seconds: float | None = None) -> Iterator[None]:
-        """Run the context in a transaction, joining one that is already running. Raises Unavailable.
+        """Run the ``with`` block in a transaction, joining one that is already running. Raises Unavailable.
 
         ``seconds`` is the time limit for each statement; by default, the limit for writes.
         """
