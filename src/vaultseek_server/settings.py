@@ -176,9 +176,9 @@ class TokenSettings(Section):
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Maximum requests per minute from all clients with this token."""
+    """Maximum number of requests per minute from all clients with this token."""
     in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Maximum simultaneous requests from all clients with this token."""
+    """Maximum number of simultaneous requests from all clients with this token."""
 
     @field_validator("sees")
     @classmethod

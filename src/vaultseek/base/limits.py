@@ -39,7 +39,7 @@ plain text."""
 TITLE_CHARS = 500
 """Maximum length of a title taken from a heading, in characters."""
 READER_NOTE_SECONDS = 60.0
-"""Maximum processor seconds that a reader process may spend on one note."""
+"""Maximum processor time in seconds that a reader process may spend on one note."""
 READER_JOB_BYTES = 4 * MIB
 """Maximum total size of the notes in one batch for a reader process, in bytes."""
 READER_MEMORY_BYTES = 2048 * MIB
@@ -77,23 +77,23 @@ IMAGE_BYTES = 32 * MIB
 EXTRACTED_CHARS = 4 * MIB
 """Maximum number of characters extracted from one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
-"""Maximum processor seconds for reading a file other than Markdown."""
+"""Maximum processor time in seconds for reading a file other than Markdown."""
 OCR_SECONDS = 600.0
-"""Maximum processor seconds for reading a file with OCR."""
+"""Maximum processor time in seconds for reading a file with OCR."""
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
-"""Maximum address space of the process that reads files other than Markdown, in bytes."""
+"""Maximum address space in bytes of the process that reads files other than Markdown."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""Maximum address space of the process that reads files with OCR, in bytes."""
+"""Maximum address space in bytes of the process that reads files with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
 """Number of idle seconds after which the process that reads files other than Markdown exits."""
 EXTRACTION_RETRY_SECONDS = 5.0
-"""Minimum seconds before a file is tried again after its reader process died."""
+"""Minimum number of seconds before a file is tried again after its reader process died."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
 """Maximum size of a frontmatter block, in bytes."""
 FRONTMATTER_DEPTH = 16
-"""Maximum nesting of values in frontmatter."""
+"""Maximum nesting depth of values in frontmatter."""
 FRONTMATTER_KEYS = 1000
 """Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
@@ -111,7 +111,7 @@ EXCLUDED_FILES_RULES = 200
 EXCLUDED_RULE_SECONDS = 0.01
 """Maximum number of seconds for matching a path against a single regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
-"""Maximum total seconds for matching rules in one scan; after that, slow rules are dropped."""
+"""Maximum total number of seconds for matching rules in one scan; after that, slow rules are dropped."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
@@ -120,7 +120,7 @@ are split."""
 TOKEN_CHARS = 40
 """Assumed maximum number of characters in a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Maximum length of a token that the keyword index analyses, in characters."""
+"""Maximum length in characters of a token that the keyword index analyses."""
 TERM_CHARS = 80
 """Maximum length of a term in the keyword index, in characters."""
 COMPOUND_PARTS = 32
@@ -130,9 +130,9 @@ COMPOUND_PARTS = 32
 PATTERN_CHARS = 10_000
 """Maximum number of characters in a pattern once its counted repeats are written out."""
 PATTERN_COMPILE_SECONDS = 2.0
-"""Maximum processor seconds for compiling a long pattern."""
+"""Maximum processor time in seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
-"""Maximum address space of the process that matches long patterns and long texts, in bytes."""
+"""Maximum address space in bytes of the process that matches long patterns and long texts."""
 PATTERN_IDLE_SECONDS = 30.0
 """Number of idle seconds after which the process that matches long patterns and long texts exits."""
 
@@ -140,19 +140,19 @@ PATTERN_IDLE_SECONDS = 30.0
 QUERY_CHARS = 1000
 """Maximum length of a query, in characters."""
 PASSAGE_CHARS = 10_000
-"""Maximum length of a text used instead of a query, in characters."""
+"""Maximum length in characters of a text used instead of a query."""
 QUERY_TERMS = 32
 """Maximum number of conditions in a query: phrases, exclusions, operators and properties. Plain words are
 limited by QUERY_CHARS."""
 QUERY_DEPTH = 32
-"""Maximum nesting of parentheses in a query."""
+"""Maximum nesting depth of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
-"""Maximum processor seconds for matching one text against a regular expression from a query."""
+"""Maximum processor time in seconds for matching one text against a regular expression from a query."""
 MATCHING_SECONDS = 1.5
-"""Maximum processor seconds for all matching of regular expressions in one request."""
+"""Maximum processor time in seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Maximum processor seconds for reading a vault's notes and matching regular expressions against them; the
-request's deadline may end this sooner."""
+"""Maximum processor time in seconds for reading a vault's notes and matching regular expressions against
+them; the request's deadline may end this sooner."""
 KEYWORD_TERMS = 64
 """Maximum number of query terms that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
@@ -166,7 +166,7 @@ TERM_CACHE_BYTES."""
 BASE_BYTES = 1 * MIB
 """Maximum size in bytes of a base, whether it is a file or a block in a note."""
 BASE_DEPTH = 40
-"""Maximum nesting of a base's YAML."""
+"""Maximum nesting depth of a base's YAML."""
 BASE_KEYS = 10_000
 """Maximum number of keys in a base's YAML, including nested ones."""
 BASE_VIEWS = 200
@@ -176,11 +176,11 @@ BASES_IN_NOTE = 50
 FORMULA_CHARS = 10_000
 """Maximum length of a filter or formula, in characters."""
 FORMULA_DEPTH = 60
-"""Maximum nesting of a filter or formula."""
+"""Maximum nesting depth of a filter or formula."""
 FORMULA_VALUE_CHARS = 500_000
 """Maximum number of characters and elements in a value created by a formula."""
 FORMULA_PATTERN_SECONDS = 0.1
-"""Maximum processor seconds for matching one text against a regular expression from a formula."""
+"""Maximum processor time in seconds for matching one text against a regular expression from a formula."""
 TABLE_SECONDS = 20.0
 """Maximum number of seconds for computing one table."""
 TABLE_VALUES_CHARS = 64 * MIB
@@ -208,7 +208,7 @@ RERANKED_NOTES = 100
 PREVIEW_CHARS = 240
 """Maximum length of a result's preview, in characters."""
 LINE_CHARS = 240
-"""Maximum length of the line of text shown with a link or a mention, in characters."""
+"""Maximum length in characters of the line of text shown with a link or a mention."""
 LISTED_ITEMS_MOST = 10_000
 """Maximum number of links, tags and notes in one list."""
 COMPLETIONS = 100
@@ -232,7 +232,7 @@ ANSWER_BYTES = 16 * MIB
 HEADER_BYTES = 1 * KIB
 """Maximum size of a frame's header, in bytes."""
 JSON_DEPTH = 32
-"""Maximum nesting of JSON in a request."""
+"""Maximum nesting depth of JSON in a request."""
 INTEGER_BITS = 64
 """Maximum size in bits of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
@@ -263,7 +263,7 @@ closes the oldest."""
 AUTH_BYTES = 4 * KIB
 """Maximum size in bytes of the first message on the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
-"""Maximum size of the file with the loopback port's address, in bytes."""
+"""Maximum size in bytes of the file with the loopback port's address."""
 HALF_FRAME_SECONDS = 10.0
 """Maximum number of seconds for receiving the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
@@ -301,7 +301,7 @@ CONFIG_BYTES = 256 * KIB
 STATE_BYTES = 1 * MIB
 """Maximum size in bytes of each of the daemon's own small files, such as the list of its vaults."""
 REPORT_BYTES = 64 * MIB
-"""Maximum size of a measurement report that can be displayed, in bytes."""
+"""Maximum size in bytes of a measurement report that can be displayed."""
 CONFIG_DEPTH = 32
 """Maximum number of parts in a dotted key, and of unclosed brackets, in a configuration file."""
 WEIGHT = 100.0
@@ -362,7 +362,7 @@ SERVED_ANSWER_BYTES = 256 * KIB
 SERVED_WINDOW = 32_768
 """Maximum value of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
-"""Maximum size of a file that contains a server's key, in bytes."""
+"""Maximum size in bytes of a file that contains a server's key."""
 EMBED_SECONDS = 120.0
 """Deadline, in seconds, for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
@@ -382,8 +382,8 @@ PROPOSED_BYTES = 150_000 * 384 * 4
 """Size, in bytes, of a collection of vectors above which Chroma proposes the nearest vectors, if memory
 allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Maximum size in bytes of a collection's vectors, as eight-bit integers, up to which each query scans all of
-them. For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
+"""Size in bytes of a collection's vectors, as eight-bit integers, up to which each query scans all of them.
+For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
@@ -403,7 +403,7 @@ half a minute to embed."""
 CONCEPT_CHARS = 60
 """Maximum length of a term in the concept vocabulary, in characters."""
 CONCEPT_FILE_BYTES = 64 * MIB
-"""Maximum size of the file that stores the concept terms and their vectors, in bytes."""
+"""Maximum size in bytes of the file that stores the concept terms and their vectors."""
 
 # Following a vault
 HINTS = 10_000
@@ -426,7 +426,7 @@ LOG_BYTES = 1 * MIB
 
 # Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB
-"""Maximum size of a file with queries or judgements, in bytes."""
+"""Maximum size in bytes of a file with queries or judgements."""
 GRADE = 1_000_000
 """Exclusive upper limit for a relevance grade."""
 MEASURED_CANDIDATES = 100

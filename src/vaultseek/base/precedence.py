@@ -32,7 +32,7 @@ _searches = 0
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Make background work wait while this context is active. Steps that have begun are finished first."""
+    """Make background work wait until the ``with`` block ends. Steps that have begun are finished first."""
     _count_search(1)
     try:
         yield

@@ -23,7 +23,7 @@ The terms of the keyword index depend on these ranges: a change needs a new anal
 """
 
 SHOWN_CHARS = 80
-"""Maximum length of names and values shown in messages, in characters."""
+"""Maximum length in characters of names and values shown in messages."""
 TOKEN_BYTES = 3
 """Assumed number of UTF-8 bytes per token. The number is low, so that token budgets hold for any model."""
 

@@ -44,8 +44,8 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and hold it within this context; a request that already has a turn continues at
-        once."""
+        """Wait for a turn and hold it until the ``with`` block ends; a request that already has a turn
+        continues at once."""
         request = waiting.get() or Waiting()
         if request.had_turn:
             yield

@@ -51,10 +51,8 @@ def zone_for_daemon(*, may_be_remote: bool) -> str | None:
 
 
 def zone_named(value: str | None) -> tzinfo | None:
-    """Return the zone for a value of TZ, such as ``Europe/Berlin`` or ``CET-1CEST,M3.5.0,M10.5.0/3``.
-
-    None if the value is unset, refers to the machine's own zone, or is unknown.
-    """
+    """Return the zone for a value of TZ, such as ``Europe/Berlin`` or ``CET-1CEST,M3.5.0,M10.5.0/3``; None if
+    the value is unset, refers to the machine's own zone, or is unknown."""
     plain = _plain(value)
     return None if plain is None else _known(plain)
 

@@ -38,7 +38,8 @@ PASSAGES_PER_NOTE = 2
 requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Share of notes above which a filter is applied only after the nearest of all notes have been found."""
+"""Share of notes above which a filter is applied only after the nearest notes in the whole vault have been
+found."""
 BULK_VECTORS = 1000
 """Minimum number of vectors in a batch after which further batches are expected. The index is then built
 after the last batch, which is faster."""

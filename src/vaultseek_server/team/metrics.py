@@ -84,7 +84,7 @@ _GAUGES = {
 
 @asynccontextmanager
 async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncIterator[None]:
-    """Serve ``metrics`` at an address within this context. Raises Unavailable."""
+    """Serve ``metrics`` at an address until the ``with`` block ends. Raises Unavailable."""
     from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server takes long
 
     # A separate thread, because the ledgers are read, and searches keep their own threads however many

@@ -44,7 +44,8 @@ Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 `EncoderGraph`."""
 
 PASSAGES_SECONDS = 20.0
-"""Seconds without embedding a passage after which the weights for passages are removed from memory."""
+"""Number of seconds without embedding a passage after which the weights for passages are removed from
+memory."""
 
 
 class NetworkOnDemand:

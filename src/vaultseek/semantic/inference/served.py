@@ -72,10 +72,10 @@ class Server:
         self._reason = ""
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
-        """Return the value that ``read`` extracts from the server's answer. ``numbers``, the expected count
-        of numbers in the answer, limits the answer's size.
+        """Return the value that ``read`` extracts from the server's answer.
 
-        Raises WorkerUnavailable at once while the server is known to be down, CallFailed if the answer is
+        ``numbers``, the expected count of numbers in the answer, limits the answer's size. Raises
+        WorkerUnavailable at once while the server is known to be down, and CallFailed if the answer is
         unusable; callers report a failed server with `trip_breaker`.
         """
         if time.monotonic() < self._down_until:
@@ -158,8 +158,8 @@ class ServedEncoder:
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
     ) -> Vectors:
-        """Embed texts; see `Encoder.encode`. Raises WorkerUnavailable if the server fails, ValueError if a
-        text is at fault."""
+        """Embed texts; see `Encoder.encode`. Raises WorkerUnavailable if the server fails, and ValueError if
+        a text is at fault."""
         if self._probe is None:
             self._verify_model()
         if query or pause is None:
@@ -179,8 +179,8 @@ class ServedEncoder:
         return vectors
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
-        """Return unit vectors. Raises ValueError if a text is at fault, WorkerUnavailable if the server is at
-        fault.
+        """Return unit vectors. Raises ValueError if a text is at fault, and WorkerUnavailable if the server
+        is at fault.
 
         For background work, the text is at fault if a harmless text succeeds.
         """

@@ -23,8 +23,8 @@ _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-The query's product with the centre shows how close the query is to everything. It is subtracted from each
-cosine, so that the difference shows which texts are near this query in particular."""
+The query's product with the centre shows how close the query is to everything. This product is subtracted
+from each cosine, so that the difference shows which texts are near this query in particular."""
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as one word in unspaced scripts."""
 

@@ -37,7 +37,7 @@ class RequestHandlers:
         reranking: Service | None = None,
         vector_index: VectorIndexKind = "auto",
     ) -> None:
-        """Create the handlers. ``reranking`` is the server that is used for the reranker name `SERVER`."""
+        """Create the handlers. ``reranking`` is the server that the reranker name `SERVER` selects."""
         self._reranking = reranking
         self._encoder = encoder
         self._stores = StoreCache(vector_index)

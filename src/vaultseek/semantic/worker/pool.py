@@ -59,8 +59,8 @@ class WorkerPool:
 
     @contextlib.asynccontextmanager
     async def use(self, model: LocalModel) -> AsyncIterator[SemanticWorker]:
-        """Yield the worker for ``model``, starting it if necessary and keeping it running within this
-        context."""
+        """Yield the worker for ``model``, starting it if necessary and keeping it running until the ``with``
+        block ends."""
         worker = await self.keep(model)
         try:
             yield worker

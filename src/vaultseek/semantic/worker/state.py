@@ -62,7 +62,7 @@ class WorkerSettings:
     """Settings of the child. Apart from the first three, only tests change the defaults."""
 
     reranker: Service | None = None
-    """The reranking server, for the reranker name `SERVER`; None if the settings name no server."""
+    """The reranking server, which the reranker name `SERVER` selects; None if the settings name no server."""
     vector_index: VectorIndexKind = "auto"
     """Use of Chroma to find the nearest vectors: only for large collections ("auto"), never, or always."""
     idle_seconds: float | None = None

@@ -27,7 +27,7 @@ class StoreCache:
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
         """Yield a function that returns a collection by name, or None if it is missing. The collections are
-        valid within this context."""
+        valid until the ``with`` block ends."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None

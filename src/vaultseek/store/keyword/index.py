@@ -260,8 +260,8 @@ def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) 
 
 @contextmanager
 def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
-    """Raise ``IndexDamaged`` if a segment has changed by the end of the context, or if the context fails and
-    a segment is damaged."""
+    """Raise ``IndexDamaged`` if a segment has changed by the end of the ``with`` block, or if the block fails
+    and a segment is damaged."""
     try:
         yield
     except Exception:

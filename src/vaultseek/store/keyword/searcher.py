@@ -39,7 +39,7 @@ FUZZY_TERMS = 8
 """Maximum number of terms that begin with a missing word and replace it. The same maximum applies separately
 to terms one edit away from the word."""
 FUZZY_CHARS = 4
-"""Minimum length of a word that similar words may replace, in characters."""
+"""Minimum length in characters of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
 """Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75

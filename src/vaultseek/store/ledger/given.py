@@ -11,7 +11,8 @@ KEPT_ANSWERS = 2000
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the range of lines that were shown; None if the note was only mentioned."""
+    """A note in an answer, with the range of lines that were shown, or None if the note was only
+    mentioned."""
 
     path: str
     start_line: int | None = None

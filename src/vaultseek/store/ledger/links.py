@@ -59,8 +59,8 @@ class LinkTable:
         self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the links of notes that have no links in the table yet. They are given as pairs of a note id
-        and links in the form of ``NoteRows``.
+        """Write the links of notes that have no links in the table yet, given as pairs of a note id and links
+        in the form of ``NoteRows``.
 
         The links are unresolved until ``resolve`` is called.
         """

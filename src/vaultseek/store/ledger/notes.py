@@ -33,8 +33,8 @@ CACHED_NOTES = 4000
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
-"""Number of removals above which removals are pruned, so that an index that is slightly behind need not be
-rebuilt."""
+"""Number of removals that must be exceeded before any are pruned, so that an index that is slightly behind
+need not be rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"

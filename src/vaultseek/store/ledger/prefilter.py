@@ -43,10 +43,10 @@ class Prefilter:
 
 @lru_cache(maxsize=256)
 def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
-    """Return a condition that every text containing ``text`` satisfies, both folded; None if no pattern
-    exists.
+    """Return a condition that every text containing ``text`` satisfies; None if no pattern exists.
 
-    With ``is_path``, the texts are paths, which have no markup between words.
+    The texts are compared in folded form. With ``is_path``, they are paths, which have no markup between
+    words.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
     runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]

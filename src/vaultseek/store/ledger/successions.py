@@ -35,8 +35,8 @@ class SuccessionTable:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the successions of notes that have none in the table yet. They are given as pairs of a note
-        id and rows in the form of ``NoteRows``."""
+        """Write the successions of notes that have none in the table yet, given as pairs of a note id and
+        rows in the form of ``NoteRows``."""
         rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
         self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
 

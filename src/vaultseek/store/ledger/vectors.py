@@ -103,8 +103,10 @@ class SpaceTable:
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
     def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
-        """Return the next waiting numbers after ``number``, of chunks (``of_note`` is 0) or of notes (1), in
-        order."""
+        """Return the next numbers after ``number`` whose vectors are waiting to be stored, in order.
+
+        They are numbers of chunks if ``of_note`` is 0, and ids of notes if it is 1.
+        """
         sql = (
             "SELECT number FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ? AND number > ?"
             " ORDER BY number LIMIT ?"
