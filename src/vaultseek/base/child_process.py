@@ -198,8 +198,8 @@ def memory_bytes(pid: int) -> int | None:
 
 
 def starved_seconds(pid: int) -> float:
-    """Return the total seconds that a process's threads have spent waiting for a processor; 0 if the system
-    does not report them."""
+    """Return the total number of seconds that a process's threads have spent waiting for a processor; 0 if
+    the system does not report it."""
     nanoseconds = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in Path(f"/proc/{pid}/task").iterdir():

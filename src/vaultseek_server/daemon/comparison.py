@@ -1,4 +1,5 @@
-"""Comparison of the counts for a vault in its engine and in its ledger, which verifies a copy.
+"""Comparison of a vault's counts in its engine and in its ledger, to verify that the engine has a complete
+copy.
 
 Both counts leave out texts without a vector (texts that cannot be embedded, or are not embedded yet in a
 paused vault), and notes that the analysis cannot process.

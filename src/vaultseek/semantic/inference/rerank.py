@@ -44,8 +44,8 @@ class Reranker(Protocol):
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as fit into a time limit, estimated from the measured time
-    per pair."""
+    """A cross-encoder that scores as many pairs as fit into a time limit. The measured time per pair shows
+    how many fit."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model

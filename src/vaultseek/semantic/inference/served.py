@@ -33,7 +33,7 @@ from vaultseek.semantic.models.service import Service
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Number of seconds for which a failed server is not called again; the last value repeats."""
 QUERY_SECONDS = 3.0
-"""Timeout, in seconds, of a call that embeds a question. It is short, because a search waits for the
+"""Timeout, in seconds, for a call that embeds a question. It is short, because a search waits for the
 answer."""
 WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
