@@ -57,7 +57,7 @@ class VaultseekError(Exception):
 
 
 def error_classes() -> dict[str, type[VaultseekError]]:
-    """Return all error classes by their codes."""
+    """Return all error classes, keyed by their codes."""
     classes: dict[str, type[VaultseekError]] = {}
     waiting = [VaultseekError]
     while waiting:
