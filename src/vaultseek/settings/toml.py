@@ -57,7 +57,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
 
 
 def parse(text: str, file: Path) -> dict[str, Any]:
-    """Parse ``text``, the content of ``file``. Raises ConfigError."""
+    """Parse ``text``, the content of ``file``, and return its tables. Raises ConfigError."""
     if (key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, key.start()) + 1
         raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
@@ -70,7 +70,7 @@ def parse(text: str, file: Path) -> dict[str, Any]:
 
 
 def format_value(value: Any) -> str:
-    """Format ``value`` as TOML on one line, and plain mappings as JSON, as in environment variables."""
+    """Format ``value`` as TOML on one line; plain mappings become JSON, as in environment variables."""
     if isinstance(value, BaseModel):
         return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
@@ -94,11 +94,11 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""A key with many parts, for which the parser needs quadratic time and memory."""
+"""Pattern of a key with many parts, for which the parser needs quadratic time and memory."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the line, from 1, where each location or its table begins.
+    """Return the number of the line, from 1, on which each location or its table begins.
 
     Locations missing from ``text``, which must be valid, are left out.
     """
@@ -145,8 +145,7 @@ def create(file: Path, text: str) -> None:
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
-    """Set ``key`` in ``[section]`` of ``file``. The file is created if it does not exist. A link stays a
-    link.
+    """Set ``key`` in ``[section]`` of ``file``, creating the file if necessary. A symbolic link is kept.
 
     If the file cannot be read or written, or is not TOML, raises ConfigError and leaves the file unchanged.
     """

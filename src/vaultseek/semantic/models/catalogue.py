@@ -1,6 +1,5 @@
-"""Lookup of the model named in the settings, and the data that the daemon needs about it before it is
-loaded.
-"""
+"""Lookup of the model named in the settings, and of the data that the daemon needs before the model is
+loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +19,7 @@ from vaultseek.semantic.models.tokens import TokenCounter, count_words
 BUNDLED = "bundled"
 HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
-"""SHA-256 of the weights of known models; for other models the first fetch records a digest."""
+"""SHA-256 of the weights of known models; for any other model, the first fetch records a digest."""
 SUGGESTED = {
     "Snowflake/snowflake-arctic-embed-xs": "English, the bundled model's size, 50.2 on BEIR, 8 more",
     "MongoDB/mdbr-leaf-ir": "English, the bundled model's size, vectors of 768 numbers, 53.6 on BEIR",
@@ -50,11 +49,11 @@ class LocalModel:
     service: Service | None = None
 
     def counter(self) -> Callable[[str], int]:
-        """Return a function that counts the model's tokens of a text.
+        """Return a function that counts a text's tokens like the model's tokenizer.
 
         Raises `ConfigError` if the tokenizer cannot be read.
         """
-        # its tokenizer is unknown; the bundled model needs at least as many tokens
+        # The server's tokenizer is unknown; the bundled model needs at least as many tokens.
         if self.service is not None:
             return find_model(BUNDLED).counter()
         if self.directory is None:
@@ -81,9 +80,8 @@ def find_model(name: str) -> LocalModel:
 
 
 def served_model(service: Service) -> LocalModel:
-    """Return the model on a server. If the server's settings cannot be used, the model's ``fault`` is the
-    reason.
-    """
+    """Return the model on a server. If the server's settings cannot be used, ``fault`` contains the
+    reason."""
     name = service.model or "the server's model"
     fault = Reason("model_unusable", service.fault) if service.fault else None
     return LocalModel(name, None, service.fingerprint, service.window, fault, service=service)
@@ -102,7 +100,7 @@ def find_directory(name: str) -> Path | None:
 def absent_model(name: str, error: ConfigError) -> LocalModel:
     """Return a placeholder for a model that cannot be used, so that everything else keeps working.
 
-    It counts tokens like the bundled model, if that is installed.
+    The placeholder counts tokens like the bundled model, if the bundled model is installed.
     """
     fault = Reason("model_unusable", str(error), error.advice)
     with suppress(ConfigError):

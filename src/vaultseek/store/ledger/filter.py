@@ -62,14 +62,15 @@ words are typed."""
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Sorted ids of the notes that satisfy a filter, and the number of notes left after each condition."""
+    """Sorted ids of the notes that satisfy a filter, and the number of notes that remained after each
+    condition."""
 
     ids: NoteIds
     steps: tuple[tuple[str, int], ...]
 
 
 def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | None:
-    """Return the notes that satisfy ``condition``; None means every note."""
+    """Return the notes that satisfy ``condition``; None stands for every note."""
     if condition is None:
         return None
     revision = ledger.revision
@@ -90,13 +91,12 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], FilterResult]]] = (
     WeakKeyDictionary()
 )
-"""The last filter results of each ledger at its current revision, each for one time zone."""
+"""The latest filter results for each ledger at its current revision; each result is for one time zone."""
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property that a condition names, or a file with the extension that it
-    names.
-    """
+    """Return true if the vault contains the property that a condition names, or a file with the extension
+    that the condition names."""
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
@@ -168,7 +168,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
 
 
 def outdated(rules: Rules, ledger: Ledger) -> set[int]:
-    """Return the ids of all notes that may not be current by these rules."""
+    """Return the ids of all notes that may be outdated according to ``rules``."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
     for tag in rules.tags:
@@ -199,7 +199,8 @@ def _linked_from(part: Linked, ledger: Ledger) -> Ids:
 
 
 def _link_stem(name: str) -> str:
-    """Return the part of a note's name contained in every link to it; the extension is optional in links."""
+    """Return the part of a note's name that every link to the note contains; the extension is optional in
+    links."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
@@ -223,7 +224,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
-    """Return the query for rows whose ``expression`` may contain all of these texts."""
+    """Return the rows of ``sql`` whose ``expression`` could contain all of the ``texts``."""
     conditions = (prefilter(text, is_path=expression == "path") for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:
@@ -254,7 +255,8 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return all notes whose text may pass a test, perhaps with others; None if no note can be excluded."""
+    """Return all notes whose text may satisfy a condition, possibly with other notes; None if no note can be
+    excluded."""
     match part:
         case Within(test=test):
             return text_candidates(test, ledger)
@@ -294,7 +296,7 @@ COLUMNS = (
     "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency,"
     " name_day, day_first"
 )
-"""The columns that ``LedgerFacts`` are read from."""
+"""The columns from which ``LedgerFacts`` are read."""
 
 
 def _headings(value: str) -> list[str]:
@@ -313,7 +315,7 @@ READ: Mapping[str, Any] = {
     "tasks": _tasks,
     "properties": json.loads,
 }
-"""Functions that read a fact from its column."""
+"""Functions that read a fact from the column in which it is stored."""
 
 
 def _order(day_first: int | None) -> bool | None:
@@ -321,7 +323,7 @@ def _order(day_first: int | None) -> bool | None:
 
 
 class LedgerFacts:
-    """Facts about one note for filters, read from the ledger on demand."""
+    """Facts about one note that filters check, read from the ledger on demand."""
 
     def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
         self._ledger = ledger
