@@ -140,7 +140,7 @@ def _growth_figures(points: list[Point]) -> Iterator[Figure]:
     for name, attribute, factor in (
         ("keyword search", "keyword_ms", GROWTH_FACTOR),
         ("hybrid search", "hybrid_ms", GROWTH_FACTOR),
-        ("saved note searchable by word after", "save_ms", 1.5),
+        ("time until a saved note is found by word", "save_ms", 1.5),
     ):
         before, after = getattr(first, attribute), getattr(last, attribute)
         steps = ", ".join(f"{number(getattr(point, attribute))}" for point in points)
