@@ -107,9 +107,9 @@ class EngineKeys(Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
         title="letters, digits and _, no digit first, 22 at most",
     )
-    """Prefix of schema names, at most 22 characters."""
+    """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a search in seconds."""
+    """Time limit for a search, in seconds."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -176,9 +176,9 @@ class TokenSettings(Section):
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Maximum requests per minute of all clients with this token."""
+    """Maximum number of requests per minute from all clients with this token."""
     in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Maximum simultaneous requests of all clients with this token."""
+    """Maximum number of simultaneous requests from all clients with this token."""
 
     @field_validator("sees")
     @classmethod
