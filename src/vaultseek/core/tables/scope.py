@@ -31,7 +31,7 @@ class Budget:
         """Count a value that the table keeps, and return it. Raises FormulaError if there are too many."""
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
-            raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
+            raise FormulaError(f"the table's values hold more than {TABLE_VALUES_CHARS:,} characters")
         self._kept += size
         return value
 

@@ -314,11 +314,11 @@ def _link_text(link: JSON) -> str:
     anchor = f"#{link['heading']}" if link.get("heading") else ""
     date = f" | {dated(link)}" if link.get("modified") else ""
     if link["direction"] == "outgoing":
-        target = link.get("resolved") or f"{link['target']} (nothing there)"
+        target = link.get("resolved") or f"{link['target']} (missing)"
         return f"- line {link['line']} -> {target}{anchor}{date}"
     where = f"{link['path']}:{link['line']}"
     if link["direction"] == "unresolved":
-        return f"- {where} -> {link['target']}{anchor} (nothing there)"
+        return f"- {where} -> {link['target']}{anchor} (missing)"
     return f"- <- {where}{date} | {link.get('text') or link['title']}"
 
 
@@ -349,7 +349,7 @@ def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
 
 
 def _tag_text(tag: JSON) -> str:
-    nested = f" ({tag['count']} itself)" if tag["count"] != tag["total"] else ""
+    nested = f" ({tag['count']} directly)" if tag["count"] != tag["total"] else ""
     return f"- #{tag['tag']} | {tag['total']}{nested}"
 
 

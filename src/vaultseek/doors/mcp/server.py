@@ -124,7 +124,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False, compact: bool = 
 
 
 def research(question: str) -> str:
-    """Answer a question from the notes, with the place of each statement."""
+    """Answer a question from the notes, with the path and lines of each statement."""
     return (
         f"Answer from my notes: {question}\n\n"
         "1. Call context with the question as asked, then with one or two other wordings: words that a"

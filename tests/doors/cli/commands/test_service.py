@@ -126,7 +126,7 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[team]\nlisten = "127.0.0.1:7447"\n')
-    warning = "the unit differs from the one that `vaultseek service install` writes now (PrivateNetwork)"
+    warning = "the service's unit is outdated (PrivateNetwork)"
     assert f"{warning}: run that again" in run("status").stdout
     assert findings() == [warning]
     run("install", "--sandbox")

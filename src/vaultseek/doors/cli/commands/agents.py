@@ -37,7 +37,7 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
     """Show which of your notes AI agents were given.
 
     For each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
-    lines was only mentioned. The latest come first. All of this stays in the index of the vault. The last
+    lines was only mentioned. The latest come first. All of this stays in the vault's index. The last
     lines count the files that each entry of agents.hide hides.
 
     \b

@@ -126,7 +126,7 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Format, by default by the extension of FILE.",
+    help="Format; by default, the extension of FILE decides.",
 )
 @daemon_options
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:

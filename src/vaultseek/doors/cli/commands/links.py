@@ -82,7 +82,7 @@ def links(invocation: Invocation, /, note: str) -> int:
 )
 @list_options
 def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
-    """Show the notes that a note is linked with.
+    """Show the notes that are linked with a note.
 
     Links count in both directions.
 
@@ -158,7 +158,7 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
     lines = list(_head(answer, terminal))
     if not answer["notes"]:
-        lines.append("No note links to it, and it links to none.")
+        lines.append("It has no links, and no other note links to it.")
     for note in answer["notes"]:
         sign = DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])

@@ -111,7 +111,7 @@ def _text(answer: JSON, terminal: Terminal) -> str:
 @click.command(cls=QueryCommand)
 @click.argument("query", shell_complete=completed_by(complete_query))
 @note_argument
-@limit_option("Maximum number of results of the explained search.", default=limits.SHOWN_RESULTS)
+@limit_option("Maximum number of results in the explained search.", default=limits.SHOWN_RESULTS)
 @mode_option("Kind of search to explain.")
 @json_option()
 @daemon_options

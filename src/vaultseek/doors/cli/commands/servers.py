@@ -26,13 +26,13 @@ DEFAULT_PORT = 7467
 @click.option(
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
-@click.option("--compact", is_flag=True, help="Offer only three tools, for models that many tools confuse.")
+@click.option("--compact", is_flag=True, help="Offer only three tools, for models that are confused by many.")
 @daemon_options
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, compact: bool) -> None:
     """Let an AI agent search and read notes.
 
     Uses the Model Context Protocol. The agent's host starts this command and talks to it over standard input
-    and output. It ends with the host. With --vault, the agent sees only that vault. The agent cannot change
+    and output. It ends when the host ends. With --vault, the agent sees only that vault. The agent cannot change
     anything.
 
     \b

@@ -39,7 +39,7 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Have systemd deny the daemon network and write access. By default if the system allows it.",
+    help="Have systemd deny the daemon network and write access; by default, if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
@@ -106,7 +106,7 @@ def status(invocation: Invocation) -> int:
         state = " · ".join(line.strip() for line in lines if line.strip())
         print(f"{manager.name}: {clean(state) or 'no answer'}")
     if keys := outdated_keys(invocation):
-        print(f"{OUTDATED} ({', '.join(keys)}): run that again")
+        print(f"{OUTDATED} ({', '.join(keys)}): run `vaultseek service install` again")
     pid = reach.holder()
     print("no daemon is running" if pid is None else f"a daemon is running: pid {pid or '?'}")
     return SUCCESS if files and pid is not None else UNAVAILABLE
@@ -114,7 +114,7 @@ def status(invocation: Invocation) -> int:
 
 @service.command()
 @click.option("-n", "--lines", default=LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True)
-@click.option("--journal", "journal_", is_flag=True, help="Show the journal of systemd: starts, crashes.")
+@click.option("--journal", "journal_", is_flag=True, help="Show systemd's journal of starts and crashes.")
 @local_options
 def logs(invocation: Invocation, /, lines: int, journal_: bool) -> None:
     """Show the end of the daemon's log."""
@@ -156,7 +156,7 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 
-OUTDATED = "the unit differs from the one that `vaultseek service install` writes now"
+OUTDATED = "the service's unit is outdated"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:

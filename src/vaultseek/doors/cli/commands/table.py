@@ -276,7 +276,7 @@ def _written(row: JSON, id: str) -> str:
     shell_complete=completed_by(complete_columns),
     metavar="LIST",
     multiple=True,
-    help="Properties, title, modified, … or expressions.",
+    help="Columns to show: properties, title, modified, …, or expressions.",
 )
 @click.option(
     "--sort",
@@ -289,7 +289,7 @@ def _written(row: JSON, id: str) -> str:
     "--group", metavar="COLUMN", shell_complete=completed_by(complete_columns), help="Column to group by."
 )
 @click.option(
-    "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
+    "--summary", metavar="COLUMN=NAME", multiple=True, help="Summary of a column: Average, Sum, Earliest, …"
 )
 @click.option(
     "-n",
