@@ -160,4 +160,5 @@ class VectorSettings(Section):
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
     faster from about 150,000 vectors, but needs another copy of them on disk and twice their size in
-    memory. "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""
+    memory. "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon
+    restarts."""

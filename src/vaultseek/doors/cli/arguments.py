@@ -117,7 +117,7 @@ COMPLETE = (
     Option("--kind", help="What to complete.", choices=KINDS, default=KINDS[0]),
     Option("--note", "NOTE", "The note whose headings or blocks to complete."),
     Option("--property", "NAME", "The property whose values to complete."),
-    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS, default=20),
+    Option("--limit", "N", "Show at most N completions.", most=limits.COMPLETIONS, default=20),
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(

@@ -140,8 +140,8 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     path, lines = structured["path"], int(answer["lines"])
     title = f" | {structured['title']}" if structured.get("file_name") else ""
     span = f":{start}-{end} of {lines}" if end >= start else " | no lines"
-    advice = f'continue with "{path}:{next_line}-"' if next_line else "its last line is too long"
-    remarks = [f"[cut after line {end}; {advice}, or use a larger max_tokens]"] if cut else []
+    advice = f'continue with "{path}:{next_line}-", or' if next_line else "the line is too long;"
+    remarks = [f"[cut after line {end}; {advice} use a larger max_tokens]"] if cut else []
     # A blank line cannot forge anything, and a note has many.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
     return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)

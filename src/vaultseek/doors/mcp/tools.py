@@ -181,7 +181,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes below a folder, the last changed first; or by path, with each folder's number of notes."""
+        """List the notes below a folder, last changed first; or by path, with the notes per folder."""
         folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:

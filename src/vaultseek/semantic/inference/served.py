@@ -63,7 +63,7 @@ class Server:
         if service.fault:
             raise ConfigError(service.fault)
         service.key()
-        self.where = f"by {service.model or 'its model'} at {service.url}"
+        self.where = f"{service.model or 'a model'} at {service.url}"
         self._service = service
         self._loop, self._client = _calls()
         self._failures = 0

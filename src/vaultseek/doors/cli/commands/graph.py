@@ -111,8 +111,8 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    In NOTE, or in the notes changed last; the first links are printed after a second, and better ones as
-    they are found. Nothing is written. Exit code 1 if there are none.
+    Suggests links in NOTE, or in the notes changed last. The first links are printed after a second, and
+    better ones as they are found. Nothing is written. Exit code 1 if no links seem to be missing.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     if answer["next"] is None:
@@ -132,8 +132,8 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, for other programs.
 
-    For example Gephi, Cytoscape and NetworkX. Each note has its title, PageRank, cluster and modification
-    time.
+    Programs such as Gephi, Cytoscape and NetworkX can read the file. It gives each note's title, PageRank,
+    cluster and modification time.
 
     \b
     vaultseek graph export notes.gexf

@@ -15,7 +15,7 @@ from vaultseek.errors import Cancelled
 
 _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
-    "`vaultseek index --wait` waits until it is done"
+    "and `vaultseek index --wait` waits until it is done"
 )
 _REMEMBERED = (
     "is now one of your vaults; `vaultseek vault list` shows them, and `vaultseek vault remove` forgets one"

@@ -97,9 +97,9 @@ def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
 @note_argument
 @list_options
 def unlinked(invocation: Invocation, /, note: str) -> int:
-    """Show where a note is mentioned but not linked.
+    """Show where a note is mentioned without a link.
 
-    By its title, an alias or its file name.
+    Finds mentions of its title, aliases and file name.
     """
     answer = call_note(invocation, "links/unlinked", note)
     return print_answer(answer, invocation, "mentions", _mentions)
@@ -111,8 +111,8 @@ def unlinked(invocation: Invocation, /, note: str) -> int:
 def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes.
 
-    In one note or in the whole vault. Grouped by missing note, the most linked first. Exit code 1 if there
-    are none.
+    Looks in one note or in the whole vault. The links are grouped by missing note, the most linked one first.
+    Exit code 1 if there are none.
     """
     return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
@@ -241,8 +241,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the most similar notes, in pairs.
 
-    Sorted by shared text and by meaning, the most similar first. The list does not stop at duplicates; you
-    decide which pairs are.
+    The pairs are sorted by shared text and by meaning, the most similar first. The list does not end where
+    duplicates end; you decide which pairs are duplicates.
 
     \b
     vaultseek duplicates -n 20

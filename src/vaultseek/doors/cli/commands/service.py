@@ -29,8 +29,8 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 def service() -> None:
     """Run the daemon as a service that starts at login.
 
-    It restarts when it fails. Uses systemd user units or a launchd agent. Without either, use `vaultseek
-    start`.
+    The service restarts when it fails. It uses systemd user units or a launchd agent. Without either, use
+    `vaultseek start`.
     """
 
 

@@ -296,10 +296,10 @@ def _written(row: JSON, id: str) -> str:
     "--limit",
     type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
     metavar="N",
-    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} for words.",
+    help=f"Show at most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} if it has words.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, by default table."
+    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, a table by default."
 )
 @json_option()
 @daemon_options
@@ -316,11 +316,11 @@ def table(
     limit: int | None,
     format_: str | None,
 ) -> int:
-    """Show an Obsidian base, or the notes of a query.
+    """Show an Obsidian base, or the notes that match a query.
 
-    A note may contain several bases, shown as several tables. A base has its own columns; for a query, choose
-    them here. A column is a property, a fact such as title or modified, or an expression in the language of
-    Bases.
+    A note may contain several bases; each is shown as a table. A base has its own columns; for a query,
+    choose the columns here. A column is a property, a fact such as title or modified, or an expression in the
+    language of Bases.
 
     \b
     vaultseek table Books.base --view "Top rated"
