@@ -93,8 +93,8 @@ def typing(bench: Bench) -> Iterator[Figure]:
         cancelled = sum(1 for _, answered in answers if not answered)
         yield Figure(
             "typing",
-            f"{what}, {world.notes:,} notes, {KEYS} keys at 80 ms",
-            f"{times}, longest {number(times.most)} ms, {cancelled} of {len(answers)} cancelled",
+            f"{what}, {world.notes:,} notes, {KEYS} keystrokes 80 ms apart",
+            f"{times}, longest {number(times.most)} ms, {cancelled} of {len(answers)} requests cancelled",
             target=f"every answer within {KEY_GOAL_MS:g} ms of its keystroke",
             met=times.most <= KEY_GOAL_MS and not cancelled,
             numbers=times.numbers("key") | {"cancelled": cancelled},

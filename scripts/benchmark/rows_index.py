@@ -239,7 +239,9 @@ def idle(bench: Bench) -> Iterator[Figure]:
     seconds = 2.0 if bench.quick else IDLE_SECONDS
     time.sleep(seconds)
     share = 100 * (sum(sum(process.cpu_times()[:2]) for process in processes) - before) / seconds
-    yield Figure("idle", "idle", f"{number(share)} % of one core", numbers={"percent": share})
+    yield Figure(
+        "idle", "processor use when idle", f"{number(share)} % of one core", numbers={"percent": share}
+    )
 
 
 @row("parse")

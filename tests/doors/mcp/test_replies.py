@@ -220,7 +220,7 @@ def test_tags_properties_and_notes_are_listed():
     vault = {"vault": "notes"}
     tags = [{"tag": "work", "count": 1, "total": 3}, {"tag": "work/a", "count": 2, "total": 2}]
     text = lists.tags(vault, lists.page_of(tags, 1, 9), LARGE).text
-    assert text.endswith("- #work | 3 (1 itself)\n- #work/a | 2")
+    assert text.endswith("- #work | 3 (1 directly)\n- #work/a | 2")
     status = {
         "name": "status",
         "count": 4,

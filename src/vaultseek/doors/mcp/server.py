@@ -48,7 +48,10 @@ _INSTRUCTIONS = (
     "note is right. {}" + WARNING
 )
 _OF_ALL_TOOLS = "Give vault only if vault_status shows several; first is the number of a list's first item. "
-_OF_FEW_TOOLS = "Filters alone list notes, last changed first: path:Folder/, tag:x; link:Note lists notes that link to it. "
+_OF_FEW_TOOLS = (
+    "Filters alone list notes, last changed first: path:Folder/, tag:x; link:Note lists notes that link to "
+    "it. "
+)
 COMPACT = ("search", "context", "read_note")
 """The tools of the compact mode."""
 _NOTE_URI = "vaultseek:///{vault}/{+path}"

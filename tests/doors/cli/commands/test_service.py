@@ -127,7 +127,7 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[team]\nlisten = "127.0.0.1:7447"\n')
     warning = "the service's unit is outdated (PrivateNetwork)"
-    assert f"{warning}: run that again" in run("status").stdout
+    assert f"{warning}: run `vaultseek service install` again" in run("status").stdout
     assert findings() == [warning]
     run("install", "--sandbox")
     assert findings() == []

@@ -296,7 +296,8 @@ def _written(row: JSON, id: str) -> str:
     "--limit",
     type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
     metavar="N",
-    help=f"Show at most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} if it has words.",
+    help=f"Show at most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} "
+    "if the query has words.",
 )
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, a table by default."
