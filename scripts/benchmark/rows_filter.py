@@ -47,7 +47,7 @@ def filters(bench: Bench) -> Iterator[Figure]:
             checked = "not checked" if missed is None else f"{missed} neighbours missed"
             yield Figure(
                 "filters",
-                f"hybrid search with a filter for {share} % of {world.counts['passages']:,} passages, by {kind}",
+                f"hybrid search, filter for {share} % of {world.counts['passages']:,} passages, by {kind}",
                 f"{filtered}, {checked}",
                 f"unfiltered: {plain}",
                 f"≤ {FACTOR:g}x, none missed",

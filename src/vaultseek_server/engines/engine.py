@@ -108,7 +108,7 @@ class IndexedShard(PostgresEngine):
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
         if problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
+            return Unavailable(f"writing to the engine has taken {seconds:.0f} s so far", "behind")
         return problem
 
     @property

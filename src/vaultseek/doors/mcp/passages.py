@@ -48,7 +48,7 @@ def note_text(answer: JSON) -> str:
     if beginning == text and not answer.get("truncated"):
         return text
     last = int(answer["start_line"]) + beginning.count("\n")
-    return f"{beginning}\n\n[cut off on line {last} of {answer['lines']}; read_note reads the rest]\n"
+    return f"{beginning}\n\n[cut off at line {last} of {answer['lines']}; read_note reads the rest]\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Tools:
         query: Wordings,
         limit: Limit = 10,
         mode: Mode = "hybrid",
-        cursor: Annotated[str | None, Field(description="From the end of the last page.")] = None,
+        cursor: Annotated[str | None, Field(description="The cursor from the end of the last page.")] = None,
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
@@ -223,7 +223,7 @@ class Tools:
             names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
             if fold(name) not in map(fold, names):
                 advice = (
-                    f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+                    f"the nearest are {', '.join(map(quote, names))}" if names else "list the properties without a name"
                 )
                 raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:

@@ -106,7 +106,7 @@ class Gate:
                 return 401, "run `vaultseek ui` again, and open the address that it prints"
             # A former owner of the port may have seen what the browser sends.
             if self._session.is_persistent and not is_allowed_peer(scope.get("client"), scope.get("server")):
-                return 403, "this page belongs to another user of the computer"
+                return 403, "this page belongs to another user of this computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this path accepts only GET"

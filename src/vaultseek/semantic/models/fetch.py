@@ -139,7 +139,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and a reserve; {available:,} MiB are free at {folder}. Make room"
+            f"{name} needs {required:,} MiB and a reserve; free some space at {folder}, which has {available:,} MiB"
         )
 
 
@@ -204,7 +204,7 @@ def _verified(
     check_model(part)
     if name in pinned and sha256(part / WEIGHTS).hex() != pinned[name]:
         raise ConfigError(
-            f"the hub's {name} is not the model that vaultseek expects; nothing was kept, try another"
+            f"the hub's {name} is not the model that vaultseek expects; nothing was kept; try another"
         )
     new = digest(part)
     before = recorded_digests().get(name)
@@ -262,7 +262,7 @@ def _translated(name: str, error: Exception) -> Exception:
     if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
         return Unavailable(f"{hub} has no model called {name}, or it is private")
     if paths.is_disk_full(error):
-        return Unavailable("the disk is full; free some space and fetch again, the download so far is kept")
+        return Unavailable("the disk is full; free some space and fetch again; the download so far is kept")
     response = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
     if response is not None:
         return Unavailable(f"{hub} answered {response.status_code} for {name}; try again later")

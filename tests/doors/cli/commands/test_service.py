@@ -120,7 +120,7 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
 
     for option in ("--sandbox", "--no-sandbox"):
         run("install", option)
-        assert "writes now" not in run("status").stdout
+        assert "outdated" not in run("status").stdout
         assert findings() == []
     run("install", "--sandbox")
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"

@@ -311,7 +311,7 @@ def write_file(file: Path, text: str) -> bool:
         file.parent.mkdir(parents=True, exist_ok=True)
         paths.write_atomically(file, text, mode=0o644)
     except OSError as error:
-        message = f"cannot write {file}: {error.strerror}; nothing was started, check its permissions"
+        message = f"cannot write {file}: {error.strerror}; nothing was started; check its permissions"
         raise Unavailable(message) from None
     return True
 
