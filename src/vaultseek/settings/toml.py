@@ -189,4 +189,4 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 def _cannot_write(file: Path, error: OSError) -> ConfigError:
     reason = error.strerror or error
-    return ConfigError(f"{file}: cannot be written ({reason}); check the permissions of its folder")
+    return ConfigError(f"{file}: cannot be written ({reason}); check its folder's permissions")

@@ -250,7 +250,7 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
     if not meaning["up"] or status["pending"] > for_good:
         return str(meaning["reason"] or "vectors have not been stored yet")
     if before.is_second_full and status["models"].get("second_notes_left") != 0:
-        return "vectors of the second model have not been stored yet"
+        return "vectors from the second model have not been stored yet"
     return None
 
 

@@ -36,7 +36,7 @@ class KnownShards(KnownVaults):
 
     def new_at(self, root: Path) -> VaultOptions:
         """Raise UsageError."""
-        problem = f"{root} is not a vault of this searcher, which has no folders;"
+        problem = f"this searcher has no folders, so it has no vault {root};"
         raise self.unresolved(UsageError, problem)
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
@@ -96,7 +96,7 @@ def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | No
         try:
             known = dict(sorted({**before, **_current_shards(engine, before)}.items()))
         except Unavailable as error:
-            log.warning("the shards of the engine cannot be listed: %s", error)
+            log.warning("the engine's shards cannot be listed: %s", error)
             return before, error
         if known != before:
             _remember(engine, known)

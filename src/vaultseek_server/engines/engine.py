@@ -309,7 +309,7 @@ class SearchedShard(PostgresEngine):
                 f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors of this model; set the same model.name on all machines"
+            self._difference = "it has no vectors from this model; set the same model.name on all machines"
         return changed
 
     def reason(self) -> Reason | None:

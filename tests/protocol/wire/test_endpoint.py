@@ -227,7 +227,7 @@ def test_a_configured_folder_that_others_may_write_to_is_refused_and_not_changed
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    with pytest.raises(Unavailable, match="others may write"):
+    with pytest.raises(Unavailable, match="other users can write"):
         Endpoint.open(shared / "daemon.sock")
     assert mode(shared) == 0o1777
 

@@ -95,7 +95,9 @@ FILTERS = tuple(
 )
 SEARCH = (
     Option("--limit", "N", "Show at most N results.", most=limits.RESULTS, default=limits.SHOWN_RESULTS),
-    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES, default=1),
+    Option(
+        "--passages", "N", "Show at most N passages from each note.", most=limits.NOTE_PASSAGES, default=1
+    ),
     Option(
         "--format",
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
@@ -110,7 +112,7 @@ SEARCH = (
     Option("--explain", help="Explain the rank of each result."),
     Option("--mode", help=MODE_HELP, choices=MODES, default=MODES[0]),
     Option("--wait", help="Wait until every change on disk is indexed."),
-    Option("--all-vaults", help="Search every vault, instead of one."),
+    Option("--all-vaults", help="Search every vault instead of one."),
     *FILTERS,
 )
 COMPLETE = (

@@ -47,7 +47,7 @@ def index_on_cluster(
             asked = invocation.params(limit=min(limit, limits.TAKEN_TEXTS), after=position)
             answer = _called(client, "index/texts", asked)
             if answer["fingerprint"] != fingerprint:
-                raise Unavailable("the model of the vault has changed; run the command again")
+                raise Unavailable("the vault's model has changed; run the command again")
             position = answer["next"]
             return dict(answer["texts"])
 

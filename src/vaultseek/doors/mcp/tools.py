@@ -223,7 +223,9 @@ class Tools:
             names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
             if fold(name) not in map(fold, names):
                 advice = (
-                    f"the nearest are {', '.join(map(quote, names))}" if names else "list the properties without a name"
+                    f"the nearest are {', '.join(map(quote, names))}"
+                    if names
+                    else "list the properties without a name"
                 )
                 raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:

@@ -72,7 +72,7 @@ def fetch(
     ConfigError if the model is refused. After an error, an earlier version stays in place.
     """
     if paths.model_directory(name) is None or name.count("/") != 1:
-        raise UsageError(f"{name!r} is not a model name of the hub; expected one like {BUNDLED_NAME}")
+        raise UsageError(f"{name!r} is not the name of a model on the hub; expected one like {BUNDLED_NAME}")
     folder = paths.private_directory(paths.models_directory())
     with paths.lock_directory(folder):
         commit, files = _listing(name)
@@ -113,7 +113,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
         if _is_model_file(PurePosixPath(file.rfilename))
     ]
     if not info.sha:
-        raise Unavailable(f"the hub reports no version of {name}; try again later")
+        raise Unavailable(f"the hub lists no version of {name}; try again later")
     return str(info.sha), files
 
 
@@ -139,7 +139,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and a reserve; free some space at {folder}, which has {available:,} MiB"
+            f"{name} needs {required:,} MiB and a reserve, but {folder} has {available:,} MiB; free some space"
         )
 
 

@@ -30,7 +30,9 @@ AUDIT_SECONDS = 20.0
 """Seconds for the comparison of one vault; a small vault is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
-_OUTDATED = "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+_OUTDATED = (
+    "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+)
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
@@ -75,7 +77,9 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     """Check that the vault exists and its notes can be read."""
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
-        advice = "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+        advice = (
+            "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+        )
         yield Finding(
             check,
             BROKEN,
@@ -145,7 +149,9 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
-    advice = f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+    advice = (
+        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+    )
     public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"

@@ -132,7 +132,7 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
     run("install", "--sandbox")
     assert findings() == []
     config.write_text("[team\n")
-    assert "writes now" not in run("status").stdout
+    assert "outdated" not in run("status").stdout
 
 
 def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:

@@ -189,7 +189,7 @@ def _note(note: JSON, remark: str, terminal: Terminal) -> str:
 
 def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if not answer["clusters"]:
-        yield "No clusters: too few notes are linked with each other."
+        yield "No clusters: too few notes are linked to each other."
         return
     yield heading_line("Clusters", answer["cluster_count"], terminal)
     for cluster in answer["clusters"]:

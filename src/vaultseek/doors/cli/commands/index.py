@@ -107,5 +107,5 @@ def compact(invocation: Invocation, /) -> int:
     with connect(invocation) as client:
         answer = client.call("index/compact", invocation.params(), timeout=None)
     freed = f", {size(answer['freed_bytes'])} less than before" if answer["freed_bytes"] else ""
-    left = f"No deleted text is left in the index of {clean(answer['vault'])}"
+    left = f"No deleted text is left in the index for {clean(answer['vault'])}"
     return print_result(answer, invocation, f"{left}: {size(answer['bytes'])}{freed}.")

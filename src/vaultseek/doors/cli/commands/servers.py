@@ -21,7 +21,7 @@ DEFAULT_PORT = 7467
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free one.",
+    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free port.",
 )
 @click.option(
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."

@@ -43,7 +43,7 @@ def service() -> None:
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
-    """Write the files of the service and start it.
+    """Write the service's files and start it.
 
     Writes only to your own folders. Run it again to update the files.
     """
@@ -70,7 +70,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
     print("to undo this: vaultseek service remove")
     if names := sorted(name for name in os.environ if name.startswith("VAULTSEEK_")):
         variables = ", ".join(map(clean, names))
-        print(f"the service does not see {variables} of this shell; put these settings into config.toml")
+        print(f"the service does not see this shell's {variables}; put these settings into config.toml")
 
 
 @service.command()

@@ -264,7 +264,7 @@ def _written(row: JSON, id: str) -> str:
     required=True,
     shell_complete=completed_by(complete_query_or_file),
 )
-@click.option("--view", metavar="NAME", help="View of a base, by default the first.")
+@click.option("--view", metavar="NAME", help="View of the base; by default, the first one.")
 @click.option(
     "--this",
     metavar="NOTE",
