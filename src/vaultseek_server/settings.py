@@ -97,7 +97,7 @@ class EngineKeys(Section):
     uri: str = ""
     """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
     token_variable: str = ""
-    """Environment variable of the daemon that contains the token."""
+    """Variable in the daemon's environment that contains the token."""
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""

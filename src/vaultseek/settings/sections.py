@@ -61,7 +61,7 @@ class ServerSettings(Section):
     """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without one,
     the model runs on this machine. Text is sent to the server."""
     key_variable: str = ""
-    """Environment variable of the daemon that contains the server's key."""
+    """Variable in the daemon's environment that contains the server's key."""
     key_file: str = ""
     """File with the key, readable only by you (mode 0600), instead of a variable."""
 

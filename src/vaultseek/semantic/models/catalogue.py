@@ -22,7 +22,7 @@ HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
 """SHA-256 of the weights of known models; for other models the first fetch records a digest."""
 SUGGESTED = {
-    "Snowflake/snowflake-arctic-embed-xs": "English; the bundled model's size; BEIR 50.2, 8 points more",
+    "Snowflake/snowflake-arctic-embed-xs": "English; the bundled model's size; BEIR 50.2, 8 points better",
     "MongoDB/mdbr-leaf-ir": "English; the bundled model's size; vectors of 768 numbers; BEIR 53.6",
     "BAAI/bge-small-en-v1.5": "English; 1.5 times the size; BEIR 51.7",
     "google/embeddinggemma-300m": "a hundred languages; 13 times the size; needs an account on the hub",
