@@ -131,7 +131,7 @@ class Evidence:
         missing = count(block.end_line - block.start_line + 1 - shown, "line")
         below = ["[…]"] if chunk.end_line < block.end_line else []
         place = f"{_plain(self.row.path)}:{block.start_line}-{block.end_line}"
-        return [*below, f"[{missing} left out; to see the whole block, read {place}]"]
+        return [*below, f"[{missing} left out; the whole block is {place}]"]
 
     @property
     def tokens(self) -> int:

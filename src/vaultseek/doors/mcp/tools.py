@@ -47,7 +47,7 @@ def _as_text(value: object) -> object:
 Wordings = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
     BeforeValidator(_as_text),
-    Field(description="A list asks one question in several wordings."),
+    Field(description="A list gives several wordings of one question."),
 ]
 Addresses = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],

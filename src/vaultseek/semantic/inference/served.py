@@ -88,7 +88,7 @@ class Server:
             array = read(answer)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             raise CallFailed(
-                f"its answer to {path} has an unexpected form; check address and model"
+                f"its answer to {path} has an unexpected form; check its address and model"
             ) from None
         self._failures = 0
         return array
