@@ -56,7 +56,7 @@ class EngineOptions:
     @property
     def sends(self) -> str:
         """The place where text is stored, in words."""
-        return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
+        return f"the text of notes is sent to {self.title} at {self.place} and kept there"
 
     def check(self) -> None:
         """Raise a one-line ConfigError for an invalid combination."""

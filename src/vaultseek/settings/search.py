@@ -104,7 +104,7 @@ class SearchSettings(Section):
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
-    """No results if none of the top ten reaches this confidence; 0 turns this off."""
+    """Return no results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
     times: bool = True

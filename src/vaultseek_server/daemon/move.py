@@ -91,7 +91,9 @@ class Mover:
         if self._moving is None or self._moving[1].done():
             self._moving = asked, asyncio.create_task(self._move(call))
         elif self._moving[0] != asked:
-            raise Unavailable("the vaults are already being moved; run the same command to wait for it")
+            raise Unavailable(
+                "the vaults are already being moved; run the same command to wait until they have moved"
+            )
         return await asyncio.shield(self._moving[1])
 
     async def _move(self, call: params.MoveParams) -> JSON:

@@ -477,7 +477,7 @@ def test_status_names_what_is_wrong_with_the_file_of_a_running_daemon(
     daemon = FakeDaemon(**{"index/status": {**STATUS, "daemon": {**STATUS["daemon"], "config": str(file)}}})
     shown = " ".join(run(daemon, "status")[1].split())
     assert f"config: {file} {file}: " in shown
-    assert "`vaultseek config check` lists all" in shown
+    assert "`vaultseek config check` lists all problems" in shown
 
 
 def test_start_finds_the_daemon_that_runs(run: Run) -> None:
