@@ -75,7 +75,9 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
     def check(is_there: bool) -> None:
         if is_there and not (drop and is_abandoned):
             if drop:
-                raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
+                raise UsageError(
+                    f"an indexer still keeps {name}; remove the vault there, or stop the indexer first"
+                )
             raise UsageError(
                 f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
                 "also delete its text from the engine (delete_index)"

@@ -57,7 +57,7 @@ def read(data: bytes, path: str) -> Note:
     made = Composition(path)
     every = [node for node in map(_node, _objects(canvas.get("nodes"))) if node is not None]
     if len(every) > CANVAS_NODES:
-        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; the first ones are searched")
+        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; only the first ones are searched")
     nodes = every[:CANVAS_NODES]
     edges = _edges(canvas.get("edges"), nodes)
     top = _nested(nodes, made)

@@ -199,7 +199,9 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with outdated vectors"
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
-        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process crashed"
+        message = (
+            f"{count(len(found.unread), 'file')} of {found.notes:,} could not be read, because a process crashed"
+        )
         advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
     if not found.outdated and not found.unread:

@@ -230,7 +230,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
         head = [*_head(answer, terminal), ""] if "currency" in answer else []
         return "\n".join([*head, page(answer, terminal, now=time.time())])
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
-    reason = missing or "no note is similar in meaning or linked with it"
+    reason = missing or "no note is similar to it in meaning or linked with it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 
