@@ -96,7 +96,7 @@ class SearchSettings(Section):
     graph: bool = True
     """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of meaning with fusion = "linear"; words get the rest. A weight set above takes precedence."""
+    """Weight of meaning with fusion = "linear"; words get the rest. A weight that is set takes precedence."""
     adaptive: bool = True
     """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
