@@ -47,7 +47,7 @@ def process(bench: Bench) -> Iterator[Figure]:
             "process",
             f"`vaultseek search --mode {mode}` as a process",
             str(command),
-            f"`python -c pass` (p): {number(python.p50)} ms, the same over the socket (s): {number(socket.p50)} ms",
+            f"`python -c pass` (p): {number(python.p50)} ms, over the socket (s): {number(socket.p50)} ms",
             f"p50 ≤ p + s + 40 ms = {number(goal)} ms",
             command.p50 / (python.p50 + socket.p50),
             command.p50 <= goal,

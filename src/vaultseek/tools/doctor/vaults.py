@@ -200,7 +200,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
         message = (
-            f"{count(len(found.unread), 'file')} of {found.notes:,} could not be read, because a process crashed"
+            f"{count(len(found.unread), 'file')} of {found.notes:,} could not be read: a process crashed"
         )
         advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
