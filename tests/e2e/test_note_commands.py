@@ -143,7 +143,8 @@ def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
     done = vault.run("related", "empty.md")
     assert (done.returncode, done.stderr) == (1, "")
     assert (
-        done.stdout == "Found nothing related to empty.md: no note is similar to it in meaning or linked with it.\n"
+        done.stdout
+        == "Found nothing related to empty.md: no note is similar to it in meaning or linked with it.\n"
     )
 
 
