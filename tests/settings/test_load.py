@@ -189,7 +189,7 @@ BAD = {
     ),
     "two of one path": (
         vault_entry("a") + vault_entry("b", "./notes/"),
-        "vaults[1].path: expected a folder other than that of",
+        "vaults[1].path: expected a folder that",
     ),
     "no name of a model": (
         '[model]\nname = "x\\u0000y"',

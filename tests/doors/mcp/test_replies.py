@@ -230,7 +230,7 @@ def test_tags_properties_and_notes_are_listed():
     }
     text = lists.properties(vault, lists.page_of([status], 1, 9), LARGE).text
     assert text.endswith(
-        "1 property in vault 'notes', with the number of notes\n- status | 4 | text | open 3, 1 other"
+        "1 property in vault 'notes', with note counts\n- status | 4 | text | open 3, 1 other"
     )
     values = lists.values({**vault, "property": "status"}, lists.page_of(status["values"], 1, 9), LARGE)
     assert values.text.endswith("- open | 3")

@@ -189,7 +189,7 @@ def test_files_that_are_not_our_socket_are_never_removed(path, tmp_path, kind):
     }
     make[kind]()
     before = path.lstat()
-    with pytest.raises(Unavailable, match=r"daemon\.sock is not a socket of vaultseek"):
+    with pytest.raises(Unavailable, match=r"daemon\.sock is not vaultseek's socket"):
         Endpoint.open(path)
     assert path.lstat().st_ino == before.st_ino
 

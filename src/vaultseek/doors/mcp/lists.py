@@ -81,7 +81,7 @@ def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
     """Format tags; the count of a tag includes nested tags."""
     head = head_of(answer)
-    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with their note counts"
+    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with note counts"
     return _listing(
         "tags", page, lambda tag: {**tag, "tag": line(tag["tag"])}, _each(_tag_text), title, head, form
     )
@@ -91,14 +91,14 @@ def properties(answer: JSON, page: Page, form: Form) -> Reply:
     """Format properties, each with its most common values."""
     head = head_of(answer)
     names = count(page.total, "property", "properties")
-    title = f"{names} in vault {head['vault']!r}, with their note counts"
+    title = f"{names} in vault {head['vault']!r}, with note counts"
     return _listing("properties", page, _property, _each(_property_text), title, head, form)
 
 
 def values(answer: JSON, page: Page, form: Form) -> Reply:
     """Format the values of one property."""
     head = {**head_of(answer), "property": line(answer["property"])}
-    title = f"{count(page.total, 'value')} of {head['property']}, with their note counts"
+    title = f"{count(page.total, 'value')} of {head['property']}, with note counts"
     return _listing(
         "values",
         page,

@@ -174,7 +174,7 @@ def test_a_manager_that_refuses_is_quoted(run: Run) -> None:
 
 def test_variables_of_the_shell_that_the_service_will_not_see_are_named(run: Run) -> None:
     done = run("install", VAULTSEEK_SEARCH__LIMIT="3")
-    assert "the service does not see VAULTSEEK_SEARCH__LIMIT of this shell" in done.stdout
+    assert "the service does not see this shell's VAULTSEEK_SEARCH__LIMIT" in done.stdout
 
 
 def test_status_of_the_service(run: Run) -> None:
