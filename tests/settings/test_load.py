@@ -193,8 +193,8 @@ BAD = {
     ),
     "no name of a model": (
         '[model]\nname = "x\\u0000y"',
-        'model.name: expected "auto", "bundled", "multilingual-e5-small", a fetched model or the '
-        "folder of a model, found no folder at",
+        'model.name: expected "auto", "bundled", "multilingual-e5-small", a fetched model or its '
+        "folder, found no folder at",
     ),
     "control characters": ('[search]\n"a\\u001b[31m" = 1', r"search.a\x1b[31m: unknown key"),
     "long value": (f"[search]\nmode = '{'x' * 500}'", "xxx..."),
