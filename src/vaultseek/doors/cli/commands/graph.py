@@ -170,7 +170,7 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
         lines += ["", terminal.paint("Bridges", "bold")]
     for note in answer["bridges"]:
         share = f"{note['share']:.0%}" if note["share"] >= 0.005 else "less than 1%"
-        lines.append(_note(note, f"{share} of the paths", terminal))
+        lines.append(_note(note, f"on {share} of the paths", terminal))
     return "\n".join([*lines, "", *_clusters(answer, terminal)])
 
 
