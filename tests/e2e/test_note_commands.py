@@ -427,7 +427,7 @@ def test_an_agents_list_of_several_vaults_names_the_vault_of_each_note(daemon, t
     assert "results in 2 vaults" in shown
     assert " | vault one | " in shown
     assert " | vault two | " in shown
-    assert "more; narrow the search, or take --format json]" in shown
+    assert "more; narrow the search, or use --format json]" in shown
     assert "max_tokens" not in shown
 
 

@@ -98,7 +98,7 @@ class Gate:
             if scope["method"] != "POST":
                 return 405, "this path accepts only POST"
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                return 415, "the body has to be JSON"
+                return 415, "the body must be JSON"
             if scope["path"] == OPEN_SESSION:
                 return 0, ""
             cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
