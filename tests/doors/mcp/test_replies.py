@@ -294,7 +294,7 @@ def test_notes_of_the_graph_say_when_they_were_changed():
         },
         LARGE,
     )
-    assert "0 without any; only the first 10,000 links of star.md" in overview.text
+    assert "0 without any link; only the first 10,000 links of star.md" in overview.text
     assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
     missing = lists.suggestions(
         {"suggestions": [{**about, "reasons": [{"kind": "meaning", "cosine": 0.41}]}]}, LARGE

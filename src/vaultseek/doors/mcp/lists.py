@@ -185,7 +185,9 @@ def overview(answer: JSON, form: Form) -> Reply:
         for cluster in answer["clusters"]
     ]
     numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
-    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any link"
+    title = (
+        f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any link"
+    )
     if answer["truncated"]:
         title += f"; only the first {NOTE_LINKS:,} links of {', '.join(map(line, answer['truncated']))}"
     return _graph([*hubs, *clusters], title, answer, form)
