@@ -209,7 +209,7 @@ class TeamSettings(Section):
     @classmethod
     def _address(cls, text: str) -> str:
         if text and address_of(text) is None:
-            raise ValueError('an address and a port, as "127.0.0.1:7447"')
+            raise ValueError('an address and a port, such as "127.0.0.1:7447"')
         return text
 
     @field_validator("metrics")

@@ -387,7 +387,7 @@ def _vault_text(vault: JSON) -> str:
     parts = [count(vault["notes"], "note")]
     parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
     parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
-    parts += [f"{name} search down: {reason}" for name, reason in vault["lanes_down"].items()]
+    parts += [f"{name} search is down: {reason}" for name, reason in vault["lanes_down"].items()]
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
 
 
