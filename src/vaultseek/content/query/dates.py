@@ -1,5 +1,6 @@
-"""Dates in texts and queries: conversion of any spelling to ISO days and months, and periods relative to
-now."""
+"""Read dates in texts and queries: convert any spelling to ISO days and months, and find periods relative to
+now.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,8 +17,8 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 class Period:
     """A half-open interval of time: ``end`` is excluded, and None if there is no end.
 
-    Both are aware datetimes. ``after:`` means ``start`` or later, ``before:`` means earlier than ``start``;
-    so they neither overlap nor leave a gap.
+    Both ends are aware datetimes. ``after:`` means ``start`` or later, ``before:`` means earlier than
+    ``start``; so the two neither overlap nor leave a gap.
     """
 
     start: datetime
@@ -51,7 +52,7 @@ def _aware(moment: datetime, now: datetime) -> datetime:
         return moment.replace(tzinfo=now.tzinfo)
     try:
         return moment.astimezone()
-    except (ValueError, OverflowError, OSError):  # no local time at the limits of the calendar
+    except (ValueError, OverflowError, OSError):  # there is no local time at the limits of the calendar
         return moment.replace(tzinfo=UTC)
 
 
@@ -105,7 +106,7 @@ def _relative(words: str, now: datetime) -> _Span | None:
     if not match:
         return None
     unit = match[2][0]
-    if unit == "h" and now.tzinfo is not None:  # elapsed hours, even across a change of the clock
+    if unit == "h" and now.tzinfo is not None:  # count elapsed hours, even across a change of the clock
         moment = (now.astimezone(UTC) - _UNITS[unit](int(match[1]))).astimezone(now.tzinfo)
     else:
         moment = now - _UNITS[unit](int(match[1]))
@@ -146,7 +147,7 @@ def _weekday(words: str, now: datetime) -> _Span | None:
 
 
 def _named(words: str, now: datetime) -> _Span | None:
-    """Return the day or month that the words spell; None for other words."""
+    """Return the day or month that the words name; None for other words."""
     found = next(iter(find_dates(words)), None)
     if found is None or len(found.days) > 1 or (found.start, found.end) != (0, len(words)):
         return None
@@ -172,7 +173,7 @@ _MONTHS = (
     "nov(?:ember|embre|iembre|embro)?",
     "dec(?:ember|embre)?|dez(?:ember|embro)?|déc(?:embre)?|dic(?:iembre|embre)?",
 )
-"""The months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+"""Patterns for month names in English, German, French, Spanish, Italian, Portuguese and Dutch."""
 _ANY_MONTH = "|".join(f"(?:{month})" for month in _MONTHS)
 YEAR = r"(?:1[0-9]|20)[0-9]{2}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\.|º|ª)?"
@@ -184,17 +185,19 @@ _IN_WORDS = re.compile(
     rf"|(?P<month3>{_ANY_MONTH})\.?,?{_OF} (?P<year3>{YEAR}))(?![^\W_])",
     re.IGNORECASE,
 )
+_BLANK = r"[^\S\n]?"
 _IN_NUMBERS = re.compile(
     rf"(?<![0-9])(?:(?P<year>{YEAR})(?P<sign>[-‐‑/._])(?P<month>[0-9]{{1,2}})(?:(?P=sign)(?P<day>[0-9]{{1,2}}))?(?![0-9])"
     rf"|(?P<first>[0-9]{{1,2}})(?P<sign2>[-/.])(?P<second>[0-9]{{1,2}})(?P=sign2)(?P<year2>{YEAR})(?![0-9])"
     rf"|(?<![^\W_])(?<![0-9][.-])(?P<year3>{YEAR})(?P<month3>[01][0-9])(?P<day3>[0-3][0-9])(?![0-9])"
-    rf"|(?P<year4>[12][0-9]{{3}})\s?[年년]\s?(?P<month4>[0-9]{{1,2}})\s?[月월](?:\s?(?P<day4>[0-9]{{1,2}})\s?[日일])?)"
+    rf"|(?P<year4>[12][0-9]{{3}}){_BLANK}[年년]{_BLANK}(?P<month4>[0-9]{{1,2}}){_BLANK}[月월]"
+    rf"(?:{_BLANK}(?P<day4>[0-9]{{1,2}}){_BLANK}[日일])?)"
 )
 _HAS_YEAR = re.compile(YEAR)
 
 
 class Written(NamedTuple):
-    """A date in a text: the possible ISO days or month, and its place.
+    """A date found in a text: the ISO days or the ISO month that it may mean, and its position.
 
     ``4/5/2026`` may begin with the day or the month, so it gives two days.
     """
@@ -204,8 +207,9 @@ class Written(NamedTuple):
     end: int
 
     def read(self, day_first: bool | None) -> tuple[str, ...]:
-        """Return the days that the date means in the given order of day and month. If the order is unknown,
-        return both days.
+        """Return the ISO days or month that the date may mean, given the order of day and month.
+
+        If the order is unknown, both possible days are returned.
         """
         return self.days if day_first is None or len(self.days) < 2 else (self.days[not day_first],)
 
@@ -213,22 +217,35 @@ class Written(NamedTuple):
 def find_dates(text: str) -> list[Written]:
     """Return the days and months mentioned in ``text``, in any spelling, in order.
 
-    ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``, ``January
-    9th, 2024``, ``2024年1月5日``; months as ``2026-03`` and ``March 2026``.
+    Recognizes ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``,
+    ``January 9th, 2024``, ``2024年1月5日``; and months such as ``2026-03`` and ``March 2026``.
     """
     if not _HAS_YEAR.search(text):
         return []
     found: list[Written] = []
     for pattern, read in ((_IN_NUMBERS, _numbers), (_IN_WORDS, _words)):
-        for match in pattern.finditer(text):
+        for match in matches_in_lines(pattern, _HAS_YEAR, text):
             days = tuple(dict.fromkeys(filter(None, (_iso_date(*parts) for parts in read(match)))))
             if days:
                 found.append(Written(days, match.start(), match.end()))
     return sorted(found, key=lambda each: each.start)
 
 
+def matches_in_lines(pattern: re.Pattern[str], sign: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches for ``pattern``, trying only lines that contain a match for ``sign``.
+
+    Each match for ``pattern`` must be within one line and contain a match for ``sign``. Finding ``sign``
+    first is several times as fast as trying ``pattern`` everywhere.
+    """
+    end = 0
+    while found := sign.search(text, end):
+        start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        yield from pattern.finditer(text, start, end)
+
+
 def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
-    """Yield the possible readings of numbers as year, month and day."""
+    """Yield the possible readings of a date in numbers, each as year, month and day."""
     if match["year2"]:
         yield match["year2"], int(match["second"]), match["first"]
         yield match["year2"], int(match["first"]), match["second"]
@@ -257,7 +274,7 @@ def _month_patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
-    """Return a day or a month as ISO; None if it does not exist."""
+    """Return a day or a month in ISO form; None if it does not exist."""
     try:
         whole = date(int(year), month, int(day) if day else 1).isoformat()
     except ValueError:
@@ -266,10 +283,10 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
-    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date; otherwise
-    nothing.
+    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date; otherwise an
+    empty tuple.
 
-    ``day_first`` is the order of the day and the month, None if it is unknown.
+    ``day_first`` is true if days come before months, None if that is unknown.
     """
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)

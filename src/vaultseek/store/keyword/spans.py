@@ -1,10 +1,13 @@
 """The places of index terms in a text: the ranges to highlight."""
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
 from vaultseek.base.text import typed_apostrophes
@@ -39,6 +42,22 @@ Span = tuple[int, int, str]
 """A range of characters and its term."""
 
 
+class _DistinctTokens(NamedTuple):
+    """The distinct tokens of a text: all of them, and by initial: the first letter of ASCII words in lower
+    case, "" for all others."""
+
+    all: frozenset[str]
+    by_initial: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, tokens: Iterable[str]) -> _DistinctTokens:
+        """Return the distinct ones of these tokens."""
+        distinct, by_initial = frozenset(tokens), defaultdict(list)
+        for token in distinct:
+            by_initial[token[0].lower() if token.isascii() and is_word(token) else ""].append(token)
+        return cls(distinct, by_initial)
+
+
 class _Tokens:
     """Known tokens with the spans of their terms, and the tokens of each term.
 
@@ -54,18 +73,18 @@ class _Tokens:
     def __len__(self) -> int:
         return len(self._spans)
 
-    def with_terms(self, terms: Collection[str], tokens: frozenset[str]) -> dict[str, list[Span]]:
+    def with_terms(self, terms: Collection[str], tokens: _DistinctTokens) -> dict[str, list[Span]]:
         """Return the ``tokens`` that have one of the ``terms``, with the spans of these terms."""
-        initials = {term[0] for term in terms}
         beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
-        for token in tokens.difference(self._spans):
-            if token.isascii() and is_word(token):
-                word = token.lower()
-                if word[0] not in initials or (len(word) > SHORT_CHARS and not word.startswith(beginnings)):
-                    continue  # finding its stem would take a hundred times as long
-            self._add(token)
+        for initial in {"", *(term[0] for term in terms)}:
+            for token in tokens.by_initial.get(initial, ()):
+                # finding the stem of a token takes a hundred times as long as this comparison
+                if token not in self._spans and (
+                    not initial or len(token) <= SHORT_CHARS or token.lower().startswith(beginnings)
+                ):
+                    self._add(token)
         matching = {
-            token for term in terms if term in self._with_term for token in self._with_term[term] & tokens
+            token for term in terms if term in self._with_term for token in self._with_term[term] & tokens.all
         }
         return {token: [span for span in self._spans[token] if span[2] in terms] for token in matching}
 
@@ -96,7 +115,7 @@ class SpanFinder:
         matching = self._tokens_of(own).with_terms(terms, tokens)
         spans = [
             (start + first, start + last, term)
-            for start, token in places
+            for start, token in (places if matching else ())
             if token in matching
             for first, last, term in matching[token]
         ]
@@ -139,7 +158,9 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 
 
 @lru_cache(maxsize=CACHED_TEXTS)
-def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], frozenset[str]]:
+def _tokenized(
+    text: str,
+) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], _DistinctTokens]:
     """Return a text as analysed, its original character positions if they differ, its tokens by place, and
     its distinct tokens.
 
@@ -150,7 +171,7 @@ def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tupl
     if not unicodedata.is_normalized("NFKC", text):
         text, origins = _normalize(text)
     places = _token_places(text)
-    return text, origins, places, frozenset(token for _, token in places)
+    return text, origins, places, _DistinctTokens.of(token for _, token in places)
 
 
 @lru_cache(maxsize=16)

@@ -12,11 +12,12 @@ from typing import Any, Generic, TypeVar
 from vaultseek.base.limits import LEDGER_CLOSE_SECONDS, SQL_VARIABLES
 from vaultseek.base.paths import check_files
 
+K = TypeVar("K")
 V = TypeVar("V")
 
 
 class RowCache(Generic[V]):
-    """Thread-safe cache of up to ``capacity`` values by integer key.
+    """Thread-safe cache of up to ``capacity`` values by key.
 
     Each commit clears it. A value read before a commit is not stored after it, so that no reader sees an
     outdated row.
@@ -24,13 +25,11 @@ class RowCache(Generic[V]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._values: dict[int, V] = {}
+        self._values: dict[Any, V] = {}
         self._generation = 0
         self._lock = threading.Lock()
 
-    def get_or_read(
-        self, keys: Sequence[int], read: Callable[[Sequence[int]], Mapping[int, V]]
-    ) -> dict[int, V]:
+    def get_or_read(self, keys: Sequence[K], read: Callable[[Sequence[K]], Mapping[K, V]]) -> dict[K, V]:
         """Return the values of the keys in order; ``read`` returns the missing ones.
 
         Keys that ``read`` does not return are left out.
@@ -51,7 +50,7 @@ class RowCache(Generic[V]):
             self._generation += 1
             self._values.clear()
 
-    def _keep(self, rows: Mapping[int, V], generation: int) -> None:
+    def _keep(self, rows: Mapping[Any, V], generation: int) -> None:
         with self._lock:
             if generation != self._generation:
                 return

@@ -7,7 +7,7 @@ unreadable or has another schema is moved aside and rebuilt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import nsmallest
 from pathlib import Path
@@ -162,6 +162,10 @@ class Ledger:
         sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts, spaces WHERE space = ?"
         notes, chunks, pending_notes, pending_chunks = self._database.one(sql, FIRST)
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+
+    def shared_lines(self, texts: Iterable[str]) -> frozenset[str]:
+        """Return the lines of these texts that many notes of the vault share, such as a footer."""
+        return self.lines.shared_in(texts, self.counts().notes)
 
     def languages(self) -> dict[str, int]:
         """Return the number of notes by language, with "" for an unclear language; triggers maintain it."""

@@ -5,6 +5,8 @@ same line in every daily note. A line or property that many notes share says not
 note.
 """
 
+from __future__ import annotations
+
 import re
 import zlib
 from collections import defaultdict
@@ -41,16 +43,21 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the values that differ between notes."""
+    """The label of a line, and the values that differ between notes, as numbers. The number of an empty value
+    is 0.
+    """
 
-    label: str
-    values: tuple[str, ...] = ()
+    label: int
+    values: tuple[int, ...]
 
-    @property
-    def ids(self) -> Sequence[tuple[int, int]]:
-        """Pairs of the label's number and the number of each value; an empty value has the number 0."""
-        label = _number(self.label)
-        return [(label, _number(value)) for value in self.values or ("",)]
+    @classmethod
+    def of(cls, label: str, values: Sequence[str] = ()) -> Form:
+        """Return the form with this label and these values."""
+        return cls(_number(label), tuple(map(_number, values or ("",))))
+
+    def rows(self) -> Iterator[tuple[int, int]]:
+        """Yield the label with each value."""
+        return ((self.label, value) for value in self.values)
 
 
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
@@ -66,16 +73,16 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
     label = text[: separator.start()].strip() if separator else ""
     if separator and not _NO_LABEL.search(label) and label.count(" ") < _LABEL_WORDS:
         items = (_words(item) for item in _ITEMS.split(text[separator.end() :]))
-        return Form(label, (*targets, *filter(None, items))[:LINE_VALUES])
+        return Form.of(label, (*targets, *filter(None, items))[:LINE_VALUES])
     if not _DIGITS.search(text) and not links:
-        return Form(text) if _LETTER.search(text) else None
+        return Form.of(text) if _LETTER.search(text) else None
     label = _words(text)
     if not links and " " not in label and _has_date(text):
-        return Form(_DATED, (label,))
+        return Form.of(_DATED, (label,))
     if label or not links:
-        return Form(label, targets) if label else None
+        return Form.of(label, targets) if label else None
     signs = "".join(_DIGITS.sub("", text).split())
-    return Form(signs, targets) if len(signs) > 1 else None
+    return Form.of(signs, targets) if len(signs) > 1 else None
 
 
 def property_form(name: str, value: Any) -> Form | None:
@@ -86,7 +93,7 @@ def property_form(name: str, value: Any) -> Form | None:
         return None
     items = value if isinstance(value, list) else [value]
     values = (_words(render_text(value_text(item))) for item in items[:LINE_VALUES])
-    return Form(fold(name), tuple(values))
+    return Form.of(fold(name), [*values])
 
 
 def lines_with_links(
@@ -120,7 +127,7 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
     last = [each for chunk in chunks[-1:] for each in lines_with_links(chunk, links) if each[0]]
     lines = [*first[:FIRST_LINES], *last[-LAST_LINES:]]
     forms += [form_of(line, links) for line, links in lines]
-    return {number for form in forms if form is not None for number in form.ids}
+    return {number for form in forms if form is not None for number in form.rows()}
 
 
 def _words(text: str) -> str:

@@ -2,19 +2,24 @@
 share.
 """
 
+import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultseek.store.ledger.database import Database, RowCache
-from vaultseek.store.ledger.line_forms import Form
+from vaultseek.store.ledger.line_forms import Form, form_of
 
-CACHED_LABELS = 2000
-"""Number of labels whose `Spread` is cached between two commits."""
+CACHED_LABELS, CACHED_PASSAGES = 2000, 2000
+"""Numbers of labels whose `Spread`, and of passages whose shared lines, are cached between two commits."""
 SPREAD_ROWS = 400
 """Maximum number of lines read per label."""
 LEAST_NOTES = 8
 """Minimum number of notes that must share a line for it to count as part of a template."""
+SHARED_SHARE, SHARED_NOTES = 0.25, 300
+"""Share of a vault's notes that must have a line for previews to omit it. In a large vault, this number of
+notes is enough."""
 
 
 class Spread(NamedTuple):
@@ -41,6 +46,7 @@ class LineTable:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._spreads: RowCache[Spread] = database.cache(CACHED_LABELS)
+        self._shared: RowCache[frozenset[str]] = database.cache(CACHED_PASSAGES)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[int]]]]) -> None:
         """Add the forms of notes that have none yet: pairs of note id and (label, value)."""
@@ -52,23 +58,49 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return the `Spread` of each of these labels."""
-        return self._spreads.get_or_read(labels, lambda missing: {each: self._read(each) for each in missing})
+        """Return the `Spread` of each of these labels that at least ``LEAST_NOTES`` lines have; an empty one
+        for the others."""
+        return self._spreads.get_or_read(labels, self._read)
 
     def repeated(self, forms: Iterable[Form | None], least: int = LEAST_NOTES) -> set[Form]:
         """Return the forms that are repeated in the vault: at least ``least`` notes have the label, and the
         values recur in several notes or differ only in numbers."""
-        ids = {form: form.ids for form in forms if form is not None}
-        spreads = self.spreads(sorted({numbers[0][0] for numbers in ids.values()}))
-        return {form for form, numbers in ids.items() if _is_repeated(spreads[numbers[0][0]], numbers, least)}
+        wanted = {form for form in forms if form is not None}
+        spreads = self.spreads([*{form.label for form in wanted}])
+        return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
-    def _read(self, label: int) -> Spread:
-        sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
-        rows = self._database.all(sql, label, SPREAD_ROWS)
-        return Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
+    def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
+        """Return the lines of these texts that many of the vault's ``notes`` share, such as a footer, without
+        surrounding white space."""
+        least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
+        shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
+        return frozenset().union(*shared.values())
+
+    def _shared_lines(self, texts: Sequence[str], least: int) -> dict[str, frozenset[str]]:
+        lines = {text: {line.strip(): form_of(line) for line in text.split("\n")} for text in texts}
+        repeated = self.repeated((form for of_text in lines.values() for form in of_text.values()), least)
+        return {
+            text: frozenset(line for line, form in of_text.items() if form in repeated)
+            for text, of_text in lines.items()
+        }
+
+    def _read(self, labels: Sequence[int]) -> dict[int, Spread]:
+        spreads = dict.fromkeys(labels, _RARE)
+        for (label,) in self._database.all(_FREQUENT_LABELS, json.dumps(labels), LEAST_NOTES - 1):
+            sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
+            rows = self._database.all(sql, label, SPREAD_ROWS)
+            spreads[label] = Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
+        return spreads
 
 
-def _is_repeated(spread: Spread, numbers: Sequence[tuple[int, int]], least: int) -> bool:
+_RARE = Spread(0, {})
+_FREQUENT_LABELS = (
+    "SELECT value FROM json_each(?) AS labels"
+    " WHERE EXISTS (SELECT 1 FROM lines WHERE label = labels.value LIMIT 1 OFFSET ?)"
+)
+
+
+def _is_repeated(form: Form, spread: Spread, least: int) -> bool:
     if spread.notes < least or spread.is_varied:
         return False
-    return all(not value or spread.values.get(value, 0) > 1 for _, value in numbers)
+    return all(not value or spread.values.get(value, 0) > 1 for value in form.values)

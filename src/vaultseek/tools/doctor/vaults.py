@@ -1,4 +1,4 @@
-"""Checks of the vaults: readable notes, and intact indexes."""
+"""Checks of vaults: their notes must be readable, and their indexes intact."""
 
 import os
 import sqlite3
@@ -27,7 +27,7 @@ from vaultseek.store.ledger import examine as examine_ledger
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 AUDIT_SECONDS = 20.0
-"""Seconds for the comparison of one vault; a small vault is compared completely."""
+"""Maximum seconds for the audit of one vault; a small vault is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = (
@@ -42,14 +42,14 @@ _REMEDIES = {
     "unreadable_folder": _READABLE,
     "unreadable_note": _READABLE,
 }
-"""Remedies for problems with the content of files; all other problems are about names."""
+"""Remedies for problems with reading files; all other problems are about file names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
 _REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownVault:
-    """A vault with its name, its excluded globs and the kinds of files that are read."""
+    """A vault: its name, its folder, the globs it excludes and the kinds of files it reads."""
 
     name: str
     root: Path
@@ -58,7 +58,7 @@ class KnownVault:
 
 
 def known_vaults(settings: Settings) -> list[KnownVault]:
-    """Return the configured vaults, the registered vaults, and other vaults with an index."""
+    """Return the configured vaults, the registered vaults, and other vaults that have an index."""
     vaults: dict[Path, KnownVault] = {}
     for vault in (*settings.vaults, *read_registry().vaults):
         exclude = (*settings.index.exclude, *vault.exclude)
@@ -66,7 +66,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
         vaults.setdefault(vault.path, known)
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
         root = _root_of(folder)
-        # A missing folder of an unconfigured vault is not a problem.
+        # A missing folder is not a problem if the vault is not configured.
         if root is not None and paths.is_folder(root):
             known = KnownVault(vault_name(root), root, settings.index.exclude, settings.index.kinds)
             vaults.setdefault(root, known)
@@ -74,7 +74,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
 
 
 def check_notes(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the vault exists and its notes can be read."""
+    """Check that the vault exists and that its notes can be read."""
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
         advice = (
@@ -111,12 +111,12 @@ def _format_counts(codes: Counter[str]) -> str:
 
 
 def count_folders(vaults: Sequence[KnownVault]) -> int:
-    """Count the folders to watch, including excluded ones, which are also watched."""
+    """Return the number of folders to watch; excluded folders are watched as well."""
     return sum(1 for vault in vaults for _ in os.walk(vault.root))
 
 
 def check_index(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the ledger and the keyword index are intact."""
+    """Check that a vault's ledger and keyword index are intact."""
     check = f"index of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     if not (directory / "ledger.sqlite").exists():
@@ -137,14 +137,14 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
 
 
 def check_vectors(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the vector store exists, is intact and has the vectors listed in the ledger."""
+    """Check that the vector store exists, is intact and contains the vectors listed in the ledger."""
     check = f"vectors of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     ledger = directory / "ledger.sqlite"
     try:
         examined = name, passages, refused = examine_stored(ledger)
     except sqlite3.DatabaseError:
-        return  # there is no ledger, or its damage has been reported
+        return  # there is no ledger, or its damage was already reported
     if not name:
         yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
@@ -178,13 +178,13 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 
 
 def audit_vault(vault: KnownVault) -> Iterator[Finding]:
-    """Compare the embedded texts in the index with the current notes, for some seconds."""
+    """Compare the embedded texts in the index with the current notes, for at most ``AUDIT_SECONDS``."""
     check = f"audit of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     try:
         examine_ledger(directory / "ledger.sqlite")
     except (IndexDamaged, OSError):
-        return  # it is missing, or has been reported
+        return  # the ledger is missing, or its damage was already reported
     ledger = Ledger(directory / "ledger.sqlite")
     try:
         model = find_model(ledger.space.store_model() or BUNDLED)

@@ -1,4 +1,4 @@
-"""``vaultseek agents``: the answers that agents were given."""
+"""``vaultseek agents``: the answers given to agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20
-"""Number of answers shown without ``--limit``."""
+"""Number of answers shown if ``--limit`` is not given."""
 
 
 @click.command()

@@ -99,7 +99,8 @@ def status(invocation: Invocation) -> int:
 
 
 def _settings_problem(file: Path | None) -> str:
-    """Return the first problem in the daemon's configuration file; a running daemon keeps its settings."""
+    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its
+    settings."""
     from vaultseek.settings.load import examine
 
     try:

@@ -1,4 +1,4 @@
-"""``vaultseek doctor``: find out why vaultseek does not work, and what to do."""
+"""``vaultseek doctor``: find out why vaultseek does not work, and how to fix it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
 
 
 def _check_service(invocation: Invocation) -> Iterator[Finding]:
-    """Yield a warning if the service's unit was written for other settings or by another version."""
+    """Yield a warning if the service's unit file was written with other settings or by another version."""
     from vaultseek.doors.cli.commands.service import OUTDATED, outdated_keys
     from vaultseek.tools.doctor.finding import WARNING, Finding
 

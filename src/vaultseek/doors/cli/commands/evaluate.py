@@ -1,4 +1,4 @@
-"""``vaultseek evaluate``: measure the ranking with judged queries, without the daemon."""
+"""``vaultseek evaluate``: measure the quality of the ranking with judged queries, without the daemon."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def _keep(root: Path, report: Report) -> None:
-    """Store the measurement for ``vaultseek ui``."""
+    """Store the evaluation report for ``vaultseek ui``."""
     import contextlib
     import json
 

@@ -1,4 +1,4 @@
-"""``vaultseek graph``: the structure of a vault's links, paths between notes, and links that are missing."""
+"""``vaultseek graph``: the structure of a vault's links, paths between notes, and missing links."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
 
 
 def _suggest_on(answer: JSON, invocation: Invocation, limit: int) -> int:
-    """Print the links found so far, then the better ones found in further notes."""
+    """Print the links found so far, and then better links as they are found in more notes."""
     from vaultseek.core.graph.suggestions import best_of
 
     in_parts = not (invocation.json or invocation.paths)

@@ -1,4 +1,4 @@
-"""``vaultseek history``: the notes opened from searches."""
+"""``vaultseek history``: notes opened from search results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def history(
 
 
 def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: str) -> int:
-    """Turn a recording on or off in the configuration; ``kept`` is added to the message when it is off."""
+    """Turn a kind of recording on or off in the configuration. The text ``kept`` is added to the message for
+    "off"."""
     from vaultseek.base import paths
     from vaultseek.settings.toml import set_key
 

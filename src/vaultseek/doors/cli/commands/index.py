@@ -1,4 +1,4 @@
-"""``vaultseek index``, which shows progress, and ``compact``."""
+"""``vaultseek index``, which can show progress, and ``vaultseek compact``."""
 
 from contextlib import suppress
 
@@ -53,7 +53,8 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
 
 
 def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JSON:
-    """Wait until the daemon, or the cluster at that address, has indexed everything; return the state."""
+    """Wait until the daemon, or the cluster at the given address, has indexed everything; return the vault's
+    status."""
     from vaultseek.doors.cli.progress import progress
 
     quiet = invocation.json
@@ -75,7 +76,7 @@ def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JS
 def _refresh(invocation: Invocation) -> JSON:
     state: JSON = {}
     with connect(invocation) as client:
-        # With many changes this call times out, and the daemon continues indexing.
+        # If there are many changes, this call times out, and the daemon continues indexing.
         with suppress(Cancelled):
             params = invocation.params(remember=True)
             state = dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))

@@ -1,4 +1,4 @@
-"""``vaultseek links`` and the other commands about links between notes, and ``duplicates``."""
+"""``vaultseek links`` and other commands about links between notes, and ``vaultseek duplicates``."""
 
 from __future__ import annotations
 

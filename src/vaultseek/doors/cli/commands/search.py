@@ -1,4 +1,4 @@
-"""``vaultseek search``, ``context`` and ``why``: notes for a query, evidence for a question, and a rank."""
+"""``vaultseek search``, ``context`` and ``why``: find notes, gather evidence, and explain a note's rank."""
 
 from __future__ import annotations
 

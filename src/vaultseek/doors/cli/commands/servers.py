@@ -1,4 +1,4 @@
-"""``vaultseek mcp``, for agents that search and read the notes, and ``lsp``, for editors with LSP."""
+"""``vaultseek mcp``, for agents that search and read notes, and ``vaultseek lsp``, for editors with LSP."""
 
 from functools import partial
 from pathlib import Path
@@ -53,7 +53,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
         from vaultseek.doors.mcp.http import serve_http
 
         if invocation.vault is not None:
-            vault_folder(invocation)  # so that a missing vault is refused before it is announced
+            vault_folder(invocation)  # refuse a missing vault before announcing the server
         number = DEFAULT_PORT if port is None else port
 
         def announce(address: str, token_file: Path) -> None:

@@ -1,4 +1,4 @@
-"""``vaultseek ui``: a browser page that searches and reads notes."""
+"""``vaultseek ui``: a page in the browser for searching and reading notes."""
 
 import shlex
 import shutil
@@ -19,7 +19,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with their own window. Other editors would need this command's terminal."""
+"""Editors that have their own window; other editors would need this command's terminal."""
 
 
 @click.command()
@@ -65,7 +65,7 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
 
 
 def _first_vault(invocation: Invocation) -> str | None:
-    """Return the folder of the vault that the page searches first; None for all vaults."""
+    """Return the folder of the vault that the page searches first, or None for all vaults."""
     try:
         return vault_folder(invocation)
     except (UsageError, NotFound):
@@ -75,7 +75,7 @@ def _first_vault(invocation: Invocation) -> str | None:
 
 
 def _editor() -> str | None:
-    """Return the name of the editor, if it has its own window."""
+    """Return the name of the user's editor if it has its own window, or None."""
     try:
         words = shlex.split(user_editor())
     except ValueError:

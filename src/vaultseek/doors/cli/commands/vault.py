@@ -42,7 +42,7 @@ def list_(invocation: Invocation, /) -> int:
 
 
 def _notes(vault: JSON) -> str:
-    # Nobody has counted the notes of an index that is not open yet.
+    # The notes in an index that is not open yet have not been counted.
     return "" if vault["state"] == "opening" else count(vault["notes"], "note")
 
 
@@ -102,7 +102,7 @@ def resume(invocation: Invocation, /, name: str) -> int:
 
 
 def _call(invocation: Invocation, method: str, name: str, **params: Any) -> JSON:
-    """Call ``method`` for the vault with that name, or the one in that folder."""
+    """Call ``method`` for the vault with this name or, if there is none, at this path."""
     try:
         return call_daemon(invocation, method, {"vault": vault_argument(name), **params})
     except VaultMissing as no_name:

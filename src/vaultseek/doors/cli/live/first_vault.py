@@ -1,4 +1,4 @@
-"""The first vault: asking for the folder of the notes."""
+"""The first vault: asking the user for the folder of notes."""
 
 import json
 import os
@@ -19,7 +19,7 @@ _MOST_BYTES = 1_000_000
 
 
 def choose_vault() -> str:
-    """Ask for a folder of notes and return it. Raises UsageError if none is chosen."""
+    """Ask the user for a folder of notes and return it. Raises UsageError if the user chooses none."""
     known = obsidian_vaults()
     print("Which folder has your notes?\n")
     for number, folder in enumerate(known, 1):
@@ -35,7 +35,7 @@ def choose_vault() -> str:
 
 
 def obsidian_vaults() -> list[str]:
-    """Return the existing folders that Obsidian lists as vaults, the last opened first."""
+    """Return the existing folders that Obsidian lists as vaults, most recently opened first."""
     files = [_OBSIDIAN_FILE_OF_MACOS] if sys.platform == "darwin" else _OBSIDIAN_FILES
     opened: dict[str, float] = {}
     for file in files:
