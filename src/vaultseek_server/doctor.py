@@ -54,7 +54,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
     else:
         message = f"{options.title} at {options.place}, version {version}; the text of notes is sent there"
-        yield Finding("engine", OK, message, public=f"a server of {options.title}, version {version}")
+        yield Finding("engine", OK, message, public=f"a {options.title} server, version {version}")
 
 
 def check_numbers(name: str, root: str) -> Iterator[Finding]:

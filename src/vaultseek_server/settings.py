@@ -55,8 +55,8 @@ class EngineOptions:
 
     @property
     def sends(self) -> str:
-        """Status text that says where the text of notes is stored and sent."""
-        return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
+        """The place where text is stored, in words."""
+        return f"the text of notes is sent to {self.title} at {self.place} and kept there"
 
     def check(self) -> None:
         """Raise a one-line ConfigError if the options cannot be used."""
@@ -97,7 +97,7 @@ class EngineKeys(Section):
     uri: str = ""
     """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
     token_variable: str = ""
-    """Environment variable of the daemon that contains the token."""
+    """Variable in the daemon's environment that contains the token."""
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
@@ -107,9 +107,9 @@ class EngineKeys(Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
         title="letters, digits and _, no digit first, 22 at most",
     )
-    """Prefix of schema names, at most 22 characters."""
+    """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit for a search in seconds."""
+    """Time limit for a search, in seconds."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -209,7 +209,7 @@ class TeamSettings(Section):
     @classmethod
     def _address(cls, text: str) -> str:
         if text and address_of(text) is None:
-            raise ValueError('an address and a port, as "127.0.0.1:7447"')
+            raise ValueError('an address and a port, such as "127.0.0.1:7447"')
         return text
 
     @field_validator("metrics")

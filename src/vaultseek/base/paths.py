@@ -159,7 +159,7 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
         ) from None
     if data is None:
         raise ConfigError(
-            f"{setting}_file: others can read {place}, or it is not yours; run `chmod 600` on it"
+            f"{setting}_file: other users can read {place}, or you do not own it; run `chmod 600` on it"
         )
     if not (value := data.decode("utf-8", "replace").strip()):
         raise ConfigError(f"{setting}_file: {place} is empty; write the secret into it")

@@ -175,6 +175,7 @@ def _message(body: bytes) -> JSON:
         message = None
     if not isinstance(message, dict):
         raise ProtocolError(
-            "the daemon sent an invalid message; if it is another version, stop it", advise("stop")
+            "the daemon sent an invalid message; if the daemon is a different version, stop it",
+            advise("stop"),
         )
     return message

@@ -102,6 +102,6 @@ def _reason(options: VaultOptions, error: Exception) -> Reason:
         return Reason.of(error)
     if paths.is_disk_full(error):
         return Reason("disk_full", "the disk is full; free some space, and the vault opens by itself")
-    what = f"the index of {options.name} cannot be opened"
+    what = f"the index for {options.name} cannot be opened"
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return Reason("failing", f"{what}: {why}; see the log")

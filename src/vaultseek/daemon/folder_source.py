@@ -98,7 +98,7 @@ class FolderSource(Source):
             )
             progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
-        return Reason("being_read", "still scanning for the notes of this vault") if is_first else None
+        return Reason("being_read", "still looking for the notes in this vault") if is_first else None
 
     def missing_seconds(self) -> float:
         """Return the number of seconds for which the vault's folder has been missing."""

@@ -159,7 +159,7 @@ async def _loopback(
         remove_address_file(beside)
         yield
         return
-    log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    log.info("listening on port %d of this machine; the token is in %s", port.number, port.file)
     with contextlib.closing(port):
         async with authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
             yield

@@ -451,7 +451,7 @@ class VaultRegistry:
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
-        log.info("reopening %s with the model %s, chosen by its language", vault.name, models.main.name)
+        log.info("reopening %s with the model %s, chosen for its language", vault.name, models.main.name)
         if self._followers.get(root) is follower:
             self.close_vault(root)
             await self._open(vault.options)

@@ -35,14 +35,14 @@ class VaultSettings(Section):
     """
 
     name: str = Field(examples=["notes"])
-    """Name for --vault and in results, without slashes."""
+    """Name for --vault and for results, without a slash."""
     path: Path = Field(strict=False, examples=["~/Notes"])
     """The folder of notes; ~ works, and relative paths start at this file's folder."""
     language: Language | None = Field(default=None, examples=["en"])
     """Language of all notes, for word stems; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
     """Globs for notes and folders to leave out, as in a .gitignore: "Private" at any depth, "/Private" at the
-    top, "Private/" only a folder, "**/" any folders. But * also matches /, case is ignored, and ! is not
+    top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored, and ! is not
     supported."""
 
     @field_validator("name")
@@ -79,7 +79,7 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs for notes and folders to leave out of every vault, in the syntax of a vault's exclude."""
+    """Globs for notes and folders to leave out of every vault, written as in a vault's ``exclude``."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
     """Maximum size of a note in bytes; larger notes are found by name only, and reported."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)

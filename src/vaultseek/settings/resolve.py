@@ -115,7 +115,7 @@ def _refuse_duplicate(
             message = f"expected a unique name, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected a folder other than that of {key}, found {quote_value(vault.path)}"
+            message = f"expected a folder that {key} does not use, found {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
@@ -126,7 +126,7 @@ def _model_name(name: str, key: str, origin: Origin) -> str:
         return name
     if (directory := named_directory(name)) is not None:
         return str(directory)
-    expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or the folder of a model'
+    expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or its folder'
     return str(_folder(Path(name), ("model", key), origin, expected))
 
 

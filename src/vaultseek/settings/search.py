@@ -87,21 +87,20 @@ class SearchSettings(Section):
     rrf_ranks: Literal["score", "integer"] = "score"
     """Use ranks that preserve the distances between scores, or plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
-    """Weight of words; setting it turns adaptive off. Other names: ``rrf_keyword_weight``,
+    """Weight of words; setting it turns ``adaptive`` off. Other names: ``rrf_keyword_weight``,
     ``rrf_bm25_weight``."""
     semantic_weight: Weight = 1.0
-    """Weight of meaning; setting it turns adaptive off. Other name: ``rrf_vector_weight``."""
+    """Weight of meaning; setting it turns ``adaptive`` off. Another name: ``rrf_vector_weight``."""
     graph_weight: Weight = 0.5
     """Weight of notes linked to the matches; such notes stay below direct matches."""
     graph: bool = True
     """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of meaning with fusion = "linear"; words get the rest. ``keyword_weight`` and
-    ``semantic_weight`` take precedence."""
+    """Weight of meaning with fusion = "linear"; words get the rest. A weight that is set takes precedence."""
     adaptive: bool = True
     """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Basis for choosing the weights: word matches, the query's length, or fixed weights."""
+    """Choose the weights by how well the words match, by the query's length, or use fixed ones."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
@@ -115,7 +114,7 @@ class SearchSettings(Section):
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder. This is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
-    """A fetched cross-encoder, or a cross-encoder's folder; "server" uses the server in ``[reranker]``."""
+    """The name of a fetched cross-encoder, or its folder; "server" uses the server in ``[reranker]``."""
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
     """Number of results to rerank."""
     rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)

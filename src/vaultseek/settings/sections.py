@@ -61,7 +61,7 @@ class ServerSettings(Section):
     """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without an
     address, the model runs on this machine. Text is sent to the server."""
     key_variable: str = ""
-    """Environment variable of the daemon that contains the server's key."""
+    """Variable in the daemon's environment that contains the server's key."""
     key_file: str = ""
     """File with the key, readable only by you (mode 0600), instead of a variable."""
 
@@ -104,14 +104,14 @@ class ModelSettings(ServerSettings):
     """Model for languages other than English. English vaults also get vectors from it, to answer questions in
     those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
-    """Unload the model after this many minutes without a search by meaning or a change. The next search
-    reloads it, which takes about a second, and is answered by word only. 0 keeps it loaded."""
+    """Unload the model after this many minutes without a search by meaning or a change. The next search is
+    answered by word only, and reloads the model within about a second. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
-    """Time limit in seconds for a background request; questions have a shorter limit."""
+    """Time limit for a background request, in seconds; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
-    """Maximum length of passages for the server, in tokens of the bundled model."""
+    """Maximum length of a passage for the server, in tokens as counted by the bundled model."""
     revision: str = ""
     """Any text. Change it when the server's model has changed, so that everything is embedded again."""
     text_prefix: str = ""
@@ -159,5 +159,6 @@ class VectorSettings(Section):
 
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
-    faster from about 150,000 vectors, but needs another copy on disk and twice their size in memory. "auto"
-    uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""
+    faster from about 150,000 vectors, but needs another copy of them on disk and twice their size in
+    memory. "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon
+    restarts."""

@@ -48,7 +48,9 @@ def read_text(file: Path, *, required: bool) -> str | None:
             f"{file}: cannot be read ({error.strerror or error}); expected a readable file"
         ) from None
     if len(raw) > limits.CONFIG_BYTES:
-        raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes; expected a configuration")
+        raise ConfigError(
+            f"{file}: larger than {limits.CONFIG_BYTES} bytes, too large for a configuration; shorten it"
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -60,13 +62,13 @@ def parse(text: str, file: Path) -> dict[str, Any]:
     """Parse ``text``, the content of ``file``, and return its tables. Raises ConfigError."""
     if (key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, key.start()) + 1
-        raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
+        raise ConfigError(f"{file}: line {line}: nested too deeply; make it simpler")
     try:
         return tomllib.loads(text)
     except ValueError as error:  # a number with thousands of digits is not a syntax error
         raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
     except RecursionError:
-        raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
+        raise ConfigError(f"{file}: nested too deeply; make it simpler") from None
 
 
 def format_value(value: Any) -> str:
@@ -188,4 +190,4 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 def _cannot_write(file: Path, error: OSError) -> ConfigError:
     reason = error.strerror or error
-    return ConfigError(f"{file}: cannot be written ({reason}); check the permissions of its folder")
+    return ConfigError(f"{file}: cannot be written ({reason}); check its folder's permissions")

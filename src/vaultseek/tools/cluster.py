@@ -236,7 +236,7 @@ def _translated(ray: Any) -> Iterator[None]:
         yield
     except ray.exceptions.RayTaskError as error:
         raise Unavailable(
-            f"a worker of the cluster cannot run vaultseek: {_line(error)};"
+            f"a worker in the cluster cannot run vaultseek: {_line(error)};"
             f" every machine in the cluster needs vaultseek {__version__}"
         ) from None
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError, AssertionError) as error:

@@ -48,7 +48,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
     Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
     first; if it cannot be used, nothing changes. At the end, its counts of notes, passages and vectors are
-    compared with the index, and some searches with their earlier results; exit code 1 if they differ.
+    compared with the index, and some searches are repeated. Exit code 1 if the counts or the results differ.
 
     The setting applies to all vaults, so all are moved. With --vault, the command waits for that vault only,
     and compares only that one.

@@ -91,7 +91,9 @@ class Mover:
         if self._moving is None or self._moving[1].done():
             self._moving = asked, asyncio.create_task(self._move(call))
         elif self._moving[0] != asked:
-            raise Unavailable("the vaults are already being moved; run the same command to wait for it")
+            raise Unavailable(
+                "the vaults are already being moved; run the same command to wait until they have moved"
+            )
         return await asyncio.shield(self._moving[1])
 
     async def _move(self, call: params.MoveParams) -> JSON:
@@ -253,7 +255,7 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
     if not meaning["up"] or status["pending"] > for_good:
         return str(meaning["reason"] or "vectors have not been stored yet")
     if before.is_second_full and status["models"].get("second_notes_left") != 0:
-        return "vectors of the second model have not been stored yet"
+        return "vectors from the second model have not been stored yet"
     return None
 
 

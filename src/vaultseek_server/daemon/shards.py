@@ -36,8 +36,8 @@ class KnownShards(KnownVaults):
         return super().around(None)
 
     def new_at(self, root: Path) -> VaultOptions:
-        """Raise UsageError, because a searcher cannot add vaults."""
-        problem = f"{root} is not a vault of this searcher, which has no folders;"
+        """Raise UsageError."""
+        problem = f"this searcher has no folders, so it has no vault {root};"
         raise self.unresolved(UsageError, problem)
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
@@ -76,7 +76,9 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
     def check(is_there: bool) -> None:
         if is_there and not (drop and is_abandoned):
             if drop:
-                raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
+                raise UsageError(
+                    f"an indexer still keeps {name}; remove the vault there, or stop the indexer first"
+                )
             raise UsageError(
                 f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
                 "also delete its text from the engine (delete_index)"
@@ -98,7 +100,7 @@ def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | No
         try:
             known = dict(sorted({**before, **_current_shards(engine, before)}.items()))
         except Unavailable as error:
-            log.warning("the shards of the engine cannot be listed: %s", error)
+            log.warning("the engine's shards cannot be listed: %s", error)
             return before, error
         if known != before:
             _remember(engine, known)

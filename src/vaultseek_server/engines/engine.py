@@ -109,7 +109,7 @@ class IndexedShard(PostgresEngine):
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
         if problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
+            return Unavailable(f"writing to the engine has taken {seconds:.0f} s so far", "behind")
         return problem
 
     @property
@@ -316,7 +316,7 @@ class SearchedShard(PostgresEngine):
                 f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors of this model; set the same model.name on all machines"
+            self._difference = "it has no vectors from this model; set the same model.name on all machines"
         return changed
 
     def reason(self) -> Reason | None:

@@ -62,7 +62,7 @@ class TokenGate:
             elif grant is None:
                 answer = await handler(params, context)
             else:
-                raise Forbidden("the rights of this connection are unknown; connect again")
+                raise Forbidden("this connection's rights are unknown; connect again")
             return answer
         except VaultseekError as error:
             outcome = error.code

@@ -60,7 +60,7 @@ def read(data: bytes, path: str) -> Note:
     made = Composition(path)
     every = [node for node in map(_node, _objects(canvas.get("nodes"))) if node is not None]
     if len(every) > CANVAS_NODES:
-        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; the first ones are searched")
+        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; only the first ones are searched")
     nodes = every[:CANVAS_NODES]
     edges = _edges(canvas.get("edges"), nodes)
     top = _nested(nodes, made)
@@ -110,7 +110,7 @@ def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
     if len(groups) > CANVAS_GROUPS:
         made.problem(
             "too_many_groups",
-            f"more than {CANVAS_GROUPS} groups; cards of the remaining ones are indexed without their group",
+            f"more than {CANVAS_GROUPS} groups; cards in further groups are indexed without their group",
         )
         groups = groups[-CANVAS_GROUPS:]
     for number, group in enumerate(groups):

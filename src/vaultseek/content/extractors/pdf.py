@@ -56,11 +56,13 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         made.place(f"page={number + 1}", LEVELS)
         _write_page(text, outline.get(number, ()), made)
     if pages > PDF_PAGES:
-        made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; the first ones are searched")
+        made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; only the first ones are searched")
     if scanned and ocr and not has_extra("ocr"):
         made.problem("no_ocr", picture.NOT_INSTALLED)
     elif len(scanned) > OCR_PAGES and ocr:
-        made.problem("too_many_pages", f"more than {OCR_PAGES} scanned pages; the first ones are searched")
+        made.problem(
+            "too_many_pages", f"more than {OCR_PAGES} scanned pages; only the first ones are searched"
+        )
     if scanned and not ocr:
         which = "this PDF" if len(scanned) == pages else f"page {scanned[0] + 1}"
         more = f" and {len(scanned) - 1} more" if 1 < len(scanned) < pages else ""

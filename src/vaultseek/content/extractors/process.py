@@ -67,7 +67,7 @@ class ExtractionProcess:
                 if self._stopped:
                     raise Cancelled(STOPPED)
                 if ending == -signal.SIGPROF:
-                    return named_only(path, "too_slow", "reading it takes too long")
+                    return named_only(path, "too_slow", "reading the file takes too long")
                 if ending != 0:
                     break  # status 0 means that the process had just ended because it was idle
             raise ReaderEnded(path)
@@ -154,7 +154,7 @@ def _extract(job: JSON, data: bytes) -> Note:
         read = extractor.function()
         return read(data, path, ocr=ocr) if job["kind"] == "pdf" else read(data, path)
     except (MemoryError, RecursionError):
-        return named_only(path, "too_complex", "reading it takes too much memory")
+        return named_only(path, "too_complex", "reading the file takes too much memory")
     except Exception as error:
         return named_only(path, "not_indexed", f"this file could not be read ({type(error).__name__})")
     finally:

@@ -92,7 +92,7 @@ class FileReader:
 
 
 def _hostile(path: str) -> Note:
-    return named_only(path, "ends_reader", "reading it crashes the process that reads files")
+    return named_only(path, "ends_reader", "reading the file crashes the process that reads files")
 
 
 def _kind(path: str) -> Kind:

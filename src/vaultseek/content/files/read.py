@@ -151,7 +151,7 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
     try:
         stat = regular_stat(file.lstat())
     except PermissionError as closed:
-        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; check the permissions of its folder")
+        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; check its folder's permissions")
     except (OSError, ValueError):
         stat = None
     if stat is None:

@@ -69,7 +69,9 @@ def _note(
             Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line)
         )
     if not body.inlines.marks:
-        all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
+        all_problems.append(
+            Problem("too_many_marks", f"it has too many brackets and similar characters; {_AS_TEXT}")
+        )
     is_section = sum(heading.level == 1 for heading in body.headings) > 1
     title, source = title_of(_title(front.title), None if is_section else body.opening, path)
     return Note(

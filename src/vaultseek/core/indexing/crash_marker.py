@@ -84,7 +84,7 @@ class CrashMarker:
     def _count(self, process: str, key: str, kills: int) -> None:
         self._kills[key] = self._kills.get(key, 0) + kills
         log.warning(
-            "%s died while parsing a note (crash %d; skipped at %d)",
+            "%s died while parsing a note (crash %d; the note is skipped after %d)",
             process,
             self._kills[key],
             _MAX_KILLS,

@@ -272,7 +272,7 @@ class Embedding:
         if not is_known or versions != [version, version]:
             self.ready = False
             if self._ledger.is_read_only:
-                text = "the vectors are not ready yet; they are stored where the vault is indexed"
+                text = "the vectors are not ready yet; the machine that indexes the vault stores them"
                 raise WorkerUnavailable(text, "being_built")
             version = self._new_version()
             await self._in_writer(self._migration.begin)

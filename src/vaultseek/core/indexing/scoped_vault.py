@@ -36,7 +36,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "not_embedded": "no passage is embedded yet",
     "behind": "the latest changes are still missing",
     "vault_missing": "the notes cannot be reached at the moment; answering from the index",
-    "disk_full": "the disk of the server is full; changes are not indexed",
+    "disk_full": "the server's disk is full; changes are not indexed",
     "paused": "changes to the notes are not being followed at the moment",
     "failing": "changes cannot be indexed at the moment; ask the server's administrator",
 }

@@ -88,7 +88,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.query.parsed.request.settings.nothing_below
-        words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"
+        words = f"nothing was found: none of the ten best notes reaches search.nothing_below, {least:g}"
         return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
     words = f"score {candidate.score:.3g} or confidence {candidate.confidence:.3g} is below the minimum"
     return {"verdict": "cut", **Reason("below_minimum", words).as_json()}

@@ -165,7 +165,7 @@ def parse_with_fields(
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))
     if query.is_empty:
-        nothing = f"there is nothing to search for: {'; '.join(query.notes)}"
+        nothing = f"the query has nothing to search for: {'; '.join(query.notes)}"
         problem = nothing if query.notes else "the query is empty"
         raise BadQuery(f"{problem}; use a word, a phrase or a filter")
     return query
@@ -201,7 +201,7 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     names = {name.casefold() for name in searches}
     for name, text in searches.items():
         if (match := _NAME.match(text)) and match[1].casefold() in names:
-            yield name, "a saved search inside another one is treated as a word; write it out"
+            yield name, "a saved search inside another one is treated as a word; write its query in full"
         try:
             # In parentheses, an operator at the end is not mistaken for one that is still being typed.
             notes = parse_with_fields(text, {}).notes or parse_with_fields(f"({text} )", {}).notes

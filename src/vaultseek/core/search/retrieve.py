@@ -22,7 +22,7 @@ from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
-LATE = Reason("deadline", "not ready by the deadline of the request")
+LATE = Reason("deadline", "not ready by the request's deadline")
 MOST_TIES = 1000
 """Maximum number of additional notes retrieved because their scores equal the last retrieved note's. Without
 them, the order of indexing would decide among equal notes."""

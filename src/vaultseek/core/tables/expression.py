@@ -113,7 +113,7 @@ class Language:
             _unknown(f"{name}()", [f"{each}()" for each in (*FUNCTIONS, "if")], "function")
         _check_number(name, len(arguments), *arguments_of(function, 0))
         if name in DRAWN:
-            self.remarks[f"{name}() is shown as its text"] = None
+            self.remarks[f"{name}() is shown as text"] = None
         parts = [self.function(each, locals) for each in arguments]
         run = with_scope(function)
         return lambda scope: sized(run(scope, *collected(part(scope) for part in parts)))
@@ -148,7 +148,7 @@ class Language:
             if value is None:
                 return None
             if not isinstance(value, list):
-                raise FormulaError(f"{name}() is a function of lists, not of {kind_of(value)}; use list()")
+                raise FormulaError(f"{name}() works on lists, not on {kind_of(value)}; use list()")
             acc, outer = first(scope), scope.locals
             scope.locals = dict(outer)
             try:

@@ -47,6 +47,6 @@ def _depth(path: str) -> tuple[int, str]:
 
 def _advice(known: set[str]) -> str:
     if not known:
-        return "the vault has no file of this kind"
+        return "the vault has no files of this kind"
     names = ", ".join(quote(each) for each in sorted(known, key=_depth)[:3])
     return f"there are {names}" + (", …" if len(known) > 3 else "")

@@ -321,7 +321,7 @@ _UNKNOWN = object()
 
 
 def _without_value(scope: Scope) -> Value:
-    raise NoValue("it was not understood")
+    raise NoValue("the expression was not understood")
 
 
 def _bare(column: str) -> str:

@@ -38,7 +38,9 @@ def whole(follower: SeenFollower) -> VaultFollower:
     the vault."""
     if isinstance(follower, VaultFollower):
         return follower
-    raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only part of it")
+    raise Forbidden(
+        f"this needs access to all of {follower.vault.name}, but this client may see only part of it"
+    )
 
 
 async def find_note(name: str, follower: SeenFollower) -> NoteRow:

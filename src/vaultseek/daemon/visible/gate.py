@@ -57,7 +57,7 @@ class AccessControl:
             if client.grant is not None:
                 rights = CURRENT_RIGHTS.get()
                 if rights is None:
-                    raise Forbidden("the rights of this connection are unknown; connect again")
+                    raise Forbidden("this connection's rights are unknown; connect again")
                 return await self._redacted(method, await handler(params, context), rights)
             if client.is_agent and method in NOT_FOR_AGENTS:
                 raise Forbidden(f"{method} is for the user, not for agents; ask the user")

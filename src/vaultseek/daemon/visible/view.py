@@ -164,7 +164,7 @@ def _name_of(vault: str | None, names: list[str]) -> str:
     if vault is None:
         if len(names) == 1:
             return names[0]
-        raise UsageError(f"which vault? choose one that this token has access to: {listed}")
+        raise UsageError(f"which vault? choose one to which this token has access: {listed}")
     for name in names:
         if name.casefold() == vault.casefold():
             return name

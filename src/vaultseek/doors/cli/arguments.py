@@ -96,7 +96,9 @@ FILTERS = tuple(
 )
 SEARCH = (
     Option("--limit", "N", "Show at most N results.", most=limits.RESULTS, default=limits.SHOWN_RESULTS),
-    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES, default=1),
+    Option(
+        "--passages", "N", "Show at most N passages from each note.", most=limits.NOTE_PASSAGES, default=1
+    ),
     Option(
         "--format",
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
@@ -111,14 +113,14 @@ SEARCH = (
     Option("--explain", help="Explain the rank of each result."),
     Option("--mode", help=MODE_HELP, choices=MODES, default=MODES[0]),
     Option("--wait", help="Wait until every change on disk is indexed."),
-    Option("--all-vaults", help="Search every vault, instead of one."),
+    Option("--all-vaults", help="Search every vault instead of one."),
     *FILTERS,
 )
 COMPLETE = (
     Option("--kind", help="What to complete.", choices=KINDS, default=KINDS[0]),
     Option("--note", "NOTE", "The note whose headings or blocks to complete."),
     Option("--property", "NAME", "The property whose values to complete."),
-    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS, default=20),
+    Option("--limit", "N", "Show at most N completions.", most=limits.COMPLETIONS, default=20),
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(

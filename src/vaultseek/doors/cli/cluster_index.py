@@ -47,7 +47,7 @@ def index_on_cluster(
             asked = invocation.params(limit=min(limit, limits.TAKEN_TEXTS), after=position)
             answer = _called(client, "index/texts", asked)
             if answer["fingerprint"] != fingerprint:
-                raise Unavailable("the model of the vault has changed; run the command again")
+                raise Unavailable("the vault's model has changed; run the command again")
             position = answer["next"]
             return dict(answer["texts"])
 
@@ -64,7 +64,7 @@ def index_on_cluster(
         state = _waited(waiting_client, invocation, show)
         try:
             with connected(place, model["model"], fingerprint, is_over=state.done, say=say) as cluster:
-                say(f"{count(cluster.processors(), 'processor')} of Ray at {clean(address)}")
+                say(f"{count(cluster.processors(), 'processor')} in the Ray cluster at {clean(address)}")
                 embedded = embed_on(cluster, take, keep, state.done)
             say(f"{count(embedded, 'vector')} computed by the cluster")
         except Unavailable as error:

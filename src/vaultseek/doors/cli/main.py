@@ -152,7 +152,7 @@ def _report_bug(error: Exception) -> int:
     from vaultseek.doors.cli.output import print_error
 
     traceback.print_exc()
-    print_error(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
+    print_error(f"this is a bug in vaultseek; please report the lines above: {type(error).__name__}: {error}")
     return BUG
 
 

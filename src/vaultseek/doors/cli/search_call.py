@@ -139,7 +139,7 @@ class SearchCall:
 
                 folded = int(answer.get("less_certain") or 0) if self.folds else 0
                 shown = {**answer, "results": answer["results"][: len(answer["results"]) - folded]}
-                advice = "narrow the search, or take --format json"
+                advice = "narrow the search, or use --format json"
                 reply = results(shown, Form(limits.AGENT_TOKENS), advice=advice)
                 invocation.show(reply.text + (f"\n[{folded} less certain: --all]" if folded else ""))
                 question = " ".join(self.query) or ", ".join(answer["interpreted"]["filters"])

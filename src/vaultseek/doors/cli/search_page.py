@@ -209,7 +209,7 @@ def _advice(answer: JSON) -> str:
     if answer.get("mode") == "keyword":
         return "to search by meaning as well, use --mode hybrid"
     if _index(answer, "pending") and not answer.get("partial"):
-        return "indexing is not finished, use --wait to wait for it"
+        return "indexing is not finished; use --wait to wait for it"
     return "try other or fewer words"
 
 

@@ -315,7 +315,7 @@ def _detail(item: JSON, typing: Typing) -> str | None:
     if typing.kind in ("block", "label"):
         return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
     if item.get("match") == "missing":
-        return f"no note yet, {count(item['count'], 'note links', 'notes link')} to it"
+        return f"no note yet; {count(item['count'], 'note links', 'notes link')} to it"
     if "path" in item:
         return str(item["path"])
     return None if item.get("count") is None else count(item["count"], "note")

@@ -175,7 +175,7 @@ class Session:
             self._roots[folder] = root if f"{folder}/".startswith(f"{root}/") else None
             if known is not None and root not in known:
                 ended_by = f"vaultseek vault remove {shlex.quote(root)}"
-                self.warn(f"the notes of {root} are indexed from now on; to undo this, run `{ended_by}`")
+                self.warn(f"the notes in {root} are indexed from now on; to undo this, run `{ended_by}`")
         return self._roots[folder]
 
     async def _known_vaults(self) -> set[str] | None:

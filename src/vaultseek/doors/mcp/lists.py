@@ -84,7 +84,7 @@ def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
     """Format tags; a tag's count includes notes with nested tags."""
     head = head_of(answer)
-    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
+    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with note counts"
     return _listing(
         "tags", page, lambda tag: {**tag, "tag": line(tag["tag"])}, _each(_tag_text), title, head, form
     )
@@ -94,14 +94,14 @@ def properties(answer: JSON, page: Page, form: Form) -> Reply:
     """Format properties, each with its most common values."""
     head = head_of(answer)
     names = count(page.total, "property", "properties")
-    title = f"{names} in vault {head['vault']!r}, with the number of notes"
+    title = f"{names} in vault {head['vault']!r}, with note counts"
     return _listing("properties", page, _property, _each(_property_text), title, head, form)
 
 
 def values(answer: JSON, page: Page, form: Form) -> Reply:
     """Format the values of one property."""
     head = {**head_of(answer), "property": line(answer["property"])}
-    title = f"{count(page.total, 'value')} of {head['property']}, with the number of notes"
+    title = f"{count(page.total, 'value')} of {head['property']}, with note counts"
     return _listing(
         "values",
         page,
@@ -189,7 +189,9 @@ def overview(answer: JSON, form: Form) -> Reply:
         for cluster in answer["clusters"]
     ]
     numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
-    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any"
+    title = (
+        f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any link"
+    )
     if answer["truncated"]:
         title += f"; only the first {NOTE_LINKS:,} links of {', '.join(map(line, answer['truncated']))}"
     return _graph([*hubs, *clusters], title, answer, form)
@@ -318,11 +320,11 @@ def _link_text(link: JSON) -> str:
     anchor = f"#{link['heading']}" if link.get("heading") else ""
     date = f" | {dated(link)}" if link.get("modified") else ""
     if link["direction"] == "outgoing":
-        target = link.get("resolved") or f"{link['target']} (nothing there)"
+        target = link.get("resolved") or f"{link['target']} (missing)"
         return f"- line {link['line']} -> {target}{anchor}{date}"
     where = f"{link['path']}:{link['line']}"
     if link["direction"] == "unresolved":
-        return f"- {where} -> {link['target']}{anchor} (nothing there)"
+        return f"- {where} -> {link['target']}{anchor} (missing)"
     return f"- <- {where}{date} | {link.get('text') or link['title']}"
 
 
@@ -353,7 +355,7 @@ def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
 
 
 def _tag_text(tag: JSON) -> str:
-    nested = f" ({tag['count']} itself)" if tag["count"] != tag["total"] else ""
+    nested = f" ({tag['count']} directly)" if tag["count"] != tag["total"] else ""
     return f"- #{tag['tag']} | {tag['total']}{nested}"
 
 
@@ -389,7 +391,7 @@ def _vault_text(vault: JSON) -> str:
     parts = [count(vault["notes"], "note")]
     parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
     parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
-    parts += [f"{name} search down: {reason}" for name, reason in vault["lanes_down"].items()]
+    parts += [f"{name} search is down: {reason}" for name, reason in vault["lanes_down"].items()]
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
 
 

@@ -50,7 +50,7 @@ def note_text(answer: JSON) -> str:
     if beginning == text and not answer.get("truncated"):
         return text
     last = int(answer["start_line"]) + beginning.count("\n")
-    return f"{beginning}\n\n[cut off on line {last} of {answer['lines']}; read_note reads the rest]\n"
+    return f"{beginning}\n\n[cut off at line {last} of {answer['lines']}; read_note reads the rest]\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,8 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     path, lines = structured["path"], int(answer["lines"])
     title = f" | {structured['title']}" if structured.get("file_name") else ""
     span = f":{start}-{end} of {lines}" if end >= start else " | no lines"
-    advice = f'continue with "{path}:{next_line}-"' if next_line else "its last line is too long"
-    remarks = [f"[cut after line {end}; {advice}, or use a larger max_tokens]"] if cut else []
+    advice = f'continue with "{path}:{next_line}-", or' if next_line else "the line is too long;"
+    remarks = [f"[cut after line {end}; {advice} use a larger max_tokens]"] if cut else []
     # Blank lines cannot forge anything, and notes have many, so they get no prefix.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
     return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)

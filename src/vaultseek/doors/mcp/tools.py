@@ -47,7 +47,7 @@ def _as_text(value: object) -> object:
 Wordings = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
     BeforeValidator(_as_text),
-    Field(description="A list asks one question in several wordings."),
+    Field(description="A list gives several wordings of one question."),
 ]
 Addresses = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],
@@ -76,7 +76,7 @@ class Tools:
         query: Wordings,
         limit: Limit = 10,
         mode: Mode = "hybrid",
-        cursor: Annotated[str | None, Field(description="From the end of the last page.")] = None,
+        cursor: Annotated[str | None, Field(description="The cursor from the end of the last page.")] = None,
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
@@ -169,7 +169,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
-        """Find notes like a note, by meaning, links and words."""
+        """Find notes similar to a note in meaning, links or words."""
         answer = await self._notes.ask("note/related", {"note": note, "limit": limit}, vault)
         return results(answer, self._form(max_tokens))
 
@@ -181,7 +181,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes below a folder, the last changed first; or by path, with numbers of each folder."""
+        """List the notes below a folder, last changed first; or by path, with the notes per folder."""
         folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:
@@ -203,7 +203,7 @@ class Tools:
     async def list_tags(
         self, first: First = 1, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Tags]:
-        """List tags, the commonest first; search finds their notes with tag:x."""
+        """List tags, the most common first; search finds their notes with tag:x."""
         answer = await self._notes.ask("vault/tags", {}, vault)
         tags = sorted(answer["tags"], key=lambda tag: (-tag["total"], tag["tag"]))
         return lists.tags(answer, lists.page_of(tags, first, AGENT_LIST), self._form(max_tokens))
@@ -223,7 +223,9 @@ class Tools:
             names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
             if fold(name) not in map(fold, names):
                 advice = (
-                    f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+                    f"the nearest are {', '.join(map(quote, names))}"
+                    if names
+                    else "list the properties without a name"
                 )
                 raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:
@@ -239,7 +241,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Links]:
-        """List a note's links to others, from others (backlinks), or to nothing (unresolved)."""
+        """List a note's outgoing links, its backlinks, or its links to missing notes (unresolved)."""
         directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         params = {"note": note, "limit": last}
@@ -289,7 +291,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
-        """Show hubs and clusters of links; with note, links it may lack; with other, the path from note.
+        """Show hubs and clusters of links; with note, links it may lack; with note and other, their path.
 
         With stale, show outdated notes and links to them.
         """
@@ -312,7 +314,7 @@ class Tools:
     async def vault_status(
         self, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Status]:
-        """Show the vaults by name, how far their indexes are, and what does not work."""
+        """Show the vaults by name, their indexing progress, and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
 
     async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:

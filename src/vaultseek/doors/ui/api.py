@@ -189,7 +189,7 @@ class API:
         asked = {"vault": vault, "source": _text(body, "note"), "links": links}
         path = (await self._ask("links/resolve", asked))["links"][0].get("create")
         if path is None:
-            raise NotFound("this link does not lead to a note of the vault; check the link")
+            raise NotFound("this link does not lead to a note in the vault; check the link")
         if body.get("edit") and self._editor:
             await asyncio.to_thread(self._open_editor, vault, {"path": path, "line": 1})
         return {"path": path}

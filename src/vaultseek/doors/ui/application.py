@@ -92,7 +92,7 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
 def _opening(session: Session, port: int) -> Respond:
     async def respond(request: Request, body: JSON) -> Response:
         if not is_allowed_peer(request.scope.get("client"), request.scope.get("server")):
-            return _refusal("this page belongs to another user of the computer")
+            return _refusal("this page belongs to another user of this computer")
         if not session.exchange(body.get("token")):
             return _refusal("this address is incomplete or was already used; run `vaultseek ui` again")
         opened = JSONResponse({"key": session.key})

@@ -100,7 +100,7 @@ class Gate:
             if scope["method"] != "POST":
                 return 405, "this path accepts only POST"
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                return 415, "the body has to be JSON"
+                return 415, "the body must be JSON"
             if scope["path"] == OPEN_SESSION:
                 return 0, ""
             cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
@@ -108,7 +108,7 @@ class Gate:
                 return 401, "run `vaultseek ui` again, and open the address that it prints"
             # A previous owner of the port may have seen what the browser sent.
             if self._session.is_persistent and not is_allowed_peer(scope.get("client"), scope.get("server")):
-                return 403, "this page belongs to another user of the computer"
+                return 403, "this page belongs to another user of this computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this path accepts only GET"

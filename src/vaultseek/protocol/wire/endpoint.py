@@ -163,7 +163,9 @@ def _private_folder(folder: Path) -> int:
         if state.st_mode & _OTHERS and folder == paths.socket_file().parent:
             os.fchmod(opened, 0o700)
         elif state.st_mode & _OTHERS_WRITE:
-            raise Unavailable(f"others may write to {folder}; run 'chmod 700' on it or choose another folder")
+            raise Unavailable(
+                f"other users can write to {folder}; run 'chmod 700' on it, or choose another folder"
+            )
     except BaseException:
         os.close(opened)
         raise
@@ -179,7 +181,7 @@ def _open_lock(path: Path) -> int:
     if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
         return lock
     os.close(lock)
-    raise Unavailable(f"{path} is not a lock file of vaultseek; remove it")
+    raise Unavailable(f"{path} is not one of vaultseek's lock files; remove it")
 
 
 def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
@@ -253,7 +255,7 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(state.st_mode) or state.st_uid != os.geteuid():
-        raise Unavailable(f"{path} is not a socket of vaultseek; remove it")
+        raise Unavailable(f"{path} is not vaultseek's socket; remove it")
     if _answers(path):
         raise AlreadyRunning(f"another program answers on {path} without holding the lock; stop it first")
     path.unlink(missing_ok=True)

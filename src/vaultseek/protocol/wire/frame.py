@@ -95,12 +95,12 @@ class FrameReader:
         if self._buffer and not self._buffer[:1].isalpha():
             raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
         if _LINE_FEED.search(head):
-            raise FrameLost("the lines of a header must end in CRLF")
+            raise FrameLost("header lines must end in CRLF")
         if end >= 0:
             del self._buffer[: end + 4]
             return _body_length(head, self._limit)
         if len(head) == HEADER_BYTES:
-            raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
+            raise FrameLost(f"a message's header must not be longer than {HEADER_BYTES} bytes")
         return None
 
 

@@ -168,9 +168,11 @@ def _read(file: Path) -> tuple[int, Secrets]:
     try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
-            raise Forbidden(f"{file} is not an address file of vaultseek; nothing was sent; remove it")
+            raise Forbidden(f"{file} is not vaultseek's address file, and nothing was sent; remove it")
         if state.st_mode & _OTHERS:
-            raise Forbidden(f"others can read the token in {file}; remove it and start the daemon again")
+            raise Forbidden(
+                f"other users can read the token in {file}; remove the file and start the daemon again"
+            )
         text = os.read(opened, ADDRESS_BYTES)
     finally:
         os.close(opened)

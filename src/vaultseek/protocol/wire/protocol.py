@@ -80,7 +80,7 @@ def read(body: bytes) -> Request | Rejected | None:
         return None
     id = _readable_id(value)
     if "id" in value and id is None:
-        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
+        return Rejected(None, _invalid("a request's id must be a string or a whole number"))
     if value.get("jsonrpc") != "2.0":
         return Rejected(id, _invalid("a message must contain 'jsonrpc': '2.0'"))
     method = value.get("method")
@@ -90,7 +90,7 @@ def read(body: bytes) -> Request | Rejected | None:
     if params is None or params == []:
         params = {}
     if not isinstance(params, dict):
-        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
+        return Rejected(id, UsageError("a request's parameters must be an object with their names"))
     return Request(id, method, params)
 
 

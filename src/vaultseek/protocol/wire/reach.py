@@ -183,9 +183,7 @@ def address(path: Path | str) -> Iterator[str]:
         yield name
         return
     if not os.access("/proc/self/fd", os.X_OK):
-        raise Unavailable(
-            f"the path of the socket is too long for this system; choose a shorter one than {name}"
-        )
+        raise Unavailable(f"the socket's path is too long for this system; choose a shorter path than {name}")
     folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"

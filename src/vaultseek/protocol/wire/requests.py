@@ -127,7 +127,7 @@ class Requests:
             since = work.waiting.since
             queued = since is not None and time.monotonic() - since >= QUEUE_GRACE_SECONDS
             if queued or loop.time() >= last:
-                self._cancel(work, Cancelled(f"the deadline of {quote(work.request.method)} passed"))
+                self._cancel(work, Cancelled(f"the deadline for {quote(work.request.method)} passed"))
             else:
                 work.timer = loop.call_at(min(last, loop.time() + QUEUE_GRACE_SECONDS), check)
 

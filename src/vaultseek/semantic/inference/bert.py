@@ -215,7 +215,7 @@ class BertEncoder:
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
-        self.computing = "float32 by onnxruntime"
+        self.computing = "float32 in onnxruntime"
         if half:
             self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
         else:

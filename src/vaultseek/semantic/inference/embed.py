@@ -108,7 +108,7 @@ def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
 class SentenceEncoder:
     """An embedding model that the sentence-transformers library runs."""
 
-    computing = "float32 by sentence-transformers"
+    computing = "float32 in sentence-transformers"
 
     def __init__(self, directory: Path, *, fingerprint: str) -> None:
         require_extra("torch", f"the model in {directory}")

@@ -64,7 +64,7 @@ class Server:
         if service.fault:
             raise ConfigError(service.fault)
         service.key()
-        self.where = f"by {service.model or 'its model'} at {service.url}"
+        self.where = f"{service.model or 'a model'} at {service.url}"
         self._service = service
         self._loop, self._client = _calls()
         self._failures = 0
@@ -89,7 +89,7 @@ class Server:
             array = read(answer)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             raise CallFailed(
-                f"its answer to {path} has an unexpected form; check address and model"
+                f"its answer to {path} has an unexpected form; check its address and model"
             ) from None
         self._failures = 0
         return array

@@ -21,13 +21,13 @@ HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
 """SHA-256 of the weights of known models; for any other model, the first fetch records a digest."""
 SUGGESTED = {
-    "Snowflake/snowflake-arctic-embed-xs": "English, the bundled model's size, 50.2 on BEIR, 8 more",
-    "MongoDB/mdbr-leaf-ir": "English, the bundled model's size, vectors of 768 numbers, 53.6 on BEIR",
-    "BAAI/bge-small-en-v1.5": "English, 1.5 times the size, 51.7 on BEIR",
-    "google/embeddinggemma-300m": "a hundred languages, 13 times the size, for signed-in users of the hub",
-    "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
+    "Snowflake/snowflake-arctic-embed-xs": "English; the bundled model's size; BEIR 50.2, 8 points better",
+    "MongoDB/mdbr-leaf-ir": "English; the bundled model's size; vectors of 768 numbers; BEIR 53.6",
+    "BAAI/bge-small-en-v1.5": "English; 1.5 times the size; BEIR 51.7",
+    "google/embeddinggemma-300m": "a hundred languages; 13 times the size; needs an account on the hub",
+    "sentence-transformers/all-mpnet-base-v2": "English; larger and slower",
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
-    "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
+    "cross-encoder/ms-marco-MiniLM-L-6-v2": "a reranker: it reads the query and a passage together",
 }
 """Models on the hub that are worth trying, with descriptions."""
 

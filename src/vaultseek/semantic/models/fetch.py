@@ -72,7 +72,7 @@ def fetch(
     ConfigError if the model is refused. After an error, an earlier version stays in place.
     """
     if paths.model_directory(name) is None or name.count("/") != 1:
-        raise UsageError(f"{name!r} is not a model name of the hub; expected one like {BUNDLED_NAME}")
+        raise UsageError(f"{name!r} is not the name of a model on the hub; expected one like {BUNDLED_NAME}")
     folder = paths.private_directory(paths.models_directory())
     with paths.lock_directory(folder):
         commit, files = _listing(name)
@@ -113,7 +113,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
         if _is_model_file(PurePosixPath(file.rfilename))
     ]
     if not info.sha:
-        raise Unavailable(f"the hub reports no version of {name}; try again later")
+        raise Unavailable(f"the hub lists no version of {name}; try again later")
     return str(info.sha), files
 
 
@@ -139,7 +139,8 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and a reserve; {available:,} MiB are free at {folder}. Make room"
+            f"{name} needs {required:,} MiB and a reserve, but {folder} has {available:,} MiB;"
+            " free some space"
         )
 
 
@@ -204,7 +205,7 @@ def _verified(
     check_model(part)
     if name in pinned and sha256(part / WEIGHTS).hex() != pinned[name]:
         raise ConfigError(
-            f"the hub's {name} is not the model that vaultseek expects; nothing was kept, try another"
+            f"the hub's {name} is not the model that vaultseek expects; nothing was kept; try another"
         )
     new = digest(part)
     before = recorded_digests().get(name)
@@ -262,7 +263,7 @@ def _translated(name: str, error: Exception) -> Exception:
     if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
         return Unavailable(f"{hub} has no model called {name}, or it is private")
     if paths.is_disk_full(error):
-        return Unavailable("the disk is full; free some space and fetch again, the download so far is kept")
+        return Unavailable("the disk is full; free some space and fetch again; the download so far is kept")
     response = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
     if response is not None:
         return Unavailable(f"{hub} answered {response.status_code} for {name}; try again later")

@@ -276,13 +276,13 @@ def _record_at(journal: bytes, start: int) -> tuple[_Record, int] | None:
         return None
     dimension, count, deletes, version, rows, lists, head = _RECORD.unpack_from(journal, start)
     if head != zlib.crc32(journal[start : start + _RECORD.size - 4]):
-        raise _damage("a record of the journal is damaged")
+        raise _damage("a record in the journal is damaged")
     begin = start + _RECORD.size
     end = begin + version + 8 * (2 * count + deletes)
     if end > len(journal):
         return None
     if lists != zlib.crc32(journal[begin:end]):
-        raise _damage("a record of the journal is damaged")
+        raise _damage("a record in the journal is damaged")
     name = journal[begin : begin + version].decode() or None
     each = np.frombuffer(journal, "<i8", 2 * count + deletes, begin + version).astype(np.int64)
     numbers, notes, deleted = each[:count], each[count : 2 * count], each[2 * count :]

@@ -88,5 +88,5 @@ def frame_of(header: JSON, payload: bytes) -> Frame:
         if offset != len(payload):
             raise ValueError("lengths differ")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise FrameLost("a message of the semantic worker's pipe cannot be read") from None
+        raise FrameLost("a message from the semantic worker cannot be read") from None
     return Frame(header, tuple(arrays))

@@ -248,7 +248,7 @@ class Supervisor:
         longest = self._settings.idle_seconds
         while longest is not None and not child.exited.done():
             if (idle := child.idle_seconds) >= longest:
-                log.info("stopping the semantic worker, which was not used for %d seconds", idle)
+                log.info("stopping the semantic worker, which has not been used for %d seconds", idle)
                 self._is_asleep = True
                 self._wanted.clear()
                 await child.stop()

@@ -133,6 +133,6 @@ def _models(vault: JSON) -> Iterator[Finding]:
             f"model of {vault['name']} for other languages",
             WARNING,
             f"{models['second']} fails: {models['second_problem']}",
-            "it is retried; see the log folder, or set model.other_languages",
+            "the daemon tries again; see the log folder, or set model.other_languages",
             f"{models['second']} fails",
         )

@@ -73,7 +73,7 @@ def check_disk() -> Iterator[Finding]:
     folder = _nearest(paths.data_directory())
     free = shutil.disk_usage(folder).free
     message = f"{free // limits.MIB:,} MiB free where the indexes are"
-    advice = f"free some space on the disk of {folder}"
+    advice = f"free some space on the disk that holds {folder}"
     if free < limits.DISK_FREE_BYTES:
         yield Finding("disk", BROKEN, message, advice)
     elif free < DISK_LOW_BYTES:

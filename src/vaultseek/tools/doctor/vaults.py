@@ -30,7 +30,9 @@ AUDIT_SECONDS = 20.0
 """Maximum seconds for the audit of one vault; a small vault is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
-_OUTDATED = "please report it; run `vaultseek stop`, delete `semantic` in its index, run `vaultseek start`"
+_OUTDATED = (
+    "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+)
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
@@ -75,7 +77,9 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     """Check that the vault exists and that its notes can be read."""
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
-        advice = "mount, open or restore it; or remove it from config.toml or with `vaultseek vault remove`"
+        advice = (
+            "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+        )
         yield Finding(
             check,
             BROKEN,
@@ -98,7 +102,7 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
         advice = "; ".join(("`vaultseek status` lists them", *remedies))
         yield Finding(check, WARNING, f"{count(notes, 'note')}, but {message}", advice)
     else:
-        rest = f"; left out: {_format_counts(excluded)}, `vaultseek status` lists them" if excluded else ""
+        rest = f"; left out: {_format_counts(excluded)}; `vaultseek status` lists them" if excluded else ""
         yield Finding(check, OK, f"{count(notes, 'note')} can be read{rest}")
 
 
@@ -145,7 +149,9 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
-    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is rebuilt without the model"
+    advice = (
+        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+    )
     public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"
@@ -193,7 +199,9 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with outdated vectors"
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
-        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process crashed"
+        message = (
+            f"{count(len(found.unread), 'file')} of {found.notes:,} could not be read: a process crashed"
+        )
         advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
     if not found.outdated and not found.unread:

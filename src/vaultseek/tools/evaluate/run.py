@@ -161,7 +161,7 @@ async def evaluate(
     the vault has no notes.
     """
     if not vault.ledger.counts().notes:
-        raise UsageError(f"{vault.name} has no notes; use another --vault")
+        raise UsageError(f"{vault.name} has no notes; choose another vault with --vault")
     results = {}
     for variant in variants:
         results[variant.name] = await _run_all(vault, queries, variant, plain, limit, on_query)

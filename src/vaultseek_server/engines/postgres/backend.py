@@ -84,7 +84,7 @@ class PostgresBackend:
             "lacks the extension pgvector 0.8 or newer": not is_new,
             f"has pgvector in the schema {place}": place not in (None, *EXTENSION_SCHEMAS),
             "does not let this user create schemas": not allowed,
-            "has a database that is not in UTF8": not is_utf8,
+            "has a database that is not encoded in UTF8": not is_utf8,
         }
         for text, is_so in problems.items():
             if is_so:

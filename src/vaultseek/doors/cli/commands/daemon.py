@@ -109,4 +109,4 @@ def _settings_problem(file: Path | None) -> str:
         problem = str(error)
     else:
         problem = str(problems[0]) if problems else ""
-    return f"{problem}; `vaultseek config check` lists all" if problem else ""
+    return f"{problem}; `vaultseek config check` lists all problems" if problem else ""

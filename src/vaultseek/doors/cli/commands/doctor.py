@@ -28,7 +28,9 @@ _INDENT = 9
 @json_option()
 @click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
 @click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
-@click.option("--audit", is_flag=True, help="Compare vectors with the notes, for some seconds.")
+@click.option(
+    "--audit", is_flag=True, help="Also compare the vectors with the notes, which takes some seconds."
+)
 @local_options
 def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) -> int:
     """Check whether vaultseek can work.

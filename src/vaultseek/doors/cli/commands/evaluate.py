@@ -156,7 +156,7 @@ def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
 
     root = vault_of(invocation, Path.cwd())
     if root is None:
-        raise UsageError("which vault? use --vault DIR, or run this in the folder of a vault")
+        raise UsageError("which vault? use --vault DIR, or run this inside a vault")
     real = Path(os.path.realpath(root))
     entry = next((vault for vault in settings.vaults if vault.path == real), None)
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))

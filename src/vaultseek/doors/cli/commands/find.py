@@ -41,7 +41,7 @@ OFFERED_QUERIES = 8
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, shell_complete=completed_by(complete_query))
 @mode_option(MODE_HELP)
-@click.option("--all-vaults", is_flag=True, help="Search every vault, instead of one.")
+@click.option("--all-vaults", is_flag=True, help="Search every vault instead of one.")
 @click.option("--obsidian", is_flag=True, help="Open the note in Obsidian, even if an editor is set.")
 @daemon_options
 def find(

@@ -40,9 +40,9 @@ INSPECTED_ITEMS = 30
 def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, all_: bool) -> int:
     """Show how vaultseek reads a note.
 
-    Title, properties, outline, links and their targets, tags, tasks, passages, problems.
-    Needs no daemon and no model. NOTE is a file, or a path, name or alias in the vault.
-    Use - to read the note from standard input.
+    Shows its title, properties, outline, links and their targets, tags, tasks, passages and problems. Needs
+    no daemon and no model. NOTE is a file, or a path, name or alias in the vault. Use - to read the note from
+    standard input.
 
     \b
     vaultseek inspect "Boiler.md" daily/2024-05-01.md

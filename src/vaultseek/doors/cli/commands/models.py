@@ -49,7 +49,7 @@ def models() -> None:
 def list_(invocation: Invocation) -> int:
     """Show the models on this machine.
 
-    Kind, dimension of the vectors, window in tokens, size, digest, and which ones are in use.
+    Shows each model's kind, vector dimension, window in tokens, size and digest, and which models are in use.
 
     \b
     vaultseek models list

@@ -29,8 +29,8 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 def service() -> None:
     """Run the daemon as a service that starts at login.
 
-    It restarts when it fails. Uses systemd user units or a launchd agent. Without either, use `vaultseek
-    start`.
+    The service restarts when it fails. It uses systemd user units or a launchd agent. Without either, use
+    `vaultseek start`.
     """
 
 
@@ -39,11 +39,11 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Have systemd deny the daemon network and write access. By default if the system allows it.",
+    help="Have systemd deny the daemon network and write access; by default, if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
-    """Write the files of the service and start it.
+    """Write the service's files and start it.
 
     Writes only to your own folders. Run it again to update the files.
     """
@@ -70,7 +70,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
     print("to undo this: vaultseek service remove")
     if names := sorted(name for name in os.environ if name.startswith("VAULTSEEK_")):
         variables = ", ".join(map(clean, names))
-        print(f"the service does not see {variables} of this shell; put these settings into config.toml")
+        print(f"the service does not see this shell's {variables}; put these settings into config.toml")
 
 
 @service.command()
@@ -106,7 +106,7 @@ def status(invocation: Invocation) -> int:
         state = " · ".join(line.strip() for line in lines if line.strip())
         print(f"{manager.name}: {clean(state) or 'no answer'}")
     if keys := outdated_keys(invocation):
-        print(f"{OUTDATED} ({', '.join(keys)}): run that again")
+        print(f"{OUTDATED} ({', '.join(keys)}): run `vaultseek service install` again")
     pid = reach.holder()
     print("no daemon is running" if pid is None else f"a daemon is running: pid {pid or '?'}")
     return SUCCESS if files and pid is not None else UNAVAILABLE
@@ -114,7 +114,7 @@ def status(invocation: Invocation) -> int:
 
 @service.command()
 @click.option("-n", "--lines", default=LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True)
-@click.option("--journal", "journal_", is_flag=True, help="Show the journal of systemd: starts, crashes.")
+@click.option("--journal", "journal_", is_flag=True, help="Show systemd's journal of starts and crashes.")
 @local_options
 def logs(invocation: Invocation, /, lines: int, journal_: bool) -> None:
     """Show the end of the daemon's log."""
@@ -156,7 +156,7 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 
-OUTDATED = "the unit differs from the one that `vaultseek service install` writes now"
+OUTDATED = "the service's unit is outdated"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:
@@ -312,7 +312,7 @@ def write_file(file: Path, text: str) -> bool:
         file.parent.mkdir(parents=True, exist_ok=True)
         paths.write_atomically(file, text, mode=0o644)
     except OSError as error:
-        message = f"cannot write {file}: {error.strerror}; nothing was started, check its permissions"
+        message = f"cannot write {file}: {error.strerror}; nothing was started; check its permissions"
         raise Unavailable(message) from None
     return True
 

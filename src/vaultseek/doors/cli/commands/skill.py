@@ -57,7 +57,7 @@ def skill(install: bool, yes: bool) -> int:
             raise UsageError(
                 f"cannot write {place}: {error.strerror}; print it with `vaultseek skill`"
             ) from None
-    print("Written. An agent reads it when it next starts.")
+    print("The skill is written. Agents read it when they next start.")
     return SUCCESS
 
 

@@ -266,7 +266,7 @@ def _written(row: JSON, id: str) -> str:
     required=True,
     shell_complete=completed_by(complete_query_or_file),
 )
-@click.option("--view", metavar="NAME", help="View of a base, by default the first.")
+@click.option("--view", metavar="NAME", help="View of the base; by default, the first one.")
 @click.option(
     "--this",
     metavar="NOTE",
@@ -278,7 +278,7 @@ def _written(row: JSON, id: str) -> str:
     shell_complete=completed_by(complete_columns),
     metavar="LIST",
     multiple=True,
-    help="Properties, title, modified, … or expressions.",
+    help="Columns to show: properties, title, modified, …, or expressions.",
 )
 @click.option(
     "--sort",
@@ -291,17 +291,18 @@ def _written(row: JSON, id: str) -> str:
     "--group", metavar="COLUMN", shell_complete=completed_by(complete_columns), help="Column to group by."
 )
 @click.option(
-    "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
+    "--summary", metavar="COLUMN=NAME", multiple=True, help="Summary of a column: Average, Sum, Earliest, …"
 )
 @click.option(
     "-n",
     "--limit",
     type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
     metavar="N",
-    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} for words.",
+    help=f"Show at most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} "
+    "if the query has words.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, by default table."
+    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, a table by default."
 )
 @json_option()
 @daemon_options
@@ -318,11 +319,11 @@ def table(
     limit: int | None,
     format_: str | None,
 ) -> int:
-    """Show an Obsidian base, or the notes of a query.
+    """Show an Obsidian base, or the notes that match a query.
 
-    A note may contain several bases, shown as several tables. A base has its own columns; for a query, choose
-    them here. A column is a property, a fact such as title or modified, or an expression in the language of
-    Bases.
+    A note may contain several bases; each is shown as a table. A base has its own columns; for a query,
+    choose the columns here. A column is a property, a fact such as title or modified, or an expression in the
+    language of Bases.
 
     \b
     vaultseek table Books.base --view "Top rated"

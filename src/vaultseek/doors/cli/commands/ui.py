@@ -27,15 +27,15 @@ WINDOWED = (
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Port; by default 7468, or any free one if that is taken.",
+    help="Port; by default 7468, or any free port if that one is taken.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address, without opening a browser.")
-@click.option("--all-vaults", is_flag=True, help="Search all vaults at first, instead of one.")
+@click.option("--all-vaults", is_flag=True, help="Begin with all vaults instead of one.")
 @daemon_options
 def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
 
-    Serves one page on a port of this computer and opens it. Only the browser that opens the address has
+    Serves one page on a port on this computer and opens it. Only the browser that opens the address has
     access. The page stops with this command: on Ctrl-C, when the terminal closes, or after an idle hour.
 
     \b

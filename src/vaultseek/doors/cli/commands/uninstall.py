@@ -51,7 +51,7 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
         if place.left_because:
             print(clean(f"not touched: {place.path}, {place.left_because}"))
         for foreign in place.foreign:
-            print(clean(f"not touched: {foreign}, because vaultseek did not make it"))
+            print(clean(f"not touched: {foreign}, because vaultseek did not create it"))
     for root in vaults:
         print(clean(f"not touched: the notes in {root}"))
     if settings.index.kept_at:

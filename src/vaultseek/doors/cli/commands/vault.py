@@ -48,7 +48,7 @@ def _notes(vault: JSON) -> str:
 
 @vault.command()
 @click.argument("folder", metavar="DIR", shell_complete=completed_by(complete_folder))
-@click.option("--name", metavar="NAME", help="Name of the vault, by default the folder's name.")
+@click.option("--name", metavar="NAME", help="Name of the vault; by default, the folder's name.")
 @click.option("--language", metavar="CODE", help="Language of the notes, for word stems: en, de, fr, …")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Notes or folders to leave out.")
 @json_option()

@@ -24,8 +24,8 @@ def choose_vault() -> str:
     print("Which folder has your notes?\n")
     for number, folder in enumerate(known, 1):
         print(f"  {number}  {clean(_from_home(folder))}")
-    expected = "Its number, or the path of another folder" if known else "The path of a folder"
-    while answer := _answer(f"{expected} (Enter leaves): "):
+    expected = "Enter its number, or the path of another folder" if known else "Enter the path of a folder"
+    while answer := _answer(f"{expected} (press Enter to quit): "):
         is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
         folder = known[int(answer) - 1] if is_number else os.path.abspath(os.path.expanduser(answer))
         if os.path.isdir(folder):
