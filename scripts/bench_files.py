@@ -82,7 +82,8 @@ def _under_load(world: World, source: Path, queries: Sequence[str], pdfs: int, s
         state = _state(world)
         if not read and _read_pdfs(world) == pdfs:
             read = now
-            print(f"| all of them searchable by word after | {read:.0f} s, {pdfs / read:.1f} a second |")
+            rate = pdfs / read
+            print(f"| time until all of them are searchable by word | {read:.0f} s, {rate:.1f} a second |")
         if read and not state["pending"]:
             print(f"| all passages embedded after | {now:.0f} s |")
             break

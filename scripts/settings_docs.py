@@ -38,7 +38,7 @@ The file is `$XDG_CONFIG_HOME/vaultseek/config.toml`, by default `~/.config/vaul
 
 Environment variables override the file: `limit` in `[search]` is `VAULTSEEK_SEARCH__LIMIT`. Lists and
 tables are JSON. Search settings in a shell's environment apply to `search`, `find`, `context` and `why`
-from that shell.
+in that shell.
 
 Changes to the file take effect at once. Only a new model (`[model]`), and keys that say so, need
 `vaultseek start --restart`.

@@ -41,7 +41,7 @@ _UNSTABLE = [
     (re.compile(r"\b[0-9a-f]{16}\b"), "<digest>"),
     (re.compile(r"^vaultseek \d\S+"), "vaultseek <version>"),
     # The fastest way to compute in bulk is measured on each processor.
-    (re.compile(r"(float32 by onnxruntime).*"), r"\1"),
+    (re.compile(r"(float32 in onnxruntime).*"), r"\1"),
     # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} +\d+%$"), " <certainty>"),
     (

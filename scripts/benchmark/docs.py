@@ -65,7 +65,7 @@ def write(run: Run) -> None:
 
 
 COMPARED = ("what", "measured", "reference")
-COLUMNS = (*COMPARED, "target; ratio, met")
+COLUMNS = (*COMPARED, "target and result")
 
 
 def table(figures: Sequence[dict[str, Any]], columns: Sequence[str] = COLUMNS) -> str:
@@ -109,8 +109,8 @@ def _replace(page: Path, block: str, text: str) -> None:
 
 
 def _verdict(figure: dict[str, Any]) -> str:
-    ratio = [] if figure["ratio"] is None else [f"{figure['ratio']:.2f}x"]
-    verdict = ", ".join([*ratio, *{True: ["yes"], False: ["**no**"], None: []}[figure["met"]]])
+    ratio = [] if figure["ratio"] is None else [f"ratio {figure['ratio']:.2f}"]
+    verdict = ", ".join([*ratio, *{True: ["met"], False: ["**missed**"], None: []}[figure["met"]]])
     return "; ".join(part for part in (_dashless(figure["target"]), verdict) if part)
 
 

@@ -47,7 +47,7 @@ def process(bench: Bench) -> Iterator[Figure]:
             "process",
             f"`vaultseek search --mode {mode}` as a process",
             str(command),
-            f"`python -c pass` (p): {number(python.p50)} ms, socket (s): {number(socket.p50)} ms",
+            f"`python -c pass` (p): {number(python.p50)} ms, over the socket (s): {number(socket.p50)} ms",
             f"p50 ≤ p + s + 40 ms = {number(goal)} ms",
             command.p50 / (python.p50 + socket.p50),
             command.p50 <= goal,
@@ -93,8 +93,8 @@ def typing(bench: Bench) -> Iterator[Figure]:
         cancelled = sum(1 for _, answered in answers if not answered)
         yield Figure(
             "typing",
-            f"{what}, {world.notes:,} notes, {KEYS} keys at 80 ms",
-            f"{times}, longest {number(times.most)} ms, {cancelled} of {len(answers)} cancelled",
+            f"{what}, {world.notes:,} notes, {KEYS} keystrokes 80 ms apart",
+            f"{times}, longest {number(times.most)} ms, {cancelled} of {len(answers)} requests cancelled",
             target=f"every answer within {KEY_GOAL_MS:g} ms of its keystroke",
             met=times.most <= KEY_GOAL_MS and not cancelled,
             numbers=times.numbers("key") | {"cancelled": cancelled},

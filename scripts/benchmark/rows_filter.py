@@ -47,7 +47,7 @@ def filters(bench: Bench) -> Iterator[Figure]:
             checked = "not checked" if missed is None else f"{missed} neighbours missed"
             yield Figure(
                 "filters",
-                f"hybrid search of {share} % of {world.counts['passages']:,} passages, by {kind}",
+                f"hybrid search, filter for {share} % of {world.counts['passages']:,} passages, by {kind}",
                 f"{filtered}, {checked}",
                 f"unfiltered: {plain}",
                 f"≤ {FACTOR:g}x, none missed",
@@ -106,7 +106,7 @@ def memory_small(bench: Bench) -> Iterator[Figure]:
     yield Figure(
         "memory-small",
         f"memory of daemon and worker, {world.notes:,} notes",
-        f"{sum(shares):.0f} MB (PSS): {' + '.join(f'{share:.0f}' for share in shares)}",
+        f"{sum(shares):.0f} MB (PSS), {shares[0]:.0f} of it for the daemon",
         target=f"≤ {SMALL_MB} MB",
         met=sum(shares) <= SMALL_MB,
         numbers={"pss_mb": sum(shares)},
@@ -140,7 +140,7 @@ def _growth_figures(points: list[Point]) -> Iterator[Figure]:
     for name, attribute, factor in (
         ("keyword search", "keyword_ms", GROWTH_FACTOR),
         ("hybrid search", "hybrid_ms", GROWTH_FACTOR),
-        ("saved note searchable by word after", "save_ms", 1.5),
+        ("time until a saved note is found by word", "save_ms", 1.5),
     ):
         before, after = getattr(first, attribute), getattr(last, attribute)
         steps = ", ".join(f"{number(getattr(point, attribute))}" for point in points)

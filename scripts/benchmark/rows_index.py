@@ -49,10 +49,10 @@ def indexing(bench: Bench) -> Iterator[Figure]:
         client.call("index/refresh", {"vault": str(world.vault)}, timeout=None)
         seconds = time.perf_counter() - began
     rate = count / seconds
-    part = "" if count >= FULL_SHORT_NOTES else f" (a part of {FULL_SHORT_NOTES:,})"
+    part = "" if count >= FULL_SHORT_NOTES else f" (of {FULL_SHORT_NOTES:,})"
     yield Figure(
         "indexing",
-        f"{count:,} short notes indexed by word{part}",
+        f"{count:,} short notes{part} indexed by word",
         f"{rate:.0f} notes a second",
         target=f"≥ {NOTES_A_SECOND} a second",
         met=rate >= NOTES_A_SECOND,
@@ -61,7 +61,7 @@ def indexing(bench: Bench) -> Iterator[Figure]:
     busy = Times.of(times)
     yield Figure(
         "indexing",
-        "keyword search meanwhile",
+        "keyword search in the meantime",
         str(busy),
         target=f"p95 < {BUSY_P95_MS:g} ms",
         met=busy.p95 < BUSY_P95_MS,
@@ -140,7 +140,7 @@ def qmd(bench: Bench) -> Iterator[Figure]:
     seconds = time.perf_counter() - began
     yield Figure(
         "qmd",
-        f"new vault of {world.notes:,} notes ({size:.0f} MB) searchable by word after",
+        f"time until a new vault of {world.notes:,} notes ({size:.0f} MB) is searchable by word",
         f"{seconds:.1f} s",
         reference if isinstance(reference, str) else f"`qmd collection add` ({QMD}): {reference:.1f} s",
         "faster than qmd",
@@ -194,14 +194,18 @@ def saves(bench: Bench) -> Iterator[Figure]:
     """Time from the end of a write until an answer includes the note; a deletion; a moved folder."""
     world = bench.large()
     written = save(world, 20)
-    yield Figure("save", "saved note searchable by word after", str(written), numbers=written.numbers("save"))
+    yield Figure(
+        "save", "time until a saved note is found by word", str(written), numbers=written.numbers("save")
+    )
     note = next(world.vault.glob("saved *.md"))
     word = note.read_text(encoding="utf-8").split()[1]
     began = time.perf_counter()
     note.unlink()
     _until(lambda: not world.client.call("search", _by_word(world, word))["results"])
     gone = (time.perf_counter() - began) * MILLISECONDS
-    yield Figure("save", "deleted note gone from the results after", f"{gone:.0f} ms", numbers={"ms": gone})
+    yield Figure(
+        "save", "time until a deleted note leaves the results", f"{gone:.0f} ms", numbers={"ms": gone}
+    )
     yield _moved(world)
 
 
@@ -235,7 +239,9 @@ def idle(bench: Bench) -> Iterator[Figure]:
     seconds = 2.0 if bench.quick else IDLE_SECONDS
     time.sleep(seconds)
     share = 100 * (sum(sum(process.cpu_times()[:2]) for process in processes) - before) / seconds
-    yield Figure("idle", "idle", f"{number(share)} % of one core", numbers={"percent": share})
+    yield Figure(
+        "idle", "processor use when idle", f"{number(share)} % of one core", numbers={"percent": share}
+    )
 
 
 @row("parse")

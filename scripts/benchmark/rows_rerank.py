@@ -39,8 +39,8 @@ def rerank(bench: Bench) -> Iterator[Figure]:
     plain, search, own, predict = (times[side] for side in ("plain", "reranked", "stage", "reference"))
     yield Figure(
         "rerank",
-        f"hybrid search, {world.notes:,} notes, the first ten reranked (6 layers of 384)",
-        f"{search}, without {number(plain.p50)} ms; {_read(len(stage), unread)}",
+        f"hybrid search, {world.notes:,} notes, the first ten reranked by a model of 6 layers",
+        f"{search}; without reranking {number(plain.p50)} ms; {_read(len(stage), unread)}",
         f"CrossEncoder.predict of the same pairs: {predict}",
         "every answer reranked within 0.7 s, reranking ≤ predict",
         own.p50 / predict.p50,

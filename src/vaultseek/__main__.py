@@ -1,8 +1,8 @@
-"""``python -m vaultseek`` and the console script."""
+"""Entry point of ``python -m vaultseek`` and of the console script."""
 
 
 def main() -> None:
-    """Run the command line and end the process with its exit code."""
+    """Run the command line and exit with its exit code."""
     from vaultseek.doors.cli.main import run
 
     run()

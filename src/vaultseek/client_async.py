@@ -1,3 +1,3 @@
-"""The former import path of ``vaultseek.client.AsyncClient``, kept for programs that use it."""
+"""The former import path of ``vaultseek.client.AsyncClient``, kept for existing programs."""
 
 from vaultseek.client.asynchronous import AsyncClient as AsyncClient

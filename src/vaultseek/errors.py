@@ -21,10 +21,10 @@
     │   └── FrameLost           broken framing; the connection must be closed
     └── IndexDamaged            an index on disk that cannot be read and must be rebuilt
 
-Every class carries ``code``, a stable word that travels over the wire, ``number``, its JSON-RPC error
-number, and ``exit_code``, the exit code of the command line. Messages are one line, say what happened and
-what to do next in words that fit every program, and never contain the text of a note. ``advice`` has what to
-do as data, so that a program can add its own command.
+Every class has ``code``, a stable word that is sent over the wire; ``number``, its JSON-RPC error number; and
+``exit_code``, the exit code of the command line. A message is one line. It says what happened and what to do
+next, in words that suit every program, and never contains the text of a note. ``advice`` contains the next
+step as data, so that a program can add its own command.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def advise(kind: AdviceKind, *names: str) -> Advice:
-    """Return advice; ``names`` are the vaults to choose from, the vault, the model or the extra."""
+    """Return advice; ``names`` are the vaults to choose from, or the vault, model or extra concerned."""
     return {"kind": kind, "names": list(names)}
 
 
@@ -57,7 +57,7 @@ class VaultseekError(Exception):
 
 
 def error_classes() -> dict[str, type[VaultseekError]]:
-    """Return every class of errors by its code."""
+    """Return all error classes, keyed by their codes."""
     classes: dict[str, type[VaultseekError]] = {}
     waiting = [VaultseekError]
     while waiting:
@@ -68,7 +68,7 @@ def error_classes() -> dict[str, type[VaultseekError]]:
 
 
 class ConfigError(VaultseekError):
-    """A wrong setting; the message names file, key and the expected value."""
+    """Raised for a wrong setting; the message names the file, the key and the expected value."""
 
     code = "bad_config"
     number = -32010
@@ -76,7 +76,7 @@ class ConfigError(VaultseekError):
 
 
 class UsageError(VaultseekError):
-    """A request or command that is not valid."""
+    """Raised for a request or command that is not valid."""
 
     code = "bad_request"
     number = -32602
@@ -84,21 +84,21 @@ class UsageError(VaultseekError):
 
 
 class BadQuery(UsageError):
-    """A query that is not valid."""
+    """Raised for a query that is not valid."""
 
     code = "bad_query"
     number = -32011
 
 
 class BadPath(UsageError):
-    """A path that is not inside the vault."""
+    """Raised for a path that is not inside the vault."""
 
     code = "bad_path"
     number = -32012
 
 
 class NotFound(VaultseekError):
-    """A note or vault that does not exist."""
+    """Raised for a note or vault that does not exist."""
 
     code = "not_found"
     number = -32013
@@ -106,7 +106,7 @@ class NotFound(VaultseekError):
 
 
 class Unavailable(VaultseekError):
-    """A daemon, vault or index that cannot answer now."""
+    """Raised if a daemon, vault or index cannot answer now."""
 
     code = "unavailable"
     number = -32020
@@ -117,7 +117,7 @@ class Unavailable(VaultseekError):
 
 
 class NotRunning(Unavailable):
-    """No running daemon."""
+    """Raised if no daemon is running."""
 
     code = "not_running"
     number = -32028
@@ -127,56 +127,56 @@ class NotRunning(Unavailable):
 
 
 class VaultMissing(Unavailable):
-    """A vault whose folder is missing."""
+    """Raised if the folder of a vault is missing."""
 
     code = "vault_missing"
     number = -32021
 
 
 class AlreadyRunning(Unavailable):
-    """Another daemon that holds the lock."""
+    """Raised if another process holds the lock."""
 
     code = "already_running"
     number = -32022
 
 
 class WorkerUnavailable(Unavailable):
-    """A semantic worker that is down, hung or still loading."""
+    """Raised if the semantic worker is down, hung or still loading."""
 
     code = "worker_unavailable"
     number = -32023
 
 
 class Forbidden(Unavailable):
-    """A token for the port that is missing, wrong or readable by others."""
+    """Raised if the token for the port is missing, wrong or readable by others."""
 
     code = "forbidden"
     number = -32027
 
 
 class Busy(Unavailable):
-    """A limit on clients or requests that is reached; try again."""
+    """Raised when a limit on clients or requests has been reached; the caller should try again."""
 
     code = "busy"
     number = -32024
 
 
 class Cancelled(VaultseekError):
-    """A request that was cancelled or is past its deadline."""
+    """Raised if a request was cancelled or is past its deadline."""
 
     code = "cancelled"
     number = -32800
 
 
 class ProtocolError(VaultseekError):
-    """A frame or message that cannot be understood."""
+    """Raised for a frame or message that cannot be understood."""
 
     code = "invalid"
     number = -32600
 
 
 class FrameTooLarge(ProtocolError):
-    """A frame longer than the limit; the connection must be closed."""
+    """Raised for a frame longer than the limit; the connection must be closed."""
 
     code = "too_large"
     number = -32025
@@ -184,14 +184,14 @@ class FrameTooLarge(ProtocolError):
 
 
 class FrameLost(ProtocolError):
-    """Broken framing; the connection must be closed."""
+    """Raised for broken framing; the connection must be closed."""
 
     code = "bad_frame"
     number = -32700
 
 
 class IndexDamaged(VaultseekError):
-    """An index on disk that cannot be read and must be rebuilt from the ledger."""
+    """Raised for an index on disk that cannot be read and must be rebuilt from the ledger."""
 
     code = "index_damaged"
     number = -32026

@@ -1,6 +1,6 @@
-"""Components for LlamaIndex pipelines: the chunker as a node parser, the daemon as a retriever.
+"""Components for LlamaIndex pipelines: the chunker as a node parser and the daemon as a retriever.
 
-Importing this imports LlamaIndex, which takes about a second.
+Importing this module imports LlamaIndex, which takes about a second.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError(text, name="llama_index") from None
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
-"""Metadata that is useless to a model."""
+"""Metadata keys that are useless to a model."""
 _PATH_KEYS = ("path", "file_path", "file_name")
 
 
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
-    """A node parser that splits Markdown along its headings, like the daemon.
+    """A node parser that splits Markdown along its headings, as the daemon does.
 
-    ``count`` returns the number of tokens in a text, and ``window`` is the model's maximum; both default to
-    the bundled model's. A node has the id of its passage, which does not change when other parts of the note
-    are edited. The id equals the daemon's if the document's metadata has the ``path`` from the vault's root.
-    ``file_path`` and ``file_name`` are used only for the note's name. Metadata of a node: ``title``,
-    ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
+    ``count`` returns the number of tokens in a text, and ``window`` is the model's maximum number of tokens;
+    by default, both match the bundled model. A node's id is that of its passage, which does not change when
+    other parts of the note are edited. The id equals the daemon's if the document's metadata contains
+    ``path``, the path from the vault's root. ``file_path`` and ``file_name`` are used only for the note's
+    name. A node's metadata: ``title``, ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive),
+    ``tags``.
 
     Raises ConfigError if ``count`` is omitted and the bundled model is missing.
     """
@@ -77,14 +78,16 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
 class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not checked
     """A retriever that queries the running daemon; each node is the best passage of a note, read from disk.
 
-    ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
-    number of nodes. ``options`` are passed to ``Client.search``, such as ``mode`` and ``filters``. Scores are
-    in [0, 1]; the best node has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line`` and
-    ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted`` (always true, because
-    a note may contain instructions for a model), and ``partial``, the kinds of search that were left out.
+    ``vault`` is a name or a folder, by default the vault that contains the current folder. ``limit`` is the
+    maximum number of nodes. ``options`` are passed to ``Client.search``, such as ``mode`` and ``filters``.
+    Scores are in [0, 1]; the best node has 1. A node's metadata: ``path``, ``title``, ``heading``,
+    ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted``
+    (always true, because a note may contain instructions for a model), and ``partial``, the kinds of search
+    that were left out.
 
-    Retrieving raises NotRunning if no daemon is running (``vaultseek start`` starts one), and the daemon's
-    errors. It connects each time, so one retriever may serve many threads and event loops.
+    Retrieving nodes raises NotRunning if no daemon is running (``vaultseek start`` starts one), and the
+    errors that the daemon returns. Each retrieval opens its own connection, so one retriever may serve many
+    threads and event loops.
     """
 
     def __init__(
@@ -123,7 +126,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
         try:
             answer = await client.call("note/get", self._lines(result))
         except (NotFound, Unavailable):
-            # The note was just deleted, so only its preview is available.
+            # The note has just been deleted, so only its preview is available.
             return str(result["preview"])
         return str(answer["text"])
 
@@ -161,7 +164,7 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
 
 
 def _title(note: Note, source: BaseNode) -> str:
-    """Return the note's title. For a document without a file, whose name is only an id, return the first
+    """Return the note's title or, for a document without a file, whose name is only an id, its first
     heading."""
     if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
         return note.headings[0].shown or note.title

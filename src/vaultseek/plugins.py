@@ -1,7 +1,8 @@
 """Additions by other packages: commands, settings, parts of the daemon and checks.
 
-Each installed package in ``PACKAGES`` has a table ``ADDS``: for each port, the package's additions by name,
-as ``module:attribute``. An addition is imported when it is used, so naming it costs nothing at start-up.
+Each installed package in ``PACKAGES`` has a table ``ADDS`` that lists, for each extension point (``port``),
+the package's additions by name, as ``module:attribute``. An addition is imported when it is first used, so
+listing it costs nothing at start-up.
 """
 
 from collections.abc import Mapping
@@ -9,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 PACKAGES = ("vaultseek_server",)
-"""Packages that may add something. They are listed, because searching all installed packages takes a tenth of
-a second."""
+"""Packages that may contain additions. They are listed here, because searching all installed packages takes a
+tenth of a second."""
 
 
 def names(port: str) -> Mapping[str, str]:
-    """Return the additions to a port by name, without importing them."""
+    """Return the additions to an extension point, as ``module:attribute`` by name, without importing them."""
     found: dict[str, str] = {}
     for package in PACKAGES:
         try:
@@ -26,11 +27,11 @@ def names(port: str) -> Mapping[str, str]:
 
 
 def load(port: str) -> dict[str, Any]:
-    """Return the additions to a port by name."""
+    """Import and return the additions to an extension point, by name."""
     return {name: imported(place) for name, place in names(port).items()}
 
 
 def imported(place: str) -> Any:
-    """Import and return the object named by ``module:attribute``."""
+    """Import and return the object that ``module:attribute`` refers to."""
     module, _, attribute = place.partition(":")
     return getattr(import_module(module), attribute)

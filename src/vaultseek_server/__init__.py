@@ -15,4 +15,4 @@ ADDS = {
     "methods": {"server": "vaultseek_server.daemon.methods:ServerMethods"},
     "checks": {"server": "vaultseek_server.doctor:checks"},
 }
-"""Additions to vaultseek; see ``vaultseek.plugins``."""
+"""Modules and objects that this package adds to vaultseek; see ``vaultseek.plugins``."""

@@ -1,4 +1,4 @@
-"""Checks whether an engine can be used and has all notes, and checks of a team's settings."""
+"""Checks of whether an engine can be used and contains all notes, and checks of a team's settings."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek_server.settings import TokenSettings, address_of, engine_of, team_of
 
 VERIFY_SECONDS = 60.0
-"""Seconds allowed for an engine to count its rows of a vault."""
+"""Maximum number of seconds for an engine to count its rows for a vault."""
 _ADVICE = "correct [index] in config.toml, then restart the daemon"
 _SINGULAR = {
     "notes": "note",
@@ -28,7 +28,7 @@ _FILL = "`vaultseek backend migrate` to the current engine refills it"
 def checks(
     settings: Settings, status: JSON | VaultseekError | None
 ) -> Iterator[tuple[str, Callable[[], Iterator[Finding]]]]:
-    """Yield the checks of a server by name; ``status`` is the daemon's."""
+    """Yield the checks for a server by name; ``status`` is the daemon's status."""
     yield "engine", lambda: check_engine(settings)
     vaults = status["vaults"] if isinstance(status, dict) else ()
     for each in vaults if engine_of(settings) is not None else ():
@@ -39,7 +39,7 @@ def checks(
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
-    """Check that the engine can be used, and that its server answers."""
+    """Check that the engine can be used and that its server answers."""
     options = engine_of(settings)
     if options is None:
         return
@@ -54,11 +54,12 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
     else:
         message = f"{options.title} at {options.place}, version {version}; the text of notes is sent there"
-        yield Finding("engine", OK, message, public=f"a server of {options.title}, version {version}")
+        yield Finding("engine", OK, message, public=f"a {options.title} server, version {version}")
 
 
 def check_numbers(name: str, root: str) -> Iterator[Finding]:
-    """Compare the engine's counts for an open vault with the ledger's; the daemon does the counting."""
+    """Compare the engine's counts for an open vault with the counts in the ledger. The daemon does the
+    counting."""
     check = f"engine of {name}"
     try:
         with Client(timeout=VERIFY_SECONDS, name="vaultseek.doctor") as client:
@@ -78,7 +79,7 @@ def check_numbers(name: str, root: str) -> Iterator[Finding]:
 
 
 def in_words(answer: JSON) -> str:
-    """Return the counts in an answer of ``index/verify`` as one line."""
+    """Describe the counts in an answer of ``index/verify`` in one line."""
     return ", ".join(map(_in_words, answer["numbers"]))
 
 
@@ -94,10 +95,10 @@ def check_team(
     shards: Collection[str] = (),
     addresses: Mapping[str, str | None] | None = None,
 ) -> Iterator[Finding]:
-    """Check that every token has access to something, and that addresses are in use and not public.
+    """Check that every token gives access to something, and that addresses are in use and not public.
 
-    ``shards`` are the names of the daemon's vaults from an engine. ``addresses`` are the addresses that the
-    daemon should open, each with the reason if it did not; None if no daemon is running.
+    ``shards`` are the names of the daemon's vaults that come from an engine. ``addresses`` are the addresses
+    that the daemon should open, each with the reason if it could not, or None if no daemon is running.
     """
     team = team_of(settings)
     closed = False

@@ -1,4 +1,4 @@
-"""The settings of a server: keys that are added to ``[index]``, and the section ``[team]``."""
+"""Settings of a server: keys that are added to ``[index]``, and the section ``[team]``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 ENGINE_FOLDER = "engine"
-"""Folder, within the index folder, of the files kept for an engine."""
+"""Name of the folder, within the index folder, that contains the files kept for an engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """The address and use of an engine; see the section ``[index]`` of the settings.
+    """The address of an engine and how to use it; see the section ``[index]`` of the settings.
 
-    ``shard`` is the name of this vault's part of the engine, and unique there.
+    ``shard`` is the name of the vault's part of the engine; it is unique within the engine.
     """
 
     uri: str
@@ -36,14 +36,14 @@ class EngineOptions:
     token_variable: str = ""
     token_file: str = ""
     certificate: str = ""
-    """File with the certificates that verify the server; empty for the system's certificates."""
+    """File with the certificates that verify the server; empty to use the system's certificates."""
     seconds: float = 10.0
-    """Time limit of a search; a batch may take ``write_seconds``."""
+    """Time limit for a search in seconds; a batch may take ``write_seconds``."""
     write_seconds: float = 120.0
 
     kind: ClassVar[str] = "postgres"
     title: ClassVar[str] = "PostgreSQL"
-    """The display name of the engine."""
+    """The name of the engine, for display."""
 
     @property
     def place(self) -> str:
@@ -56,10 +56,10 @@ class EngineOptions:
     @property
     def sends(self) -> str:
         """The place where text is stored, in words."""
-        return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
+        return f"the text of notes is sent to {self.title} at {self.place} and kept there"
 
     def check(self) -> None:
-        """Raise a one-line ConfigError for an invalid combination."""
+        """Raise a one-line ConfigError if the options cannot be used."""
         self.check_address()
         self.check_certificate()
 
@@ -83,13 +83,13 @@ class EngineOptions:
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
     def token(self) -> str:
-        """Return the token; "" if there is none. Raises ConfigError if the settings name a source without a
-        token."""
+        """Return the token; "" if none is set. Raises ConfigError if the settings name a source that contains
+        no token."""
         return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""
 
 
 class EngineKeys(Section):
-    """Keys of ``[index]``: the place of the index."""
+    """Keys of ``[index]`` that choose where the index is stored."""
 
     backend: EngineKind = "embedded"
     """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the extra
@@ -97,7 +97,7 @@ class EngineKeys(Section):
     uri: str = ""
     """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
     token_variable: str = ""
-    """Environment variable of the daemon that contains the token."""
+    """Variable in the daemon's environment that contains the token."""
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
@@ -107,9 +107,9 @@ class EngineKeys(Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
         title="letters, digits and _, no digit first, 22 at most",
     )
-    """Prefix of schema names, at most 22 characters."""
+    """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a search in seconds."""
+    """Time limit for a search, in seconds."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -123,12 +123,12 @@ class EngineKeys(Section):
 
     @property
     def engine(self) -> EngineOptions | None:
-        """The engine; None for the embedded one."""
+        """The options of the engine; None for the embedded engine."""
         return None if self.backend == EMBEDDED else self.options
 
     @property
     def kept_at(self) -> str:
-        """The address of the engine; "" for the embedded one."""
+        """The address of the engine; "" for the embedded engine."""
         return "" if self.engine is None else self.uri
 
     @property
@@ -137,7 +137,7 @@ class EngineKeys(Section):
         return "" if self.engine is None else self.engine.sends
 
     def unusable(self) -> Iterator[tuple[str, str]]:
-        """Yield the keys whose values refer to something unusable, each with the problem."""
+        """Yield each key whose value is well-formed but cannot be used, with the problem."""
         options = self.options
         checks: dict[str, Callable[[], object]] = {
             "token_file": lambda: paths.read_secret("", options.token_file, "index.token"),
@@ -155,7 +155,7 @@ class EngineKeys(Section):
 
     @property
     def options(self) -> EngineOptions:
-        """The options of PostgreSQL, whether it is in use or not."""
+        """The options for PostgreSQL, whether PostgreSQL is in use or not."""
         return EngineOptions(
             uri=self.uri,
             prefix=self.collections,
@@ -167,7 +167,7 @@ class EngineKeys(Section):
 
 
 class TokenSettings(Section):
-    """``[[team.tokens]]``: a token of the team's server, and the notes it gives access to."""
+    """``[[team.tokens]]``: a token for the team's server, and the notes to which it gives access."""
 
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
     """Name for the log."""
@@ -176,9 +176,9 @@ class TokenSettings(Section):
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
-    """Maximum requests per minute of all clients with this token."""
+    """Maximum number of requests per minute from all clients with this token."""
     in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
-    """Maximum simultaneous requests of all clients with this token."""
+    """Maximum number of simultaneous requests from all clients with this token."""
 
     @field_validator("sees")
     @classmethod
@@ -196,7 +196,7 @@ class TeamSettings(Section):
     """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
     put a proxy with TLS in front. Takes effect when the daemon restarts."""
     metrics: str = ""
-    """Address and port of /health and /metrics, over HTTP and without a token. Takes effect when the daemon
+    """Address and port for /health and /metrics, over HTTP and without a token. Takes effect when the daemon
     restarts."""
     audit: bool = True
     """Log each request with a token to audit.log."""
@@ -209,7 +209,7 @@ class TeamSettings(Section):
     @classmethod
     def _address(cls, text: str) -> str:
         if text and address_of(text) is None:
-            raise ValueError('an address and a port, as "127.0.0.1:7447"')
+            raise ValueError('an address and a port, such as "127.0.0.1:7447"')
         return text
 
     @field_validator("metrics")
@@ -230,7 +230,7 @@ class TeamSettings(Section):
 
 
 def address_of(text: str) -> tuple[str, int] | None:
-    """Return host and port of ``host:port`` or ``[host]:port``; None for other texts."""
+    """Return the host and port in ``host:port`` or ``[host]:port``; None for other texts."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:
@@ -239,30 +239,30 @@ def address_of(text: str) -> tuple[str, int] | None:
 
 
 class TeamKeys(Section):
-    """Sections of a team's server."""
+    """The section that a team's server adds to the settings."""
 
     team: TeamSettings = TeamSettings()
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses at which clients are accepted."""
+        """The addresses at which clients can connect."""
         return tuple(filter(None, (self.team.listen, self.team.metrics)))
 
 
 def team_of(settings: Settings) -> TeamSettings:
-    """Return ``[team]``, a section that this package adds to the settings."""
+    """Return the section ``[team]``, which this package adds to the settings."""
     whole: Any = settings
     assert isinstance(whole, TeamKeys)
     return whole.team
 
 
 def engine_of(settings: Settings) -> EngineOptions | None:
-    """Return the engine of the settings; None for the embedded one."""
+    """Return the options of the engine in the settings; None for the embedded engine."""
     return index_of(settings).engine
 
 
 def index_of(settings: Settings) -> EngineKeys:
-    """Return ``[index]``, to which this package adds the keys of an engine."""
+    """Return the section ``[index]``, to which this package adds the keys for an engine."""
     index: Any = settings.index
     assert isinstance(index, EngineKeys)
     return index

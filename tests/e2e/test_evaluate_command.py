@@ -46,4 +46,4 @@ def test_a_vault_is_measured_and_the_measurement_is_kept(daemon, vault, judged):
 def test_an_empty_vault_is_refused(daemon, vault, judged):
     done = daemon.run("evaluate", "--vault", str(vault({})), *judged)
     assert done.returncode == 2
-    assert "has no notes; use another --vault" in done.stderr
+    assert "has no notes; choose another vault with --vault" in done.stderr

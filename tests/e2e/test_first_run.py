@@ -30,7 +30,7 @@ def test_a_vault_of_obsidian_is_chosen_by_its_number_indexed_and_searched(daemon
     root = vault({"Slugs.md": "They came at night and ate the lettuce."})
     obsidian_knows(daemon.home, tmp_path / "gone", root)
     with start() as terminal:
-        terminal.shows("Its number, or the path of another folder")
+        terminal.shows("Enter its number, or the path of another folder")
         assert f"1  {root}" in terminal.text.replace("\n", "")
         terminal.type("1\r")
         terminal.shows("They came at night")
@@ -43,7 +43,7 @@ def test_the_search_opens_when_words_can_be_searched(daemon, vault, start):
     root = vault({"Slugs.md": "They came at night and ate the lettuce."})
     daemon.environment["VAULTSEEK_MODEL__NAME"] = "nobody/has-this"
     with start() as terminal:
-        terminal.shows("The path of a folder")
+        terminal.shows("Enter the path of a folder")
         terminal.type(f"{root}\r")
         terminal.type("lettuce")
         terminal.shows("They came at night")
@@ -55,7 +55,7 @@ def test_the_search_opens_when_words_can_be_searched(daemon, vault, start):
 
 def test_a_folder_that_is_not_there_is_asked_for_again_and_enter_leaves(start, daemon, tmp_path):
     with start() as terminal:
-        terminal.shows("The path of a folder (Enter leaves)")
+        terminal.shows("Enter the path of a folder (press Enter to quit)")
         terminal.type(f"{tmp_path / 'none'}\r")
         terminal.shows("There is no folder")
         terminal.type("\r")

@@ -448,7 +448,7 @@ def test_it_goes_through_the_port_where_there_is_one_and_no_socket(daemon, edito
     file.chmod(0o644)
     editor.keys(":VaultSearch! slugs<CR>")
     editor.until("#messages == 3")
-    assert "others could read" in editor.messages()
+    assert "other users could read" in editor.messages()
 
     file.chmod(0o600)
     file.write_text(json.dumps(address))

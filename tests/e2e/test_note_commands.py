@@ -143,7 +143,8 @@ def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
     done = vault.run("related", "empty.md")
     assert (done.returncode, done.stderr) == (1, "")
     assert (
-        done.stdout == "Found nothing related to empty.md: no note is similar in meaning or linked with it.\n"
+        done.stdout
+        == "Found nothing related to empty.md: no note is similar to it in meaning or linked with it.\n"
     )
 
 
@@ -426,7 +427,7 @@ def test_an_agents_list_of_several_vaults_names_the_vault_of_each_note(daemon, t
     assert "results in 2 vaults" in shown
     assert " | vault one | " in shown
     assert " | vault two | " in shown
-    assert "more; narrow the search, or take --format json]" in shown
+    assert "more; narrow the search, or use --format json]" in shown
     assert "max_tokens" not in shown
 
 

@@ -98,7 +98,7 @@ def test_a_folder_that_is_closed_is_called_so(daemon, vault, eventually):
     daemon.run("index", "--wait", "--vault", str(root / "notes"), preexec_fn=drop_rights)
     (root / "notes/closed").chmod(0)
     read = daemon.run("read", "closed/b.md", "--vault", str(root / "notes"))
-    assert "cannot be read: Permission denied; check the permissions of its folder" in read.stderr
+    assert "cannot be read: Permission denied; check its folder's permissions" in read.stderr
     root.chmod(0)
     eventually(lambda: state(daemon)["state"] == "vault_missing")
     assert "a folder above it cannot be entered" in state(daemon)["reason"]

@@ -109,7 +109,7 @@ def test_pages_are_written_between_their_markers(tmp_path, monkeypatch):
     file.write_text(json.dumps(run))
     for _ in range(2):
         docs.write(docs.read_runs([file]))
-    row = "| hybrid search | p50 9 ms |  | 0.75x, yes |"
+    row = "| hybrid search | p50 9 ms |  | ratio 0.75, met |"
     assert row in docs.PAGE.read_text()
     assert "| hybrid search | p50 9 ms |  |\n" in docs.README.read_text()
     assert docs.PAGE.read_text().count("kept") == 3

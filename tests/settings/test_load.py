@@ -189,12 +189,12 @@ BAD = {
     ),
     "two of one path": (
         vault_entry("a") + vault_entry("b", "./notes/"),
-        "vaults[1].path: expected a folder other than that of",
+        "vaults[1].path: expected a folder that",
     ),
     "no name of a model": (
         '[model]\nname = "x\\u0000y"',
-        'model.name: expected "auto", "bundled", "multilingual-e5-small", a fetched model or the '
-        "folder of a model, found no folder at",
+        'model.name: expected "auto", "bundled", "multilingual-e5-small", a fetched model or its '
+        "folder, found no folder at",
     ),
     "control characters": ('[search]\n"a\\u001b[31m" = 1', r"search.a\x1b[31m: unknown key"),
     "long value": (f"[search]\nmode = '{'x' * 500}'", "xxx..."),

@@ -64,7 +64,7 @@ export class SearchBasesView extends BasesView {
 	async rank(): Promise<void> {
 		const query = this.config.get("query");
 		if (typeof query !== "string" || !query.trim()) {
-			this.rowsEl.setText("Type a search into the options of this view.");
+			this.rowsEl.setText("Type a search in this view's options.");
 			return;
 		}
 		try {

@@ -114,7 +114,7 @@ export default class VaultseekPlugin extends Plugin {
 			name: "Open related notes",
 			callback: () => void this.openPane(RELATED_PANE),
 		});
-		this.addCommand({ id: "state", name: "Show the state", callback: () => this.openState() });
+		this.addCommand({ id: "state", name: "Show the state of the index", callback: () => this.openState() });
 	}
 
 	private addState(): void {

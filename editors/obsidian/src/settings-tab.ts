@@ -40,7 +40,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 			},
 			{
 				name: "Results",
-				desc: `Number of results of a search, up to ${MOST_RESULTS}.`,
+				desc: `Number of results for each search, up to ${MOST_RESULTS}.`,
 				control: { type: "number", key: "results", min: 1, max: MOST_RESULTS, step: 1, validate: wrongCount },
 			},
 			{ name: "A click on a result", control: { type: "dropdown", key: "click", options: CLICKS } },
@@ -102,7 +102,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 		const { vaults } = await daemon.request("index/status", {});
 		const vault = vaults.find((each) => each.name === name);
 		if (!vault) {
-			return `vaultseek has no vault of this name. It has: ${vaults.map((each) => shown(each.name)).join(", ")}.`;
+			return `vaultseek has no vault with this name. Its vaults are: ${vaults.map((each) => shown(each.name)).join(", ")}.`;
 		}
 		return notes.isHere(vault.path) ? undefined : `This is the vault in ${shown(vault.path)}, not the one that is open here.`;
 	}

@@ -227,7 +227,7 @@ describe("the settings", () => {
 		expect(await check("socket", join(home.vault, "Inbox.md/below"))).toBeUndefined();
 		await eventually(() => world.plugin.context.daemon.state.connected);
 		expect(await check("vault", " vault ")).toBeUndefined();
-		expect(await check("vault", "vau")).toBe("vaultseek has no vault of this name. It has: vault.");
+		expect(await check("vault", "vau")).toBe("vaultseek has no vault with this name. Its vaults are: vault.");
 		expect(await check("results", 1.5)).toMatch(/whole number/);
 		expect(await check("results", 200)).toBeUndefined();
 

@@ -1,7 +1,7 @@
-"""Child processes that may crash, hang or be killed: frames on their pipes, limits, and exit.
+"""Child processes that may crash, hang or be killed: message frames, resource limits, exit.
 
-A frame is a magic number, the lengths of its two parts, a JSON object in UTF-8, and a payload of bytes. No
-pickle crosses a pipe.
+A frame consists of a magic number, the lengths of its two parts, a JSON object in UTF-8, and a payload of
+bytes. Pickle is never used.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by another program that count as one crash. A kill may be no fault of the process: when
-memory runs out, the system kills whichever process requests more."""
+"""Number of kills by other programs that count as one crash. The process may not be at fault: when memory
+runs out, the system kills whichever process asks for more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
-"""Environment variables that a child process needs."""
+"""Environment variables that are passed on to every child process."""
 _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def is_from_outside(status: int) -> bool:
-    """True if this exit status means that another program killed the process.
+    """Return true if an exit status means that another program killed the process.
 
-    Not meaningful if vaultseek itself killed it.
+    Not meaningful if vaultseek itself killed the process.
     """
     return -status in _SIGNALS_FROM_OUTSIDE
 
@@ -52,14 +52,15 @@ class ChildEnded(ConnectionError):
 
 
 class ChildProcess:
-    """A child process for use by one thread at a time; any thread may kill it."""
+    """A child process used by one thread at a time; any thread may kill it."""
 
     def __init__(self, command: Sequence[str], *arguments: str, **options: Any) -> None:
-        """Start ``command`` with this process's id and ``arguments``. Raises OSError.
+        """Start ``command`` with this process's ID and ``arguments`` as its arguments. Raises OSError.
 
         ``options`` are passed to `subprocess.Popen`.
         """
-        # A process with an environment of its own reads hostile input, and gets nothing that it could write.
+        # A process that is given its own environment reads hostile input, so it gets nothing that it could
+        # write to.
         files, variables = ((), {}) if "env" in options else precedence.handed_on()
         self._process = subprocess.Popen(
             [*command, str(os.getpid()), *arguments],
@@ -73,12 +74,12 @@ class ChildProcess:
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
         self.pid = self._process.pid
-        # Reaps a child that ends by itself, for example because it is idle; otherwise it stays as a zombie.
+        # Reaps a child that ends on its own, for example when idle; otherwise it would remain as a zombie.
         threading.Thread(target=self._process.wait, daemon=True, name=f"parent of {self.pid}").start()
 
     @property
     def has_ended(self) -> bool:
-        """True if the process has ended."""
+        """True if the child process has ended."""
         return self._process.poll() is not None
 
     def send(self, header: JSON, payload: bytes = b"") -> None:
@@ -89,7 +90,8 @@ class ChildProcess:
             raise ChildEnded(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> tuple[JSON, bytes]:
-        """Return the next frame, waiting ``seconds`` for its start. Raises ChildEnded."""
+        """Return the next frame, waiting at most ``seconds`` for its first byte (None: no limit). Raises
+        ChildEnded."""
         try:
             frame = read(self._output) if seconds is None or _is_ready(self._output, seconds) else None
         except (OSError, FrameLost, ValueError) as error:
@@ -103,7 +105,8 @@ class ChildProcess:
         self._process.kill()
 
     def end(self, seconds: float | None = 0.0) -> int:
-        """Close the input, wait ``seconds`` (None: without limit), then kill; return the exit status."""
+        """Close the process's input, wait up to ``seconds`` (None: no limit), kill it if necessary, and
+        return its exit status."""
         with contextlib.suppress(OSError):
             self._input.close()
         try:
@@ -116,7 +119,7 @@ class ChildProcess:
 
 
 def pack(header: JSON, payload: bytes = b"") -> bytes:
-    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+    """Return the bytes of a frame. Raises `FrameTooLarge` if the receiver would refuse it."""
     # A path may hold surrogates for bytes that are not UTF-8.
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), check_circular=False)
     head = text.encode("utf-8", "surrogatepass")
@@ -125,7 +128,7 @@ def pack(header: JSON, payload: bytes = b"") -> bytes:
 
 
 def write(stream: IO[bytes], header: JSON, payload: bytes = b"") -> None:
-    """Write a frame. Raises OSError."""
+    """Write a frame to ``stream``. Raises OSError."""
     stream.write(pack(header, payload))
     stream.flush()
 
@@ -140,7 +143,7 @@ def read(stream: IO[bytes]) -> tuple[JSON, bytes] | None:
 
 
 def lengths_of(prefix: bytes) -> tuple[int, int]:
-    """Return the lengths of a frame's parts. Raises `FrameLost`."""
+    """Return the lengths of a frame's header and payload. Raises `FrameLost`."""
     if len(prefix) < PREFIX.size:
         raise FrameLost("a child process's message was cut off")
     magic, head, payload = PREFIX.unpack(prefix)
@@ -154,7 +157,7 @@ def lengths_of(prefix: bytes) -> tuple[int, int]:
 
 
 def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
-    """Return the header and the payload of ``size`` bytes. Raises `FrameLost`."""
+    """Return a frame's parsed header and its payload, which must have ``size`` bytes. Raises `FrameLost`."""
     try:
         header = json.loads(head.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
@@ -165,8 +168,8 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
 
 
 def bare_environment() -> dict[str, str]:
-    """Return the environment for a child process that reads hostile input. It leaves out our own variables,
-    which contain server keys."""
+    """Return the environment for a child process that reads hostile input. It omits vaultseek's own
+    variables, which may contain server keys."""
     return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
@@ -195,8 +198,8 @@ def memory_bytes(pid: int) -> int | None:
 
 
 def starved_seconds(pid: int) -> float:
-    """Return the seconds for which the threads of a process waited for a processor; 0 if the system does not
-    report them."""
+    """Return the total number of seconds that a process's threads have spent waiting for a processor; 0 if
+    the system does not report it."""
     nanoseconds = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
@@ -206,11 +209,12 @@ def starved_seconds(pid: int) -> float:
 
 
 def effort(pid: int) -> tuple[int, int, int] | None:
-    """Return the work that a process has done so far; None if the system does not report it.
+    """Return three measures of the work that a process has done so far; None if the system does not report
+    them.
 
-    Work is measured by the seconds in which the threads ran or waited for a processor, and by the pages and
-    bytes read from disk. Only whole seconds count, so that a timer in a hanging process does not count as
-    work.
+    The measures are the seconds in which its threads ran or waited for a processor, the number of pages read
+    from disk, and the number of bytes read from disk. Only whole seconds count, so that a timer in a hanging
+    process does not count as work.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -230,7 +234,8 @@ def peak_bytes() -> int:
 
 
 def reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
+    """Reserve standard input and output for frames, and redirect libraries' output to standard error. Return
+    both streams."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb", _OUTPUT_BUFFER)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -241,11 +246,12 @@ def reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
-    """Create private files, leave Ctrl-C to the parent, yield to searches, and die with the parent.
+    """Make this child process create private files, ignore Ctrl-C, yield to searches, and die with its
+    parent.
 
-    The parent's process ID is the first argument of this process. ``memory`` limits the address space in
-    bytes. A CPU timer ends the process. If the machine's memory runs out, the kernel kills this process
-    first. A crash leaves no core dump, because that would contain text of notes.
+    The parent's process ID is the first command-line argument. ``memory`` limits the address space, in bytes.
+    A CPU timer ends this process. If the machine runs out of memory, the kernel kills this process first. A
+    crash leaves no core dump, because a dump would contain the text of notes.
     """
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -265,7 +271,7 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
 
 
 def return_free_memory() -> None:
-    """Return freed memory to the system, if the C library has a function for it."""
+    """Return freed memory to the system, if the C library can do so."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
@@ -277,6 +283,6 @@ def _check_lengths(head: int, payload: int) -> None:
 
 
 def _is_ready(stream: IO[bytes], seconds: float) -> bool:
-    with DefaultSelector() as selector:  # select.select takes no file above number 1,023
+    with DefaultSelector() as selector:  # select.select rejects file descriptors above 1,023
         selector.register(stream, EVENT_READ)
         return bool(selector.select(seconds))

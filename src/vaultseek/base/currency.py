@@ -1,4 +1,4 @@
-"""The currency of a note: whether it still holds, by its own statements and by rules."""
+"""Currency of notes: whether a note still holds, according to its own statements and to rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 from vaultseek.base.text import fold
 
 State = Literal["superseded", "stale"]
-"""``superseded`` notes have a successor, or a status to that effect; ``stale`` notes are past their date."""
+"""State of an outdated note: ``superseded`` if it has a successor or a rule says so, ``stale`` if it is past
+its date."""
 
 STATUSES = (
     "deprecated",
@@ -21,14 +22,15 @@ STATUSES = (
     "retired",
     "withdrawn",
 )
-"""Default values of the property ``status`` which mean that a note no longer holds."""
+"""Default values of the property ``status`` that mark a note as superseded."""
 
 
 class Stated(NamedTuple):
-    """A note's own statements about its currency.
+    """Statements in a note about its own currency.
 
-    ``statuses`` are folded. ``until`` is the ISO day on which the note becomes stale, or "". ``struck`` are
-    the first and last lines of paragraphs that are struck out; ``is_struck`` is true if all paragraphs are.
+    ``statuses`` are folded. ``until`` is the ISO date from which the note is stale, or "". ``struck``
+    contains the first and last line of each struck-out paragraph; ``is_struck`` is true if all paragraphs are
+    struck out.
     """
 
     statuses: Sequence[str] = ()
@@ -42,14 +44,14 @@ NOTHING_STATED = Stated()
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The statuses, folders and tags of notes that no longer hold."""
+    """The statuses, folders and tags that mark notes as superseded."""
 
     statuses: tuple[str, ...] = STATUSES
     folders: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
     def reason(self, stated: Stated, path: str, tags: Iterable[str]) -> str | None:
-        """Return, in words, the reason why a note no longer holds, or None."""
+        """Return a short text that says why a note is superseded; None if no rule applies to it."""
         if stated.statuses:
             outdated = set(map(fold, self.statuses))
             for status in stated.statuses:
@@ -68,13 +70,13 @@ class Rules:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return true if a path is inside a folder of the vault; case does not matter."""
+    """Return true if a path is inside a folder of the vault. Case is ignored."""
     folder = fold(folder).strip("/")
     return bool(folder) and fold(path).startswith(f"{folder}/")
 
 
 def is_tagged(tag: str, names: Collection[str]) -> bool:
-    """Return true if a tag is one of these tags or nested under one of them."""
+    """Return true if a tag is one of ``names`` or nested under one of them."""
     folded = f"{fold(tag).removeprefix('#')}/"
     return any(folded.startswith(f"{fold(name).removeprefix('#').strip('/')}/") for name in names)
 
@@ -82,12 +84,12 @@ def is_tagged(tag: str, names: Collection[str]) -> bool:
 def state_of(
     stated: Stated, path: str, tags: Iterable[str], *, has_successor: bool, rules: Rules, today: str
 ) -> State | None:
-    """Return the state of a note on a day; None if the note is current."""
+    """Return the state of a note on the ISO date ``today``; None if the note is current."""
     if has_successor or rules.reason(stated, path, tags) is not None:
         return "superseded"
     return "stale" if is_past(stated, today) else None
 
 
 def is_past(stated: Stated, today: str) -> bool:
-    """Return true if a note is past its date."""
+    """Return true if ``today`` is at or after the date from which a note is stale."""
     return bool(stated.until) and stated.until <= today

@@ -1,4 +1,5 @@
-"""Optional extras of the package: checks whether they are installed, and commands to install them."""
+"""Optional extras of the package: check whether they are installed, and build the commands that install
+them."""
 
 from __future__ import annotations
 
@@ -19,31 +20,32 @@ MODULES = {
     "ray": ("ray",),
     "torch": ("torch", "sentence_transformers"),
 }
-"""Modules, by extra, whose presence shows that the extra is installed; a package is listed before its
+"""Modules of each extra; the extra is installed if all of them are found. Packages precede their
 submodules."""
 
 
 def has_extra(name: str) -> bool:
-    """True if the extra is installed. Does not import the extra."""
+    """Return true if the extra ``name`` is installed. Does not import it."""
     return all(importlib.util.find_spec(module) is not None for module in MODULES[name])
 
 
 def require_extra(name: str, what: str) -> None:
-    """Raise `ConfigError` unless the extra is installed; ``what`` describes the feature that needs it."""
+    """Raise `ConfigError` unless the extra ``name`` is installed; ``what`` describes the feature that needs
+    it."""
     if not has_extra(name):
         raise missing_extra(name, what)
 
 
 def missing_extra(name: str, what: str) -> ConfigError:
-    """Return the error that ``what`` needs the extra."""
+    """Return the error for a missing extra; ``what`` describes the feature that needs it."""
     return ConfigError(f"{what} needs the extra {name}; add it", advise("install", name))
 
 
 def install_command(name: str) -> str:
     """Return the uv, pipx or pip command that adds an extra to this installation.
 
-    It reinstalls vaultseek from the same source, including the extras already installed. uv and pipx record
-    these extras, so the next update keeps them.
+    The command reinstalls vaultseek from the same source and includes the extras that are already installed.
+    uv and pipx record all of them, so the next update keeps them.
     """
     names = [each for each in MODULES if has_extra(each) and each != name]
     options, requirement = _requirement(",".join([*names, name]))
@@ -71,7 +73,8 @@ def _tool() -> tuple[str, str]:
 
 
 def _requirement(extras: str) -> tuple[str, str]:
-    """Return an installer's options and the requirement: vaultseek from its source, with extras."""
+    """Return the installer's options and the requirement for vaultseek, from its present source, with
+    ``extras``."""
     import json
     from importlib.metadata import distribution
     from urllib.parse import urlsplit

@@ -1,8 +1,9 @@
 """Failpoints: named steps at which a test can kill the process or raise an error. Off unless configured.
 
 ``VAULTSEEK_FAILPOINTS="ledger.commit=kill@3;keyword.apply=raise:28"`` kills the process with SIGKILL at the
-third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``; ``spin`` never returns.
-``"indexer.silence=after:2"`` makes a time limit two seconds, so that a test need not wait for a minute.
+third ``ledger.commit`` and raises ``OSError(28)`` at every ``keyword.apply``; ``spin`` loops forever.
+``"indexer.silence=after:2"`` sets the time limit ``indexer.silence`` to two seconds, so that a test need not
+wait for a minute.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _counts: dict[str, int] = {}
 
 
 def seconds_of(name: str, usual: float) -> float:
-    """Return a time limit: the normal one, or the one set by a test."""
+    """Return the time limit ``name`` in seconds: ``usual``, unless a test has set another."""
     action, _, seconds = _plans.get(name, ("", 0))[0].partition(":")
     return float(seconds) if action == "after" else usual
 
 
 def failpoint(name: str) -> None:
-    """Mark a step that must be repeatable after a crash."""
+    """Mark a step that must be repeatable after a crash; a test can make the process crash here."""
     if not _plans or name not in _plans:
         return
     action, count = _plans[name]

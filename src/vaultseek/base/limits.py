@@ -1,7 +1,7 @@
 """Limits in bytes, characters, counts, depths and seconds.
 
-Bounds against hostile input live here, as do numbers shared by several modules. Tuning constants are at the
-top of the module that uses them.
+This module contains the bounds against hostile input and the numbers shared by several modules. Other tuning
+constants are at the top of the module that uses them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ MIB = 1024 * KIB
 
 # Notes
 NOTE_READ_BYTES = 8 * MIB
-"""Maximum size of a file that is opened."""
+"""Maximum size in bytes of a file whose content is read, unless its kind of file has its own limit."""
 NOTE_PARSE_BYTES = 2 * MIB
-"""Maximum size of a parsed note; larger notes are indexed by name and path only, and reported as a
+"""Maximum size in bytes of a parsed note; larger notes are indexed by name and path only, and reported as a
 problem."""
 BINARY_PROBE_BYTES = 8 * KIB
 """Number of bytes at the start of a file that are checked for binary content."""
@@ -31,181 +31,185 @@ NOTE_LINES = 30_000
 """Maximum number of lines of a note that are parsed for structure, links and tags; the rest is indexed as
 plain text."""
 NOTE_MARKS = 100_000
-"""Maximum number of a note's characters that can open or hide a link or tag; the text after them is indexed
+"""Maximum number of characters in a note that can open or hide a link or tag; any text beyond that is indexed
 as plain text."""
 OPEN_BRACKETS = 10_000
 """Maximum number of unmatched opening brackets in one block; if there are more, the outer half counts as
 plain text."""
 TITLE_CHARS = 500
-"""Maximum length of a title taken from a heading."""
+"""Maximum length of a title taken from a heading, in characters."""
 READER_NOTE_SECONDS = 60.0
-"""Maximum processor seconds of a reader process for one note."""
+"""Maximum processor time in seconds that a reader process may spend on one note."""
 READER_JOB_BYTES = 4 * MIB
-"""Maximum bytes of notes in one batch of a reader process."""
+"""Maximum total size of the notes in one batch for a reader process, in bytes."""
 READER_MEMORY_BYTES = 2048 * MIB
-"""Maximum address space of a reader process."""
+"""Maximum address space of a reader process, in bytes."""
 
-# Files of other kinds
+# Other kinds of files
 CANVAS_BYTES = 8 * MIB
-"""Maximum size of a canvas."""
+"""Maximum size of a canvas, in bytes."""
 CANVAS_NODES = 10_000
 """Maximum number of nodes, and of edges, read from a canvas."""
 CANVAS_GROUPS = 500
-"""Maximum number of groups of a canvas that are read."""
+"""Maximum number of groups read from a canvas."""
 DRAWING_BYTES = 32 * MIB
-"""Maximum size of a drawing, which may contain its pictures."""
+"""Maximum size in bytes of a drawing, including embedded pictures."""
 DRAWING_ELEMENTS = 50_000
-"""Maximum number of elements of a drawing that are read."""
+"""Maximum number of elements read from a drawing."""
 TEXT_BYTES = 2 * MIB
-"""Maximum size of a plain text or Org file."""
+"""Maximum size of a plain text or Org file, in bytes."""
 PAGE_BYTES = 8 * MIB
-"""Maximum size of an HTML file."""
+"""Maximum size of an HTML file, in bytes."""
 SESSION_BYTES = 64 * MIB
-"""Maximum size of a coding agent's log; most of it is tool output, which is left out."""
+"""Maximum size in bytes of a coding agent's log; most of it is tool output, which is left out."""
 PDF_BYTES = 128 * MIB
-"""Maximum size of a PDF."""
+"""Maximum size of a PDF, in bytes."""
 PDF_PAGES = 3_000
-"""Maximum number of pages of a PDF that are read."""
+"""Maximum number of pages read from a PDF."""
 PDF_OUTLINE = 5_000
-"""Maximum number of entries of a PDF's outline that are read."""
+"""Maximum number of outline entries read from a PDF."""
 OCR_PAGES = 100
-"""Maximum number of scanned pages of a PDF that are read by OCR."""
+"""Maximum number of scanned pages read from a PDF by OCR."""
 OCR_PIXELS = 40_000_000
-"""Maximum pixels of a picture read by OCR."""
+"""Maximum number of pixels in a picture read by OCR."""
 IMAGE_BYTES = 32 * MIB
-"""Maximum size of a picture."""
+"""Maximum size of a picture, in bytes."""
 EXTRACTED_CHARS = 4 * MIB
 """Maximum number of characters extracted from one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
-"""Maximum processor seconds for reading a file other than Markdown."""
+"""Maximum processor time in seconds for reading a file other than Markdown."""
 OCR_SECONDS = 600.0
-"""Maximum processor seconds for reading a file with OCR."""
+"""Maximum processor time in seconds for reading a file with OCR."""
 EXTRACTION_MEMORY_BYTES = 1536 * MIB
-"""Maximum address space of the process that reads files other than Markdown."""
+"""Maximum address space in bytes of the process that reads files other than Markdown."""
 OCR_MEMORY_BYTES = 4096 * MIB
-"""Maximum address space of the process that reads files with OCR."""
+"""Maximum address space in bytes of the process that reads files with OCR."""
 EXTRACTION_IDLE_SECONDS = 30.0
-"""Idle seconds after which the process that reads files ends."""
+"""Number of idle seconds after which the process that reads files other than Markdown exits."""
 EXTRACTION_RETRY_SECONDS = 5.0
-"""Minimum seconds before another attempt at a file whose reader process ended."""
+"""Minimum number of seconds before a file is tried again after its reader process died."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
-"""Maximum size of a frontmatter block."""
+"""Maximum size of a frontmatter block, in bytes."""
 FRONTMATTER_DEPTH = 16
-"""Maximum nesting of values in frontmatter."""
+"""Maximum nesting depth of values in frontmatter."""
 FRONTMATTER_KEYS = 1000
 """Maximum number of keys in one frontmatter block, including nested ones."""
 FRONTMATTER_EXPANDED = 256 * KIB
-"""Maximum number of characters and values after alias expansion (against "billion laughs")."""
+"""Maximum number of characters and values in frontmatter once aliases are expanded (against "billion
+laughs")."""
 
-# Settings of Obsidian in a vault
+# Obsidian's settings in a vault
 FOLDER_NAMES = 5_000
 VAULT_NAMES = 50_000
 """Maximum number of file names in a folder, and approximately in a vault, that are read to find out whether
 dates begin with the day or the month."""
 APP_SETTINGS_BYTES = 1 * MIB
-"""Maximum size of an Obsidian settings file; larger files are ignored."""
+"""Maximum size in bytes of an Obsidian settings file; larger files are ignored."""
 EXCLUDED_FILES_RULES = 200
-"""Maximum number of rules of "Excluded files" read from one vault."""
+"""Maximum number of "Excluded files" rules read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
-"""Maximum seconds for matching a path against a single regular expression."""
+"""Maximum number of seconds for matching a path against a single regular expression."""
 EXCLUDED_RULES_SECONDS = 1.0
-"""Total seconds for matching in one scan, after which slow rules are dropped."""
+"""Maximum total number of seconds for matching rules in one scan; after that, slow rules are dropped."""
 
 # Tokens and terms
 TOKEN_WORD_CHARS = 1_000
-"""Maximum length of a run without white space that is passed to the tokenizer as a whole."""
+"""Maximum length in characters of a run without white space that the tokenizer gets in one piece; longer runs
+are split."""
 TOKEN_CHARS = 40
-"""Assumed maximum length of a token when a text is cut before its tokens are counted."""
+"""Assumed maximum number of characters in a token when a text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
-"""Maximum length of a token that the keyword index analyses."""
+"""Maximum length in characters of a token that the keyword index analyses."""
 TERM_CHARS = 80
-"""Maximum length of a term in the keyword index."""
+"""Maximum length of a term in the keyword index, in characters."""
 COMPOUND_PARTS = 32
 """Maximum number of parts indexed from one compound word."""
 
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
-"""Maximum number of characters in a pattern with its counted repeats written out."""
+"""Maximum number of characters in a pattern once its counted repeats are written out."""
 PATTERN_COMPILE_SECONDS = 2.0
-"""Maximum processor seconds for compiling a long pattern."""
+"""Maximum processor time in seconds for compiling a long pattern."""
 PATTERN_MEMORY_BYTES = 1024 * MIB
-"""Maximum address space of the process that matches long patterns and texts."""
+"""Maximum address space in bytes of the process that matches long patterns and long texts."""
 PATTERN_IDLE_SECONDS = 30.0
-"""Idle seconds after which the process that matches long patterns and texts ends."""
+"""Number of idle seconds after which the process that matches long patterns and long texts exits."""
 
 # Queries
 QUERY_CHARS = 1000
-"""Maximum length of a query."""
+"""Maximum length of a query, in characters."""
 PASSAGE_CHARS = 10_000
-"""Maximum length of a text used instead of a query."""
+"""Maximum length in characters of a text used instead of a query."""
 QUERY_TERMS = 32
-"""Maximum number of conditions in a query: phrases, exclusions, operators, properties. Plain words are
+"""Maximum number of conditions in a query: phrases, exclusions, operators and properties. Plain words are
 limited by QUERY_CHARS."""
 QUERY_DEPTH = 32
-"""Maximum nesting of parentheses in a query."""
+"""Maximum nesting depth of parentheses in a query."""
 EXPRESSION_SECONDS = 0.25
-"""Maximum processor seconds for matching one text against a regular expression of a query."""
+"""Maximum processor time in seconds for matching one text against a regular expression from a query."""
 MATCHING_SECONDS = 1.5
-"""Maximum processor seconds for all matching of regular expressions in one request."""
+"""Maximum processor time in seconds for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
-"""Maximum processor seconds for reading and matching the notes of a vault; the request's deadline may be
-earlier."""
+"""Maximum processor time in seconds for reading a vault's notes and matching regular expressions against
+them; the request's deadline may end this sooner."""
 KEYWORD_TERMS = 64
-"""Maximum number of terms of a query that the keyword index scores."""
+"""Maximum number of query terms that the keyword index scores."""
 TERM_CACHE_BYTES = 32 * MIB
-"""Maximum bytes of term scores and places that the keyword index of one vault keeps in memory."""
+"""Smallest size limit, in bytes, for a vault's cache of term scores and occurrences; TERM_CACHE_NOTE_BYTES
+may raise it."""
 TERM_CACHE_NOTE_BYTES = 128
-"""Additional bytes per note for the cache of term scores and places; they matter above 250,000 notes."""
+"""Bytes of cache per note for term scores and occurrences; above 250,000 notes, this exceeds
+TERM_CACHE_BYTES."""
 
 # Tables
 BASE_BYTES = 1 * MIB
-"""Maximum size of a base, as a file or as a block in a note."""
+"""Maximum size in bytes of a base, whether it is a file or a block in a note."""
 BASE_DEPTH = 40
-"""Maximum nesting of a base's YAML."""
+"""Maximum nesting depth of a base's YAML."""
 BASE_KEYS = 10_000
 """Maximum number of keys in a base's YAML, including nested ones."""
 BASE_VIEWS = 200
 """Maximum number of views read from one base."""
 BASES_IN_NOTE = 50
-"""Maximum number of bases that one note contains or embeds."""
+"""Maximum number of bases that one note may contain or embed."""
 FORMULA_CHARS = 10_000
-"""Maximum length of a filter or formula."""
+"""Maximum length of a filter or formula, in characters."""
 FORMULA_DEPTH = 60
-"""Maximum nesting of a filter or formula."""
+"""Maximum nesting depth of a filter or formula."""
 FORMULA_VALUE_CHARS = 500_000
-"""Maximum characters and elements of a value created by a formula."""
+"""Maximum number of characters and elements in a value created by a formula."""
 FORMULA_PATTERN_SECONDS = 0.1
-"""Maximum processor seconds for one regular expression of a formula on one text."""
+"""Maximum processor time in seconds for matching one text against a regular expression from a formula."""
 TABLE_SECONDS = 20.0
-"""Maximum seconds for one table."""
+"""Maximum number of seconds for computing one table."""
 TABLE_VALUES_CHARS = 64 * MIB
-"""Maximum characters and elements of all values created by one table's formulas."""
+"""Maximum total number of characters and elements in the values created by one table's formulas."""
 TABLE_COLUMNS = 100
-"""Maximum number of columns of one table."""
+"""Maximum number of columns in one table."""
 TABLE_CHARS = 8 * MIB
-"""Maximum number of characters in all table cells of one answer. Further rows are left out, and the answer
+"""Maximum number of characters in all table cells of one answer; further rows are left out, and the answer
 reports that."""
 TABLE_PROBLEMS = 20
-"""Maximum number of problems reported with one table."""
+"""Maximum number of problems reported for one table."""
 
 # Results
 SHOWN_RESULTS = 10
-"""Default number of results of a search."""
+"""Default number of results in the answer to a search."""
 RESULTS = 200
-"""Maximum number of results of one search."""
+"""Maximum number of results in the answer to a search."""
 LISTED_NOTES = 50_000
-"""Maximum number of notes listed for a query with only filters; notes after the first RESULTS have no
-passage."""
+"""Maximum number of notes listed for a query that consists of filters only; notes after the first RESULTS
+have no passage."""
 NOTE_PASSAGES = 20
-"""Maximum number of passages of one note in the answer to a search."""
+"""Maximum number of passages per note in the answer to a search."""
 RERANKED_NOTES = 100
 """Maximum number of results that the cross-encoder may rerank."""
 PREVIEW_CHARS = 240
-"""Maximum length of a result's preview."""
+"""Maximum length of a result's preview, in characters."""
 LINE_CHARS = 240
-"""Maximum length of the line shown with a link or a mention."""
+"""Maximum length in characters of the line of text shown with a link or a mention."""
 LISTED_ITEMS_MOST = 10_000
 """Maximum number of links, tags and notes in one list."""
 COMPLETIONS = 100
@@ -213,223 +217,229 @@ COMPLETIONS = 100
 CANDIDATES_NAMED = 10
 """Maximum number of notes listed in the error for an ambiguous name."""
 NOTE_TEXT_CHARS = 1_000_000
-"""Maximum characters of a note in one response."""
+"""Maximum number of characters of a note's text in one response."""
 NEIGHBOUR_DEPTH = 5
-"""Maximum number of steps along links in the neighbourhood of a note."""
+"""Maximum number of links between a note and the most distant notes in its neighbourhood."""
 NEIGHBOUR_EDGES = 2_000
-"""Maximum number of links in the neighbourhood of a note."""
+"""Maximum number of links returned for the neighbourhood of a note."""
 AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
-"""Minimum, default and maximum token budget of an answer to an agent."""
+"""Minimum, default and maximum token budget for an answer to an agent."""
 
 # The wire
 FRAME_BYTES = 256 * KIB
-"""Maximum size of a request; responses may be larger, see ANSWER_BYTES."""
+"""Maximum size in bytes of a request; responses may be larger, see ANSWER_BYTES."""
 ANSWER_BYTES = 16 * MIB
-"""Maximum size of a response."""
+"""Maximum size of a response, in bytes."""
 HEADER_BYTES = 1 * KIB
-"""Maximum size of a frame's header."""
+"""Maximum size of a frame's header, in bytes."""
 JSON_DEPTH = 32
-"""Maximum nesting of JSON in a request."""
+"""Maximum nesting depth of JSON in a request."""
 INTEGER_BITS = 64
 """Maximum size in bits of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
 """Number of bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
-"""Maximum bytes of queued requests that are read ahead, so that a later cancel is seen."""
+"""Maximum size in bytes of queued requests that are read ahead, so that a cancellation sent after them is
+seen."""
 UNSENT_BYTES = 1 * MIB
-"""Number of unsent bytes at which a client that does not read is disconnected."""
+"""Number of unsent bytes at which a client that has stopped reading is disconnected."""
 NOTICE_BYTES = 256 * KIB
 """Number of unsent bytes above which notifications are dropped, or only the latest of each kind is kept."""
 CLIENTS = 64
-"""Maximum simultaneous connections of the user; all tokens together have the same limit."""
+"""Maximum number of simultaneous connections without a token; also the maximum for all tokens together."""
 CLIENTS_OF_TOKEN = 16
-"""Maximum simultaneous connections with one token."""
+"""Maximum number of simultaneous connections with one token."""
 TOKEN_IDLE_SECONDS = 600.0
-"""Seconds without a request after which a connection with a token ends; the user's own connections never
-end."""
+"""Number of seconds without a request after which a connection with a token is closed; other connections stay
+open."""
 BACKLOG = 128
-"""Maximum number of connections that wait to be accepted."""
+"""Maximum number of connections waiting to be accepted."""
 REQUESTS_IN_FLIGHT = 8
-"""Maximum number of a client's requests that run at the same time."""
+"""Maximum number of requests from one client that run at the same time."""
 REQUESTS_WAITING = 1000
-"""Maximum number of a client's queued requests, however small."""
+"""Maximum number of queued requests from one client, however small they are."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Maximum number of connections to the loopback port that have not sent the token yet; a further connection
+"""Maximum number of connections to the loopback port that have not sent the token yet; another connection
 closes the oldest."""
 AUTH_BYTES = 4 * KIB
-"""Maximum size of the first message at the loopback port: `initialize` with the token."""
+"""Maximum size in bytes of the first message on the loopback port: `initialize` with the token."""
 ADDRESS_BYTES = 4 * KIB
-"""Maximum size of the loopback port's address file."""
+"""Maximum size in bytes of the file with the loopback port's address."""
 HALF_FRAME_SECONDS = 10.0
-"""Maximum seconds for the rest of a frame after its first byte."""
+"""Maximum number of seconds for receiving the rest of a frame after its first byte."""
 SLOW_READER_SECONDS = 10.0
-"""Maximum seconds for a client to read RECEIVE_BYTES."""
+"""Maximum number of seconds for a client to read RECEIVE_BYTES bytes."""
 HTTP_CLIENTS = 64
-"""Maximum simultaneous connections of one HTTP server."""
+"""Maximum number of simultaneous connections to one HTTP server."""
 HTTP_REFUSED = 256
-"""Maximum number of further connections whose requests are answered with status 503."""
+"""Maximum number of connections beyond HTTP_CLIENTS whose requests are answered with status 503."""
 HTTP_REFUSED_SECONDS = 1.0
-"""Seconds within which a connection above the limit must send its request."""
+"""Maximum number of seconds for a connection beyond HTTP_CLIENTS to send its request."""
 HTTP_HEAD_BYTES = 16 * KIB
-"""Maximum size of the head of an HTTP request."""
+"""Maximum size of an HTTP request's head, in bytes."""
 HTTP_REQUEST_SECONDS = 10.0
-"""Maximum seconds for a whole HTTP request, from the start of its connection or the previous answer's end."""
+"""Maximum number of seconds for a complete HTTP request to arrive, counted from the start of its connection
+or the end of the previous answer."""
 DEADLINE_SECONDS = 600.0
-"""Maximum deadline of a request in seconds."""
+"""Maximum deadline for a request, in seconds."""
 CALL_SECONDS = 30.0
-"""Default deadline of a request in seconds."""
+"""Default deadline for a request, in seconds."""
 CLOSE_SECONDS = 1.0
-"""Maximum seconds at shutdown for a client to read its last messages and for cancelled work to end."""
+"""Maximum number of seconds that shutdown waits for clients to read their last messages and for cancelled
+work to end."""
 RECONNECT_SECONDS = 2.0
-"""Maximum seconds for which a client tries to reconnect."""
+"""Maximum number of seconds for which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
-"""Seconds before the first attempt to reconnect."""
+"""Number of seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
-"""Maximum length of an error message."""
+"""Maximum length of an error message, in characters."""
 NAME_CHARS = 80
-"""Maximum length of a client's name, or of a name repeated in an error."""
+"""Maximum length in characters of a client's name, or of a name repeated in an error."""
 
 # Settings
 CONFIG_BYTES = 256 * KIB
-"""Maximum size of the configuration file."""
+"""Maximum size of the configuration file, in bytes."""
 STATE_BYTES = 1 * MIB
-"""Maximum size of the daemon's own small files, such as the list of its vaults."""
+"""Maximum size in bytes of each of the daemon's own small files, such as the list of its vaults."""
 REPORT_BYTES = 64 * MIB
-"""Maximum size of a displayed measurement report."""
+"""Maximum size in bytes of a measurement report that can be displayed."""
 CONFIG_DEPTH = 32
-"""Maximum number of parts in a dotted key, and of open brackets, in a configuration file."""
+"""Maximum number of parts in a dotted key, and of unclosed brackets, in a configuration file."""
 WEIGHT = 100.0
-"""Maximum weight or factor of a ranking setting."""
+"""Maximum value of a weight or factor in the ranking settings."""
 DATE_PROPERTIES = 20
 """Maximum number of properties in `search.recency.properties`."""
 STATUSES = 50
-"""Maximum number of statuses, folders or tags in `search.currency`."""
+"""Maximum number of statuses, of folders and of tags in `search.currency`."""
 EXPANSION_TERMS = 10
-"""Maximum of `search.expansion.terms`."""
+"""Maximum value of `search.expansion.terms`."""
 RESCAN_SECONDS = 3600.0
-"""Default seconds between full scans of a vault."""
+"""Default number of seconds between full scans of a vault."""
 RESCAN_MINUTES = 7 * 24 * 60
-"""Maximum of `daemon.rescan_minutes`."""
+"""Maximum value of `daemon.rescan_minutes`."""
 
 # Models and the semantic worker
 MODEL_FILES = 1_000
 """Maximum number of files in a model's folder."""
 MODEL_JSON_BYTES = 64 * MIB
-"""Maximum size of a model's JSON file."""
+"""Maximum size of a model's JSON file, in bytes."""
 PACKED_BYTES = 256 * MIB
-"""Maximum size of a packed model's file."""
+"""Maximum size of a packed model's file, in bytes."""
 PACKED_HEAD_BYTES = 8 * MIB
-"""Maximum size of the vocabulary in a packed model's file."""
+"""Maximum size of the vocabulary in a packed model's file, in bytes."""
 MODEL_WINDOW = 254
-"""Maximum number of tokens of a text that the bundled model reads, without the two special tokens."""
+"""Maximum number of tokens that the bundled model reads from a text, without its two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
-"""Maximum address space of the worker process."""
+"""Maximum address space of the worker process, in bytes."""
 GRAPH_ITEMS = 10
 """Default number of hubs, bridges, clusters or suggestions shown."""
 GRAPH_NODES = 1000
-"""Maximum number of notes in an overview, with the links between them."""
+"""Maximum number of notes in an overview that shows notes and the links between them."""
 GRAPH_ROUTES = 20
 """Maximum number of routes between two notes."""
 STRUCTURE_SECONDS = 120.0
-"""Maximum seconds for computing the structure of a vault's links."""
+"""Maximum number of seconds for computing the structure of a vault's links."""
 CHILD_FRAME_BYTES = 256 * MIB
-"""Maximum size of the header, and of the payload, of a message to or from a child process."""
+"""Maximum size in bytes of the header, and also of the payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-"""Pauses in seconds before restarts of a crashed worker, the first one at once; the last value repeats."""
+"""Number of seconds to wait before each restart of a crashed worker; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Maximum pause in seconds after another program killed the worker; after a crash, the seconds from which a
-request ends the pause."""
+"""Maximum pause in seconds if another program killed the worker; after a crash, a request ends the pause once
+this many seconds have passed."""
 BATCH_TEXTS = 32
 """Maximum number of texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
-"""Maximum number of texts that a client may take at once to embed them."""
+"""Maximum number of texts that a client may fetch in one request in order to embed them."""
 SERVED_TEXTS = 16
 """Default number of texts in one request to an embedding server."""
 SERVED_SECONDS = 30.0
-"""Default time limit in seconds of a background request to an embedding server."""
+"""Default time limit, in seconds, for a background request to an embedding server."""
 SERVED_DIMENSION = 16_384
-"""Assumed maximum dimension of an embedding server's vectors before its first answer."""
+"""Assumed maximum dimension of an embedding server's vectors until its first answer arrives."""
 SERVED_NUMBER_BYTES = 40
-"""Assumed size of one number in a server's JSON answer, with its separator."""
+"""Assumed size in bytes of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Maximum bytes of a server's answer in addition to its numbers and the texts that it repeats."""
+"""Maximum size in bytes of a server's answer, not counting its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
-"""Maximum of ``model.window``, in tokens."""
+"""Maximum value of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
-"""Maximum size of a file with a server's key."""
+"""Maximum size in bytes of a file that contains a server's key."""
 EMBED_SECONDS = 120.0
-"""Deadline in seconds for embedding one batch."""
+"""Deadline, in seconds, for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
-"""Deadline in seconds for the semantic lane of a search."""
+"""Deadline, in seconds, for the semantic part of a search."""
 LOADING_SECONDS = 2.0
-"""Maximum seconds that a search waits for a model that is being loaded, such as after the daemon's start."""
+"""Maximum number of seconds that a search waits for a model that is being loaded, for example after the
+daemon's start."""
 SECOND_QUERY_SECONDS = 5.0
-"""Deadline in seconds for the semantic lane of a search if the model may have to be loaded first."""
+"""Deadline, in seconds, for the semantic part of a search if the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
-"""Default deadline in seconds for reranking."""
+"""Default deadline, in seconds, for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
-"""Seconds of the reranking deadline reserved for returning the answer on a busy machine."""
+"""Number of seconds, out of the reranking deadline, reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
-"""Free disk space below which a disk counts as full."""
+"""Free disk space in bytes below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
-"""Size of a collection, in bytes, above which Chroma proposes the nearest vectors, if memory allows."""
+"""Size, in bytes, of a collection of vectors above which Chroma proposes the nearest vectors, if memory
+allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Maximum bytes of a collection's vectors, one byte per number, that are scanned for each query. For a larger
-collection, Chroma proposes candidates, or the scan uses full precision."""
+"""Size in bytes of a collection's vectors, as eight-bit integers, up to which each query scans all of them.
+For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
-"""Maximum share of the model's window for title, aliases and heading path."""
+"""Maximum share of the model's window for title, aliases and heading path together."""
 LISTED_ITEMS = 50
-"""Maximum number of aliases and tags considered for an embedding text, which contains the first ones that
+"""Maximum number of aliases and tags considered for an embedding text; the text contains the first ones that
 fit."""
 PLAIN_CHARS = 20_000
 """Maximum number of characters of a passage from which Markdown is stripped."""
 OPENING_CHARS = 2_000
-"""Number of characters at the start of a note that represent it."""
+"""Number of characters at the start of a note that represent the whole note."""
 
 # Concepts
 CONCEPT_TERMS = 4_000
-"""Maximum number of terms kept with their vectors per vault: six megabytes of memory, half a minute to
-embed."""
+"""Maximum number of terms per vault that are kept with their vectors; 4,000 take six megabytes of memory and
+half a minute to embed."""
 CONCEPT_CHARS = 60
-"""Maximum length of a term in the concept vocabulary."""
+"""Maximum length of a term in the concept vocabulary, in characters."""
 CONCEPT_FILE_BYTES = 64 * MIB
-"""Maximum size of the file of terms and vectors."""
+"""Maximum size in bytes of the file that stores the concept terms and their vectors."""
 
 # Following a vault
 HINTS = 10_000
-"""Number of pending change hints above which the whole vault is scanned instead."""
+"""Maximum number of pending change hints; above it, the whole vault is scanned instead."""
 RETRY_SECONDS = 1.0
-"""Seconds before a failed step is repeated."""
+"""Number of seconds before a failed step is repeated."""
 EMBED_RETRY_SECONDS = 10.0
-"""Seconds before embedding is tried again."""
+"""Number of seconds before embedding is tried again after a failure."""
 STALLED_SECONDS = 60.0
-"""Seconds without progress after which commands stop waiting for the indexing."""
+"""Number of seconds without progress after which commands stop waiting for indexing."""
 REFRESH_SECONDS = 5.0
-"""Maximum seconds of waiting for `vaultseek index` without --wait, and for a request for an unknown note."""
+"""Maximum number of seconds that `vaultseek index` without --wait, or a request for an unknown note, waits
+for the vault to be read."""
 LEDGER_CLOSE_SECONDS = 5.0
-"""Maximum seconds to wait for an interrupted statement before its connection is closed."""
+"""Maximum number of seconds to wait for an interrupted SQL statement before its connection is closed."""
 SQL_VARIABLES = 500
 """Maximum number of variables in one SQL statement."""
 LOG_BYTES = 1 * MIB
-"""Size in bytes at which a log is rotated."""
+"""Size of a log, in bytes, at which it is rotated."""
 
 # Measuring ranking
 JUDGEMENTS_BYTES = 256 * MIB
-"""Maximum size of a file of queries or judgements."""
+"""Maximum size in bytes of a file with queries or judgements."""
 GRADE = 1_000_000
-"""Exclusive upper limit of a relevance grade."""
+"""Exclusive upper limit for a relevance grade."""
 MEASURED_CANDIDATES = 100
-"""Number of results retrieved per query."""
+"""Number of results retrieved for each query when ranking is measured."""
 
 # The command line
 TERMINAL_COLUMNS = 80
 """Width of the output if the terminal does not report one."""
 DAEMON_POLL_SECONDS = 0.02
-"""Seconds between checks whether the daemon has started or stopped."""
+"""Number of seconds between checks of whether the daemon has started or stopped."""
 PROGRESS_SECONDS = 0.2
-"""Seconds between progress messages."""
+"""Number of seconds between progress messages."""
 CATCH_UP_NOTES = 1024
-"""Maximum number of changed notes in one commit of the keyword index, and number of pending notes that
-triggers a sync with the ledger."""
+"""Maximum number of changed notes in one commit of the keyword index. A sync with the ledger is triggered
+when this many notes are pending."""

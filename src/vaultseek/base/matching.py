@@ -4,7 +4,8 @@ Matching has a time limit, but the module ``regex`` checks the clock only every 
 the whole text and compare each character with the whole pattern. The first search for a run of n characters
 builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough for this to
 matter, or if this process does not finish soon, another process with low priority does the matching; it is
-killed when its time is over. All times are processor time, so that the answer does not depend on other work.
+killed when its time is up. All times are processor time, so that the result does not depend on the load of
+the machine.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from vaultseek.base.patterns import (
 )
 
 SHORT_CHARS = 200
-"""Maximum length of a pattern compiled in this process; the table for that length takes about 5
-milliseconds."""
+"""Maximum length in characters of a pattern compiled in this process; building the search table for that
+length takes about 5 milliseconds."""
 STEP_COMPARISONS = 2_000_000
-"""Maximum product of pattern length and text length matched in this process; 256 steps of that size take at
-most about a second, during which other threads run."""
+"""Maximum product of pattern length and text length for matching in this process; 256 steps at this size take
+at most about a second, during which other threads run."""
 HERE_SECONDS = 0.02
-"""Processor seconds of all threads of this process after which another process takes over the match."""
+"""Processor seconds after which another process takes over a match; all threads of this process count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match in a text: start and end of the whole match and of each group, and the numbers of named
+    """A match in a text: the start and end of the whole match and of each group, and the numbers of the named
     groups."""
 
     text: str
@@ -47,15 +48,15 @@ class Match:
     names: Mapping[str, int]
 
     def __getitem__(self, group: int | str) -> str | None:
-        """Return the text of a group; None if it did not participate. Raises IndexError if it does
-        not exist."""
+        """Return the text of a group; None if the group did not take part in the match. Raises IndexError if
+        there is no such group."""
         number = self.names.get(group, len(self.spans)) if isinstance(group, str) else group
         start, end = self.spans[number]
         return None if start < 0 else self.text[start:end]
 
 
 class BoundedPattern:
-    """A pattern whose matches never take long, whatever the text."""
+    """A pattern that is matched within a time limit, whatever the text."""
 
     def __init__(self, source: str, flags: str) -> None:
         """Compile the pattern. Raises BadPattern."""
@@ -73,9 +74,9 @@ class BoundedPattern:
         return next(self.matches(text, seconds, at_most=1), None)
 
     def matches(self, text: str, seconds: float, at_most: int | None = None) -> Iterator[Match]:
-        """Yield the matches in a text, or the first few.
+        """Yield the matches in a text, at most the first ``at_most``.
 
-        Raises TimeoutError if that takes more than ``seconds`` of processor time.
+        Raises TimeoutError if matching takes more than ``seconds`` of processor time.
         """
         found, here, began = 0, self._compiled, time.thread_time()
         if here is not None and len(self._source) * len(text) <= STEP_COMPARISONS:
@@ -85,8 +86,8 @@ class BoundedPattern:
                     found += 1
                 return
             except TimeoutError:
-                if time.thread_time() - began > HERE_SECONDS / 2:  # not only because of other threads
-                    self._compiled = None  # the next text would take as long
+                if time.thread_time() - began > HERE_SECONDS / 2:  # other threads are not the only cause
+                    self._compiled = None  # the next text would take just as long
         yield from islice(self._matched_elsewhere(text, seconds, at_most), found, None)
 
     def _matched_elsewhere(self, text: str, seconds: float, at_most: int | None) -> Iterator[Match]:
@@ -107,7 +108,7 @@ _elsewhere = _Elsewhere()
 
 
 def processor_seconds() -> float:
-    """Return the processor time used by this thread and by other processes that match for it."""
+    """Return the processor seconds used by this thread, and by other processes that matched on its behalf."""
     return time.thread_time() + _elsewhere.seconds
 
 
@@ -121,7 +122,7 @@ def compiled(pattern: str, flags: str = "") -> BoundedPattern:
 
 
 def pattern_error(pattern: str, flags: str = "") -> str | None:
-    """Return the error in a pattern, or None. Raises PatternTooLarge."""
+    """Return the message for an invalid pattern; None if the pattern is valid. Raises PatternTooLarge."""
     try:
         compiled(pattern, flags)
     except PatternTooLarge:

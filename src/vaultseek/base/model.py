@@ -1,6 +1,6 @@
-"""Values shared by all parts: a parsed note and its parts, chunks, problems. No I/O.
+"""Data types shared by all packages: a parsed note and its parts, chunks, problems. No I/O.
 
-Lines are 1-based, and ranges of lines include both ends. Ranges of characters are half-open.
+Lines are numbered from 1, and ranges of lines include both ends. Ranges of characters are half-open.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ ReasonCode = Literal[
     "below_minimum",
     "nothing_near",
 ]
-"""The code of every reason; ``docs/protocol.md`` explains each."""
+"""Codes of all reasons; ``docs/protocol.md`` explains them."""
 REASON_CODES: tuple[ReasonCode, ...] = get_args(ReasonCode)
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The cause of a state or of a missing part: ``code`` for programs, ``text`` for people."""
+    """The reason for a state or for a missing part of an answer: ``code`` for programs, ``text`` for
+    people."""
 
     code: ReasonCode
     text: str
@@ -65,7 +66,7 @@ class Reason:
 
     @classmethod
     def of(cls, error: VaultseekError) -> Reason:
-        """Return the reason for an error."""
+        """Convert an error to a reason."""
         code = error.cause or error.code
         known: ReasonCode = next((each for each in REASON_CODES if each == code), "unavailable")
         return cls(known, str(error), error.advice)
@@ -75,7 +76,7 @@ class Reason:
         return Unavailable(self.text, self.code, self.advice)
 
     def as_json(self) -> JSON:
-        """Return the reason in the form of answers."""
+        """Return the reason as the fields of an answer."""
         return {"code": self.code, "reason": self.text, **({"advice": self.advice} if self.advice else {})}
 
 
@@ -83,30 +84,30 @@ NO_REASON: JSON = {"code": None, "reason": None}
 
 
 def reason_json(reason: Reason | None) -> JSON:
-    """Return the reason in the form of answers; without a reason, both fields are None."""
+    """Return the reason as the fields of an answer; without a reason, both fields are None."""
     return dict(NO_REASON) if reason is None else reason.as_json()
 
 
 NOT_EMBEDDED = "not_embedded"
-"""Code of the problem that the model returned no vector for a text of the note."""
+"""Problem code: the model returned no vector for a text of the note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault in a note and how it was handled; ``code`` is stable, ``message`` is for people."""
+    """A fault in a note and how it was handled; ``code`` never changes, ``message`` is for people."""
 
     code: str
     message: str
     line: int | None = None
 
     def as_json(self) -> JSON:
-        """Return the object that ``inspect --json`` and ``status --json`` print."""
+        """Return the problem as the JSON object that ``inspect --json`` and ``status --json`` print."""
         return {"code": self.code, "message": self.message, "line": self.line}
 
 
 class Edit(NamedTuple):
-    """Replacement of the characters ``start`` to ``end`` of a text by ``text``; edits are sorted and
-    disjoint."""
+    """Replacement of the characters from ``start`` up to, but excluding, ``end`` by ``text``. Edits of the
+    same text are sorted and disjoint."""
 
     start: int
     end: int
@@ -114,7 +115,7 @@ class Edit(NamedTuple):
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return ``text`` with the edits applied."""
+    """Return ``text`` with ``edits`` applied."""
     parts: list[str] = []
     position = 0
     for start, end, new in edits:
@@ -127,7 +128,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 class Heading:
     """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as written.
 
-    ``rendered`` is the displayed text, None if it is the same.
+    ``rendered`` is the displayed text, or None if it equals ``text``.
     """
 
     level: int
@@ -137,12 +138,13 @@ class Heading:
 
     @property
     def shown(self) -> str:
-        """The displayed text, or the text as written if nothing is displayed."""
+        """The displayed text; if it is empty, the text as written."""
         return self.rendered or self.text
 
 
 class Place(NamedTuple):
-    """A range in a line: columns count characters from 0, and ``end`` is exclusive."""
+    """A range of characters in a line: ``start`` and ``end`` count characters from 0, and ``end`` is
+    exclusive."""
 
     line: int
     start: int
@@ -153,9 +155,10 @@ class Place(NamedTuple):
 class Link:
     """A link as written, not resolved.
 
-    ``target`` is ``""`` for a link within the note. ``property`` is the frontmatter key of a link in
-    the frontmatter. ``place`` spans the link, or its part in the first line; ``written`` spans the target as
-    written: the text between the brackets of a wikilink, the destination of a Markdown link.
+    ``target`` is ``""`` for a link within the note. ``property`` is the key of the frontmatter property that
+    contains the link, if any. ``place`` spans the link, or the part of it in the first line; ``written``
+    spans the target as written: the text between the brackets of a wikilink, or the destination of a Markdown
+    link.
     """
 
     kind: LinkKind
@@ -169,7 +172,7 @@ class Link:
     written: Place | None = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> JSON:
-        """Return the link as answers contain it, without its place."""
+        """Return the link as a JSON object for answers, without its position."""
         return {
             "kind": self.kind,
             "target": self.target,
@@ -182,7 +185,7 @@ class Link:
 
 
 class PlacedTag(NamedTuple):
-    """A tag in the text of a note, and its place, both without the ``#``."""
+    """A tag in the text of a note, and the range of its characters; both exclude the ``#``."""
 
     tag: str
     place: Place
@@ -198,7 +201,8 @@ class CodeBlock:
     end_line: int
 
     def text(self, lines: Sequence[str]) -> str:
-        """Return the text between the fences, from a note's ``lines``; the block may be in a quote."""
+        """Return the text between the fences, taken from the note's ``lines``; the block may be inside a
+        quote."""
         inner = list(lines[self.line : self.end_line])
         if inner and inner[-1].strip(" >\t").startswith(("```", "~~~")):
             inner.pop()
@@ -220,7 +224,7 @@ class BlockId:
 class Task:
     """A list item with a checkbox; any ``mark`` except a space counts as done.
 
-    ``text`` is Markdown as written, ``rendered`` the displayed text, None if it is the same.
+    ``text`` is Markdown as written; ``rendered`` is the displayed text, or None if it equals ``text``.
     """
 
     mark: str
@@ -230,13 +234,13 @@ class Task:
 
     @property
     def shown(self) -> str:
-        """The displayed text, or the text as written if nothing is displayed."""
+        """The displayed text; if it is empty, the text as written."""
         return self.rendered or self.text
 
 
 @dataclass(frozen=True, slots=True)
 class Callout:
-    """A callout: ``kind`` is its type in lower case, ``line`` the line of its ``[!type]``."""
+    """A callout: ``kind`` is its type in lower case, ``line`` is the line with its ``[!type]``."""
 
     kind: str
     title: str
@@ -260,8 +264,8 @@ class Span:
 class Part:
     """A part of a file that links can point to, such as ``page=3``, and the first line of its text.
 
-    A part ends where the next one begins. ``name`` is the text after the ``#`` of the link; "" means no part.
-    Headings above the part with a level up to ``depth`` also apply to it.
+    A part ends where the next part begins. ``name`` is the text after the ``#`` of a link to the part; ""
+    means no part. Headings above the part also apply to it if their level is at most ``depth``.
     """
 
     name: str
@@ -274,10 +278,10 @@ class Note:
     """A parsed note, or the text of another file.
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, including
-    the frontmatter, without line endings; for a binary file, the lines of its extracted text. ``body_line``
-    is the first line of the body: 1 without frontmatter. ``places`` are in order of lines. ``placed_tags``
-    are all occurrences of tags in the body. ``edits`` hold, by line number, the edits that turn a line into
-    displayed text (``content/markdown/rendering.py``).
+    the frontmatter, without line endings; for a binary file, they are the lines of its extracted text.
+    ``body_line`` is the first line of the body: 1 without frontmatter. ``places`` are sorted by line.
+    ``placed_tags`` contains every occurrence of a tag in the body. ``edits`` contains, by line number, the
+    edits that turn a line into displayed text (``content/markdown/rendering.py``).
     """
 
     path: str
@@ -303,12 +307,12 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a note: the unit that is embedded, and to which a result points.
+    """A passage of a note: the unit that is embedded and that results point to.
 
     ``text`` is the displayed text of lines ``start_line`` to ``end_line``; ``edits`` turn it back into the
     source. ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks.
-    ``code`` holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place``
-    names the part of the file that contains the chunk, such as ``page=3``.
+    ``code`` contains the character ranges of ``text`` that lie in code blocks, ascending and disjoint.
+    ``place`` names the part of the file that contains the chunk, such as ``page=3``.
     """
 
     id: str
@@ -322,13 +326,13 @@ class Chunk:
 
     @property
     def source(self) -> str:
-        """The text as written in the file."""
+        """The chunk's text as written in the file."""
         return apply_edits(self.text, self.edits) if self.edits else self.text
 
     def column(self, offset: int) -> int:
-        """Return the column in the file of the character at ``offset`` in ``text``, both from 0.
+        """Convert an ``offset`` in ``text`` to a column in the file; both count from 0.
 
-        For a line without displayed text, return the first column.
+        The column is 0 on a line that has no displayed text.
         """
         start = self.text.rfind("\n", 0, offset) + 1
         column = offset - start
@@ -340,11 +344,11 @@ class Chunk:
         return column
 
     def prose_text(self) -> str:
-        """Return the text without its code, the pieces joined by newlines."""
+        """Return the text without its code; the remaining pieces are joined by newlines."""
         return self._pick(inside=False)
 
     def code_text(self) -> str:
-        """Return only the code, the pieces joined by newlines."""
+        """Return only the code in the text; the pieces are joined by newlines."""
         return self._pick(inside=True)
 
     def _pick(self, *, inside: bool) -> str:
@@ -363,5 +367,6 @@ LESS_CERTAIN = 0.04
 
 
 def less_certain(certainties: Sequence[float]) -> int:
-    """Return the number of less certain notes at the end of a list; the first note is never counted."""
+    """Return the number of less certain notes at the end of a list of certainties; the first note never
+    counts."""
     return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])

@@ -1,4 +1,5 @@
-"""The directories of vaultseek, by XDG variables on every platform, and private files in them.
+"""Paths of vaultseek's directories, which follow XDG variables on every platform, and access to private
+files.
 
 Nothing is ever written into a vault.
 """
@@ -24,7 +25,7 @@ APP = "vaultseek"
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 REPORT = "report.json"
-"""File name of a vault's last measurement, in its ``evaluation_directory``."""
+"""Name of the file with a vault's last measurement, in its ``evaluation_directory``."""
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_LOCK = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _OF_LINUX = {
@@ -39,22 +40,22 @@ TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or qui
 
 
 def config_file() -> Path:
-    """Return the path of ``config.toml`` in the user's configuration directory; it need not exist."""
+    """Return the path of ``config.toml`` in the user's configuration directory; the file need not exist."""
     return _directory("XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
 
 
 def data_directory() -> Path:
-    """Return the directory of ledgers and indexes, one folder per vault, and of the socket."""
+    """Return the directory that contains the socket, and one folder per vault with its ledger and indexes."""
     return _directory("XDG_DATA_HOME", "user_data_dir")
 
 
 def state_directory() -> Path:
-    """Return the directory of logs."""
+    """Return the directory that contains the logs."""
     return _directory("XDG_STATE_HOME", "user_state_dir")
 
 
 def socket_file() -> Path:
-    """Return the path of the daemon's socket, beside the indexes that the daemon keeps.
+    """Return the path of the daemon's socket, inside the directory that contains the indexes.
 
     The path does not depend on variables of a login session, because agents' hosts, cron and ``su`` do not
     pass these variables on.
@@ -73,7 +74,8 @@ def log_file() -> Path:
 
 
 def vault_data_directory(root: Path) -> Path:
-    """Return the data folder of the vault at ``root``, a resolved path: its name and a digest of the path."""
+    """Return the data folder for the vault at ``root``, a resolved path. The folder's name consists of the
+    vault's name and a digest of the path."""
     import hashlib
 
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
@@ -82,24 +84,24 @@ def vault_data_directory(root: Path) -> Path:
 
 
 def evaluation_directory(root: Path) -> Path:
-    """Return the folder of the evaluation index of the vault at ``root``, a resolved path."""
+    """Return the folder for the evaluation index of the vault at ``root``, a resolved path."""
     return data_directory() / "evaluate" / vault_data_directory(root).name
 
 
 def models_directory() -> Path:
-    """Return the directory of fetched models; it need not exist."""
+    """Return the directory for fetched models; it need not exist."""
     return data_directory() / "models"
 
 
 def model_directory(name: str) -> Path | None:
-    """Return the folder for the fetched model ``name`` (``owner/model``); None if the name is not valid."""
+    """Return the folder for the fetched model ``name`` (``owner/model``); None if the name is invalid."""
     if len(name) > 200 or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
         return None
     return models_directory() / name.replace("/", "--")
 
 
 def private_directory(path: Path) -> Path:
-    """Create ``path`` with mode 0700, or set that mode, and return it.
+    """Create the folder ``path`` with mode 0700, or set that mode, and return the path.
 
     Raises Unavailable if that is not permitted, or if the folder belongs to another user.
     """
@@ -122,7 +124,8 @@ def private_directory(path: Path) -> Path:
 
 
 def read_private(file: Path, most_bytes: int) -> bytes | None:
-    """Return the beginning of a file; None if another user owns it or can read it. Raises OSError."""
+    """Return at most the first ``most_bytes`` bytes of a file; None if another user owns or can read it.
+    Raises OSError."""
     with file.open("rb") as stream:
         status = os.fstat(stream.fileno())
         if status.st_mode & 0o077 or status.st_uid != os.geteuid():
@@ -131,10 +134,10 @@ def read_private(file: Path, most_bytes: int) -> bytes | None:
 
 
 def read_secret(variable: str, file: str, setting: str) -> str | None:
-    """Return the secret in an environment variable or in a private file; None if the settings name neither.
+    """Return the secret stored in an environment variable or in a private file; None if neither is set.
 
-    Their names are the settings ``{setting}_variable`` and ``{setting}_file``. Raises a one-line ConfigError
-    if the secret is missing, or if others can read the file.
+    ``variable`` and ``file`` are the values of the settings ``{setting}_variable`` and ``{setting}_file``.
+    Raises a one-line ConfigError if the secret is missing, or if others can read the file.
     """
     if variable:
         if not (value := os.environ.get(variable, "").strip()):
@@ -156,7 +159,7 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
         ) from None
     if data is None:
         raise ConfigError(
-            f"{setting}_file: others can read {place}, or it is not yours; run `chmod 600` on it"
+            f"{setting}_file: other users can read {place}, or you do not own it; run `chmod 600` on it"
         )
     if not (value := data.decode("utf-8", "replace").strip()):
         raise ConfigError(f"{setting}_file: {place} is empty; write the secret into it")
@@ -164,7 +167,7 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
 
 
 def is_folder(path: str | Path) -> bool:
-    """True if there is a reachable folder at this path.
+    """Return true if a reachable folder exists at ``path``.
 
     ``Path.is_dir`` would raise an error if a mount is broken, or if a folder above cannot be read.
     """
@@ -172,7 +175,7 @@ def is_folder(path: str | Path) -> bool:
 
 
 def no_folder_reason(path: str | Path) -> str:
-    """Return the reason why there is no reachable folder at ``path``."""
+    """Return the reason why no folder can be reached at ``path``."""
     try:
         os.stat(path)
     except PermissionError:
@@ -183,8 +186,8 @@ def no_folder_reason(path: str | Path) -> str:
 
 
 def folder_bytes(path: Path) -> int:
-    """Return the size of all files in a folder and its subfolders; files that are just being deleted count as
-    0."""
+    """Return the total size, in bytes, of all files in a folder and its subfolders. Files deleted in the
+    meantime count as 0."""
     sizes = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -194,9 +197,10 @@ def folder_bytes(path: Path) -> int:
 
 
 def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
-    """Replace ``file`` atomically: readers see the old content or the new, even after a crash.
+    """Replace the content of ``file`` atomically: readers see either the old or the new content, even after a
+    crash.
 
-    Raises OSError and leaves the old file unchanged.
+    Raises OSError and leaves the old content unchanged.
     """
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -214,7 +218,7 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
 
 
 def checksum(file: Path) -> str:
-    """Return the checksum of a file's content, as a word of text. Raises OSError."""
+    """Return the checksum of a file's content as text, such as ``crc32 0a1b2c3d``. Raises OSError."""
     import zlib
 
     total = 0
@@ -254,8 +258,8 @@ def remove(path: Path) -> None:
 
 
 def remove_unless_file(file: Path) -> None:
-    """Remove anything other than a file, such as a folder, a link or a pipe, from the path of one of our
-    files.
+    """Remove a folder, link, pipe or anything else that is not a regular file from the path of one of
+    vaultseek's own files.
 
     Raises OSError.
     """
@@ -265,9 +269,10 @@ def remove_unless_file(file: Path) -> None:
 
 
 def unsuitable_vault_reason(root: Path) -> str | None:
-    """Return the reason why ``root``, an absolute path without links, cannot be a vault, or None.
+    """Return the reason why the folder ``root`` cannot be a vault; None if it can. ``root`` is absolute and
+    resolved.
 
-    System folders, vaultseek's folders, and folders above the home directory cannot.
+    System folders, vaultseek's own folders, and folders above the home directory cannot be vaults.
     """
     if _path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(root):
         return "contains your home directory"
@@ -289,7 +294,7 @@ _SYSTEM_FOLDERS = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin"
 
 
 def obsidian_url(file: str) -> str:
-    """Return the address that opens a note in Obsidian, if one of Obsidian's vaults contains it."""
+    """Return the URL that opens a note in Obsidian, if one of Obsidian's vaults contains it."""
     path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
     return f"obsidian://open?path={path}"
 
@@ -298,7 +303,7 @@ _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-.
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """True if the error means that the disk is full."""
+    """Return true if an error means that the disk is full."""
     import sqlite3
 
     if isinstance(error, sqlite3.OperationalError):
@@ -307,15 +312,15 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return, in words, the resource that is exhausted according to the error, and advice; "" for other
-    errors."""
+    """Return a message that names the resource whose exhaustion caused ``error``, with advice; "" if the
+    error has another cause."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""
 
 
 def check_files() -> None:
-    """Raise OSError if no file can be opened any more, because SQLite would only report that it cannot open
+    """Raise OSError if the process cannot open any more files. SQLite would only report that it cannot open
     its own file."""
     try:
         os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
@@ -327,7 +332,7 @@ def check_files() -> None:
 def lock_directory(directory: Path) -> IO[bytes]:
     """Lock ``directory`` for this process until the returned file is closed.
 
-    Raises AlreadyRunning if another process has locked it, and OSError.
+    Raises AlreadyRunning if another process holds the lock, or OSError.
     """
     import fcntl
 

@@ -1,6 +1,6 @@
-"""The processes that match long patterns and long texts, and their caller's side.
+"""Processes that match long patterns and long texts, and the functions that call them.
 
-The processes run while there is something to match. A process that takes too long is ended and replaced.
+A process exits when it has been idle for a while. A process that takes too long is killed and replaced.
 """
 
 import contextlib
@@ -32,17 +32,17 @@ from vaultseek.base.patterns import CACHED, BadPattern, PatternTooLarge, Spans, 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.base.pattern_process")
 NICENESS = 5
 WAIT_SECONDS = 10.0
-"""Maximum seconds to wait for a free process and for its answer. The limits within the process are in
+"""Maximum number of seconds to wait for a free process, and for its answer. Limits within the process are in
 processor time."""
 OVERRUN = 2
-"""Multiple of the time limit after which a process ends itself, because ``regex`` rarely checks the clock."""
+"""Multiple of the time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of a process: the spans of the matches, None if it ran out of time or memory.
+    """Answer of a pattern process: the spans of the matches, or None if it ran out of time or memory.
 
-    ``seconds`` is the processor time used, ``names`` the numbers of named groups.
+    ``seconds`` is the processor time used; ``names`` maps the names of groups to their numbers.
     """
 
     seconds: float
@@ -51,7 +51,7 @@ class Answer:
 
 
 def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | None) -> Answer:
-    """Match a text in another process. Raises BadPattern."""
+    """Match a text in another process. Raises BadPattern. Running out of time is reported in the answer."""
     job = {"pattern": pattern, "flags": flags, "seconds": seconds, "at_most": at_most}
     data = text.encode("utf-8", "surrogatepass")
     try:
@@ -73,7 +73,7 @@ def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | 
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The last used process comes first, so that the others become idle and end.
+    # The most recently used process is taken first, so that the others become idle and exit.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())
@@ -81,20 +81,21 @@ def _idle_processes() -> "queue.Queue[_PatternProcess]":
 
 
 class _PatternProcess:
-    """A process that matches one text after another; used by one thread at a time."""
+    """A process that matches one text after another, used by one thread at a time."""
 
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
 
     def ask(self, job: JSON, data: bytes) -> tuple[JSON, bytes]:
-        """Return the answer to a job. Raises TimeoutError, even if no process is available."""
+        """Return the answer to a job. Raises TimeoutError if it does not come in time, or if no process can
+        be started."""
         end = time.monotonic() + WAIT_SECONDS
         for _ in range(2):
             with contextlib.suppress(ChildEnded, OSError):
                 process = self._running()
                 process.send(job, data)
                 return process.receive(WAIT_SECONDS)
-            # Otherwise the process had just ended because it was idle, or another program ended it.
+            # The process had just ended: it was idle, or another program killed it.
             if self._end() == -signal.SIGPROF or time.monotonic() > end:
                 break
         raise TimeoutError
@@ -112,7 +113,7 @@ class _PatternProcess:
 
 
 def main() -> None:
-    """Serve jobs from standard input until it closes or has been idle for a while."""
+    """Serve jobs from standard input until it is closed, or until no job has arrived for a while."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(NICENESS, PATTERN_MEMORY_BYTES)
     with contextlib.suppress(BrokenPipeError):

@@ -1,6 +1,6 @@
 """Compilation of untrusted regular expressions, from queries, formulas and vaults, within limits.
 
-The compiler writes out the minimum of each repeat, so nested counts multiply the size of a pattern.
+The compiler writes out the minimum count of each repeat, so nested counts multiply the size of a pattern.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ CACHED = 32
 """Number of cached compiled patterns; the largest take several megabytes each."""
 
 Spans = Sequence[tuple[int, int]]
-"""Start and end of a match and of each of its groups; -1 for a group that did not participate."""
+"""Start and end of a match and of each of its groups; -1 for a group that did not take part in the match."""
 
 
 class BadPattern(ValueError):
-    """Raised for a pattern that is not a regular expression or is too large; the message has the reason."""
+    """Raised for a pattern that is too large or not a regular expression; the message contains the reason."""
 
 
 class PatternTooLarge(BadPattern):
@@ -29,7 +29,7 @@ class PatternTooLarge(BadPattern):
 
 
 def regex_of(pattern: str, flags: str) -> Any:
-    """Return a compiled pattern of the module ``regex``, whatever its length. Raises BadPattern."""
+    """Compile a pattern of any length with the module ``regex``. Raises BadPattern."""
     import regex  # imported here, because that takes longer than most searches
 
     wanted = 0
@@ -44,8 +44,8 @@ def regex_of(pattern: str, flags: str) -> Any:
 
 
 def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> Iterator[Spans]:
-    """Yield the spans of the matches of a pattern of the module ``regex``. Raises TimeoutError."""
-    # Concurrent, so that others are served while a text is matched.
+    """Yield the spans of the matches of a pattern compiled with the module ``regex``. Raises TimeoutError."""
+    # Concurrent, so that other threads can run while a text is matched.
     found = pattern.finditer(text, timeout=seconds, concurrent=True)
     return (match.regs for match in islice(found, at_most))
 
@@ -91,18 +91,20 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Recursion, and flags that make a set take kilobytes or let a comment hide a count. Recursion can take
-hundreds of megabytes within the time of a match."""
+"""Pattern of recursion, and of flags that make a set take kilobytes or let a comment hide a count. Within a
+match's time limit, recursion can take hundreds of megabytes."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
-"""An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""
+"""Pattern of an escape. Braces that name no property or character are not part of the escape: ``\\p{9,}``
+repeats a p."""
 _UNUSUAL = re.compile(
     r"""(?x) \(\? (?! [:=!>|] | <[=!] | P?<\w+> )  # flags, comments, conditions
     | \[ \^? \]? [^\]]* \[                        # sets in sets
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Constructs, with escapes removed, whose groups and repeated elements are unclear."""
+"""Pattern of constructs that make groups and repeated elements unclear. It is applied after escapes have been
+removed."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

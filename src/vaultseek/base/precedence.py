@@ -1,9 +1,8 @@
-"""Precedence of searches: background work calls `give_way` between its steps, in every process.
+"""Precedence of searches: in every process, background work calls `give_way` between its steps.
 
-The daemon shares two flags with its child processes, in a page of memory: one is set while a search is
+The daemon shares two flags with its child processes through a page of memory: one is set while a search is
 running, the other while the machine runs on battery. Only the daemon sets the flags. Steps take milliseconds;
-within a step, searches rely only on the low priority of background threads and
-processes.
+within a step, searches rely only on the low priority of background threads and processes.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from collections.abc import Iterator
 from functools import cache
 
 VARIABLE = "VAULTSEEK_PRECEDENCE"
-"""Environment variable that gives child processes the number of the open file with the flags."""
+"""Environment variable that passes the descriptor of the file with the flags to child processes."""
 WAIT_SECONDS = 0.5
-"""Maximum wait of `give_way`."""
+"""Maximum number of seconds that each wait in `give_way` lasts."""
 FREE_SECONDS = 0.25
-"""Seconds after a wait in `give_way` during which the thread does not wait again, so that background work
-gets a third of the time during continuous searches."""
+"""Number of seconds after a wait in `give_way` during which the thread does not wait again, so that
+background work gets a third of the time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()
@@ -33,7 +32,7 @@ _searches = 0
 
 @contextlib.contextmanager
 def searching() -> Iterator[None]:
-    """Make background work wait within this context, once its current steps are finished."""
+    """Make background work wait until the ``with`` block ends. Steps that have begun are finished first."""
     _count_search(1)
     try:
         yield
@@ -42,12 +41,12 @@ def searching() -> Iterator[None]:
 
 
 def set_on_battery(on_battery: bool) -> None:
-    """Halve the share of background work while the machine runs on battery."""
+    """Set whether the machine runs on battery; if so, background work gets half its usual share of time."""
     _flags()[0][_ON_BATTERY] = on_battery
 
 
 def give_way() -> None:
-    """Wait while a search is running. On battery, also wait as long as the last step of this thread took."""
+    """Wait while a search is running. On battery, also wait as long as this thread's last step took."""
     flags, _ = _flags()
     if flags[_ON_BATTERY]:
         time.sleep(min(time.monotonic() - getattr(_step, "began", time.monotonic()), WAIT_SECONDS))
@@ -62,7 +61,8 @@ def give_way() -> None:
 
 
 def handed_on() -> tuple[tuple[int, ...], dict[str, str]]:
-    """Return the open files and the environment variables that share the flags with a child process."""
+    """Return the file descriptors and the environment variables through which a child process shares the
+    flags."""
     file = _flags()[1]
     return () if file is None else (file,), {} if file is None else {VARIABLE: str(file)}
 
@@ -76,7 +76,8 @@ def _count_search(change: int) -> None:
 
 @cache
 def _flags() -> tuple[mmap.mmap, int | None]:
-    """Return the flags and the open file that holds them. The file may come from the parent process.
+    """Return the flags and the descriptor of the file that holds them, which may come from the parent
+    process.
 
     Without a file, the flags apply only to this process.
     """

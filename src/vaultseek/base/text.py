@@ -9,22 +9,23 @@ import unicodedata
 from functools import cache
 
 SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-"""Thai, Lao, Burmese and Khmer, where vowels and tones are marks around a consonant."""
+"""Character ranges of Thai, Lao, Burmese and Khmer, in which vowels and tones are marks around a
+consonant."""
 UNSPACED = (
     f"{SYLLABIC}"
     "\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # kana, with the iteration mark of Han
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
     "\ua960-\ua97f\uac00-\ud7ff"  # Hangul
 )
-"""Unspaced scripts, and scripts with attached particles, as ranges for a character class.
+"""Unspaced scripts, and scripts that attach particles to words, as ranges for a character class.
 
 The terms of the keyword index depend on these ranges: a change needs a new analyzer version.
 """
 
 SHOWN_CHARS = 80
-"""Maximum length of names and values shown in messages."""
+"""Maximum length in characters of names and values shown in messages."""
 TOKEN_BYTES = 3
-"""Assumed bytes of UTF-8 per token; the estimate is low, so that budgets hold for any model."""
+"""Assumed number of UTF-8 bytes per token. The number is low, so that token budgets hold for any model."""
 
 _TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
 """Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed characters."""
@@ -40,7 +41,7 @@ _MARKS = (
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
     (0x6EA, 0x6ED), (0x93C, 0x93C),
 )  # fmt: skip
-"""Accents, the vowel points of Hebrew and Arabic, and the nukta of Devanagari."""
+"""Ranges of accents, of the vowel points of Hebrew and Arabic, and of the nukta of Devanagari."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
 _TAGS = range(0xE0000, 0xE0080)
@@ -62,7 +63,7 @@ that does not join, such as Latin, or a variation selector after a letter, becau
 
 
 def is_unspaced(text: str) -> bool:
-    """True if ``text`` contains a character of an unspaced script."""
+    """Return true if ``text`` contains a character of an unspaced script."""
     return not text.isascii() and _unspaced_pattern().search(text) is not None
 
 
@@ -89,17 +90,17 @@ def fold(text: str) -> str:
 
 
 def normalize(text: str) -> str:
-    """Return ``text`` in NFKC, with an apostrophe for an accent or a backtick between letters.
+    """Return ``text`` in NFKC, with acute accents and backticks between letters replaced by apostrophes.
 
-    The terms of the keyword index depend on it: a change needs a new analyzer version.
+    The terms of the keyword index depend on this function: a change needs a new analyzer version.
     """
     text = typed_apostrophes(text)
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def typed_apostrophes(text: str) -> str:
-    """Return ``text`` with an apostrophe for an acute accent or a backtick between letters, as in
-    ``don´t``."""
+    """Return ``text`` with acute accents and backticks between letters, as in ``don´t``, replaced by
+    apostrophes."""
     if "´" in text or "`" in text:
         return _apostrophe_pattern().sub("'", text)
     return text
@@ -130,14 +131,14 @@ def one_line(text: str, limit: int) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Write every character that a terminal would act on as an escape, ``\\x1b``."""
+    """Escape every character that a terminal would act on, as in ``\\x1b``."""
     if text.isprintable():
         return text
     return "".join(_escape(c) if acts_on_terminal(c) else c for c in text)
 
 
 def escape_undecodable(path: str) -> str:
-    """Write the bytes of ``path`` that are not UTF-8 as escapes, ``\xff``."""
+    """Escape the bytes of ``path`` that are not valid UTF-8, as in ``\\xff``."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -146,9 +147,10 @@ def escape_undecodable(path: str) -> str:
 
 
 def acts_on_terminal(character: str) -> bool:
-    """True for control characters, lone surrogates, line separators, direction marks, invisible characters.
+    """Return true for control characters, lone surrogates, line separators, direction marks and invisible
+    characters.
 
-    Joiners are allowed: names in many languages need them.
+    Return false for joiners, because names in many languages need them.
     """
     code = ord(character)
     is_control = code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
@@ -169,17 +171,17 @@ def remove_hidden(text: str) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """Return ``text`` without the characters that are not displayed; joiners that a script needs are kept."""
+    """Return ``text`` without the characters that are not displayed. Joiners that a script needs are kept."""
     return text if text.isascii() else _hidden_pattern().sub("", text)
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of ``text``; the estimate is high."""
+    """Estimate the number of tokens in ``text``; the estimate tends to be high."""
     return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: ``1 note``, ``1,003 notes``."""
+    """Return a number with its noun, in the singular or plural: ``1 note``, ``1,003 notes``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -194,12 +196,12 @@ def quote(name: object, limit: int = SHOWN_CHARS) -> str:
 
 
 def quoted_value(value: str) -> str:
-    """Return a value as written after an operator of the query language."""
+    """Return a value as it is written after an operator in a query."""
     return in_quotes(value) if any(char.isspace() or char in '()"' for char in value) else value
 
 
 def in_quotes(value: str) -> str:
-    """Return a value as a phrase of the query language."""
+    """Return a value as a quoted phrase, as written in a query."""
     escaped = value.replace('"', '\\"')
     return f'"{escaped}"'
 
@@ -231,7 +233,7 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 @cache
 def _apostrophe_pattern() -> re.Pattern[str]:
-    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # the sign first, which is found fastest
+    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # begins with the sign, which is found fastest
 
 
 @cache

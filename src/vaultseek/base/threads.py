@@ -1,5 +1,4 @@
-"""Queues in which requests wait for a turn or a thread, and a record of whether a request's work has
-started."""
+"""Queues in which requests wait for a turn or for a thread, and a record of whether a request has started."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ T = TypeVar("T")
 
 
 class Waiting:
-    """The wait of one request in a queue, until its work starts.
+    """Record of a request's wait in queues, until its work starts.
 
-    ``since`` is a monotonic time, None while the request does not wait. After its turn, further waiting
-    counts as part of its work.
+    ``since`` is the monotonic time at which the wait began, or None while the request does not wait. Once the
+    request has had its turn, further waiting counts as part of its work.
     """
 
     __slots__ = ("had_turn", "since")
@@ -31,20 +30,22 @@ class Waiting:
 
 
 waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
-"""State of the current request's wait in a queue."""
+"""The state of the current request's wait in a queue."""
 requester: ContextVar[object | None] = ContextVar("requester", default=None)
-"""The connection of the current request; None if a program uses the library directly."""
+"""The client connection of the current request; None if a program uses the library directly."""
 
 
 class Turns:
-    """A limit on concurrent multi-step requests. If all of them ran at once, none would meet its deadline."""
+    """A limit on concurrent requests that take several steps. If all of them ran at once, none would meet its
+    deadline."""
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and keep it; a request that already has a turn continues."""
+        """Wait for a turn and hold it until the ``with`` block ends; a request that already has a turn
+        continues at once."""
         request = waiting.get() or Waiting()
         if request.had_turn:
             yield
@@ -62,7 +63,7 @@ class Threads(ThreadPoolExecutor):
     """
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
-        """Queue work in the pool."""
+        """Queue a call of ``function`` in the pool."""
         request, context = waiting.get(), copy_context()
         if request is None or request.had_turn:
             return super().submit(context.run, function, *arguments, **more)
@@ -82,10 +83,10 @@ class FairThreads(Threads):
         super().__init__(most, thread_name_prefix=thread_name_prefix)
         self._lock = threading.Lock()
         self._ends: WeakKeyDictionary[object, Future[None]] = WeakKeyDictionary()
-        """For each connection, the time when its latest work ends."""
+        """For each connection, a future that completes when the connection's latest work ends."""
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
-        """Queue work behind the other work of its connection."""
+        """Queue a call of ``function`` behind the other work of its connection."""
         client, request, context = requester.get(), waiting.get(), copy_context()
         if client is None:
             return super().submit(function, *arguments, **more)
@@ -96,7 +97,7 @@ class FairThreads(Threads):
             try:
                 if result.set_running_or_notify_cancel():
                     result.set_result(function(*arguments, **more))
-            except BaseException as error:  # raised for whoever waits for the result
+            except BaseException as error:  # raised where the result is awaited
                 result.set_exception(error)
             finally:
                 end.set_result(None)

@@ -1,4 +1,4 @@
-"""Dates of notes: a moment, or a day or time written without a zone."""
+"""Dates of notes: points in time, and days or times written without a time zone."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FIRST, _LAST = (
 class When:
     """The date of a note; ``kind`` is its precision.
 
-    A moment is the same everywhere, and its day depends on the zone. A day or a local time written without a
-    zone is the same day in every zone. ``seconds`` count from the epoch; dates without a zone are treated as
-    UTC.
+    A ``moment`` is a point in time, and its day depends on the time zone. A ``day``, or a ``local`` time
+    written without a zone, is on the same day in every zone. ``seconds`` count from the epoch; dates without
+    a zone are treated as UTC.
     """
 
     seconds: float
@@ -30,31 +30,31 @@ class When:
 
     @property
     def unix(self) -> float:
-        """The Unix time; a day begins at midnight in the reader's zone."""
+        """The Unix time of the date; a day begins at midnight in the reader's zone."""
         return self.seconds if self.kind == "moment" else unix_time(self.local)
 
     @property
     def text(self) -> str:
-        """ISO 8601: the day as written, or the local time to the second with its UTC offset."""
+        """The date in ISO 8601: the day as written, or the local time to the second with its UTC offset."""
         if self.kind == "day":
             return self.local.date().isoformat()
         return self.local.isoformat(timespec="seconds")
 
     @property
     def local(self) -> datetime:
-        """The aware local time in the reader's zone; for a day, its beginning."""
+        """The date as an aware local time in the reader's zone; for a day, the beginning of the day."""
         if self.kind == "moment":
             return local_time(self.seconds)
         return _utc_time(self.seconds).replace(tzinfo=zone())
 
     def is_within(self, start: datetime | None, end: datetime | None) -> bool:
-        """True if the date is at or after ``start`` and before ``end``, which are both aware."""
+        """Return true if the date is at or after ``start`` and before ``end``, which are both aware."""
         first, last = bounds(start, end, of_moments=self.kind == "moment")
         return first <= self.seconds < last
 
 
 def read_when(text: str) -> When | None:
-    """Return the day or time in an ISO 8601 text; None for other texts."""
+    """Parse a day or time in ISO 8601; return None for other texts."""
     try:
         return When(_as_if_utc(datetime.combine(date.fromisoformat(text), datetime.min.time())), "day")
     except ValueError:
@@ -67,7 +67,7 @@ def read_when(text: str) -> When | None:
 
 
 def iso_date(text: str) -> str:
-    """Return a date without leading zeros, or a link to a daily note, in ISO form; other text is
+    """Convert a date without leading zeros, or a link to a daily note, to ISO form; return other text
     unchanged."""
     text = text.strip()
     if link := _LINK_TO_DAY.fullmatch(text):
@@ -83,8 +83,8 @@ _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 
 
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
-    """Return the range of ``seconds`` of dates in a period, from the first value up to, but excluding, the
-    second.
+    """Return the range of `When.seconds` of the dates in a period: from the first number up to, but
+    excluding, the second.
 
     Dates without a zone are compared with the local times of both ends, which are aware.
     """
@@ -93,12 +93,13 @@ def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) ->
 
 
 def unix_time(moment: datetime) -> float:
-    """Return the Unix time of an aware datetime, of any year."""
+    """Return the Unix time of an aware datetime. All years are supported."""
     return (moment - _EPOCH).total_seconds()
 
 
 def local_time(seconds: float) -> datetime:
-    """Return the aware local time of a Unix time in the reader's zone; in UTC at the calendar's limits."""
+    """Convert a Unix time to an aware local time in the reader's zone; a time at the calendar's limits stays
+    in UTC."""
     moment = _utc_time(seconds)
     try:
         return moment.astimezone(zone())
@@ -117,8 +118,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return, in words, the dates of creation and change. The date of creation is left out if both are on the
-    same day."""
+    """Describe when a note was written and changed. The creation date is left out if both were on the same
+    day."""
     written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

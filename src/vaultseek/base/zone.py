@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 LOCALTIME = "/etc/localtime"
 """File with the rules of the machine's zone; usually a link to a file that is named after the zone."""
 ZONE_CHARS = 100
-"""Maximum length of a zone's name or rules."""
+"""Maximum length of a zone's name or rules, in characters."""
 _NAMED_FILES = "zoneinfo/"
 
 client_zone: ContextVar[tzinfo | None] = ContextVar("client_zone", default=None)
-"""The zone of the client whose request is being answered; None for the machine's."""
+"""The zone of the client whose request is being answered; None if the client uses the machine's zone."""
 
 
 def zone() -> tzinfo:
@@ -51,16 +51,15 @@ def zone_for_daemon(*, may_be_remote: bool) -> str | None:
 
 
 def zone_named(value: str | None) -> tzinfo | None:
-    """Return the zone for a value of TZ: ``Europe/Berlin``, ``CET-1CEST,M3.5.0,M10.5.0/3``.
-
-    None if it means the machine's zone or an unknown one.
-    """
+    """Return the zone for a value of TZ, such as ``Europe/Berlin`` or ``CET-1CEST,M3.5.0,M10.5.0/3``; None if
+    the value is unset, refers to the machine's own zone, or is unknown."""
     plain = _plain(value)
     return None if plain is None else _known(plain)
 
 
 def _plain(value: str | None) -> str | None:
-    """Return the name or the rules in a value of TZ; None if it is unset or names the machine's own file."""
+    """Return the name or the rules in a value of TZ; None if TZ is unset or refers to the machine's own
+    file."""
     if value is None:
         return None
     plain = value.removeprefix(":")
@@ -90,13 +89,12 @@ _HEADER = b"TZif2" + bytes(15)
 _UTC_ONLY = bytes(6) + b"UTC\0"
 _COUNTS = bytes(16) + (1).to_bytes(4) + (4).to_bytes(4)
 _NO_TRANSITIONS = (_HEADER + _COUNTS + _UTC_ONLY) * 2
-"""The beginning of a zone file without transitions, after which the rules follow in the same form as in
-TZ."""
+"""The beginning of a zone file without transitions; the rules follow, in the form that TZ uses."""
 
 
 @lru_cache(maxsize=4)
 def _zone_in(file: str, *state: int) -> tzinfo:
-    """Return the zone in a file, read again whenever its ``state`` changes."""
+    """Return the zone defined in a file. The file is read again whenever its ``state`` changes."""
     from zoneinfo import ZoneInfo
 
     try:

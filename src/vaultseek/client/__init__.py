@@ -1,8 +1,8 @@
-"""Clients of the daemon: ``Client`` blocks, ``AsyncClient`` is its asyncio twin."""
+"""Clients of the daemon: ``Client`` blocks, ``AsyncClient`` is its asyncio counterpart."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing is heavy for a command that only calls the daemon
+TYPE_CHECKING = False  # importing typing would slow down commands that only call the daemon
 if TYPE_CHECKING:
     from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["AsyncClient", "Client"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported for those who use them: the command line starts without asyncio and typed methods.
+    # Imported on demand, so that the command line starts without asyncio and the typed methods.
     if name == "Client":
         from vaultseek.client.blocking import Client
 

@@ -1,4 +1,4 @@
-"""The asyncio twin of the blocking client. It makes many calls at once over one connection. ::
+"""The asyncio counterpart of the blocking client. It makes many calls at once over one connection. ::
 
 async with AsyncClient() as client:
     answer, status = await asyncio.gather(client.search("tomato soup"), client.status())
@@ -41,12 +41,12 @@ OnDisconnect = Callable[[], object]
 
 
 class AsyncClient(AsyncMethods):
-    """A connection to the daemon, opened on entry or first use; for one event loop.
+    """A connection to the daemon for one event loop, opened on entry or on first use.
 
-    A cancelled call is also cancelled in the daemon. Notifications go to ``on_notification`` as they arrive.
-    With ``agent``, answers exclude everything hidden from agents. After a restart of the daemon, the next
-    call reconnects; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of
-    the protocol, unless ``validate`` is false.
+    A cancelled call is also cancelled in the daemon. Notifications are passed to ``on_notification`` as they
+    arrive. With ``agent``, answers exclude everything hidden from agents. After a restart of the daemon, the
+    next call reconnects; subscribe again in ``on_disconnect``. Requests and answers are checked against the
+    protocol's schema, unless ``validate`` is false.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AsyncClient(AsyncMethods):
         self._agent = agent
         self._validate = validate
         if validate:
-            # imported here, because it takes longest and a screen would wait for it
+            # imported here: it is the slowest import, and an interactive screen would wait for it
             import vaultseek.protocol.messages.check  # noqa: F401
         self._on_notification = on_notification
         self._on_disconnect = on_disconnect
@@ -84,7 +84,7 @@ class AsyncClient(AsyncMethods):
         await self.close()
 
     async def close(self) -> None:
-        """Disconnect. Requests still running in the daemon are cancelled there; waiting calls fail."""
+        """Disconnect. Requests that are still running in the daemon are cancelled, and waiting calls fail."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()
@@ -92,7 +92,7 @@ class AsyncClient(AsyncMethods):
     async def call(
         self, method: str, params: JSON | None = None, *, timeout: float | None = DEFAULT_TIMEOUT
     ) -> Any:
-        """Return the daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
+        """Return the daemon's answer to ``method``, with the same arguments and errors as ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
             from vaultseek.protocol.messages.check import check_answer, check_request
@@ -108,7 +108,7 @@ class AsyncClient(AsyncMethods):
         return answer
 
     async def notify(self, method: str, params: JSON | None = None) -> None:
-        """Send the daemon a message without expecting an answer."""
+        """Send a message to the daemon without expecting an answer."""
         try:
             await (await self._connected()).send(notification(method, params))
         except ConnectionError:
@@ -152,7 +152,8 @@ class AsyncClient(AsyncMethods):
 
 
 class _Connection:
-    """One connection: each request waits in ``_waiting`` until the reading task has its answer."""
+    """One connection, on which each request waits in ``_waiting`` until the reading task receives the
+    answer."""
 
     def __init__(
         self, path: Path, ids: Iterator[int], on_notification: OnNotification, on_disconnect: OnDisconnect
@@ -160,7 +161,7 @@ class _Connection:
         self._on_notification = on_notification
         self._on_disconnect = on_disconnect
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        # Ends at once either way: on the same machine a connection succeeds or fails without waiting.
+        # The deadline is now, because on the same machine a connection succeeds or fails without waiting.
         self._socket, secrets = reach.reach(path, time.monotonic())
         self._socket.setblocking(False)
         self._conversation = Conversation(ids, secrets)
@@ -169,7 +170,7 @@ class _Connection:
 
     @property
     def broken(self) -> bool:
-        """True when the connection can no longer be used."""
+        """True once the connection can no longer be used."""
         return self._conversation.broken
 
     async def close(self) -> None:
@@ -181,18 +182,19 @@ class _Connection:
             self._socket.close()
 
     async def initialize(self, name: str, *, agent: bool) -> JSON:
-        """Return the daemon's answer to ``initialize``. Raises Unavailable if the answer does not come from
-        our daemon."""
+        """Return the daemon's answer to ``initialize``. Raises Unavailable if another program sent the
+        answer."""
         server: JSON = await self._exchange(*self._conversation.initialize(name, agent=agent))
         self._conversation.verify(server)
         return server
 
     async def call(self, method: str, params: JSON) -> Any:
-        """Return the answer. Raises ConnectionError if the connection breaks first."""
+        """Return the daemon's answer to ``method``. Raises ConnectionError if the connection breaks first."""
         return await self._exchange(*self._conversation.request(method, params))
 
     async def send(self, frame: bytes) -> None:
-        """Send a frame as soon as there is room. Raises ConnectionError if the connection is broken."""
+        """Send a frame as soon as the send buffer has room. Raises ConnectionError if the connection is
+        broken."""
         if self.broken:
             raise ConnectionResetError
         await self._outbox.room()
@@ -212,8 +214,8 @@ class _Connection:
                 answer.exception()
 
     async def _write(self) -> None:
-        # The daemon's reason for closing the connection may still be waiting to be read; the reading task
-        # will see the end.
+        # The daemon's reason for closing the connection may not have been read yet, so the reading task
+        # handles the end of the connection.
         with contextlib.suppress(OSError):
             await self._outbox.run()
         self._outbox.abandon()
@@ -240,7 +242,7 @@ class _Connection:
 
     def _dispatch(self, event: Answer | Notification) -> None:
         if isinstance(event, Notification):
-            # Not called from here: an exception in it must not end the connection.
+            # Called from the event loop, because an exception in the callback must not end the connection.
             asyncio.get_running_loop().call_soon(self._on_notification, event.method, event.params)
             return
         answer = self._waiting.get(event.id)
@@ -253,7 +255,8 @@ class _Connection:
 
 
 class OnDemand:
-    """A client whose calls start the daemon if necessary; ``start`` may raise VaultseekError."""
+    """A client whose calls start the daemon if necessary. ``start`` starts the daemon, and may raise
+    VaultseekError."""
 
     def __init__(self, client: AsyncClient, start: Callable[[], Awaitable[object]]) -> None:
         self._client = client
@@ -261,7 +264,7 @@ class OnDemand:
         self._starting = asyncio.Lock()
 
     async def call(self, method: str, params: JSON) -> JSON:
-        """Return the answer to ``method``. Raises VaultseekError."""
+        """Return the answer to ``method``, after starting the daemon if necessary. Raises VaultseekError."""
         answer: JSON
         with suppress(NotRunning):
             answer = await self._client.call(method, params)
@@ -273,8 +276,8 @@ class OnDemand:
 
 
 def on_demand(start: Callable[[], object], name: str, *, agent: bool = False) -> OnDemand:
-    """Return a client with this ``name`` in the daemon's log; ``start`` is called in a thread.
+    """Return a client that starts the daemon on demand, with this ``name`` in the daemon's log.
 
-    With ``agent``, its answers are for an agent.
+    ``start`` is called in a thread. With ``agent``, the answers are for an agent.
     """
     return OnDemand(AsyncClient(name=name, agent=agent), partial(asyncio.to_thread, start))

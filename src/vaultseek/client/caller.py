@@ -1,5 +1,5 @@
-"""The blocking connection to the daemon. The import is cheap, because the module uses little of the standard
-library."""
+"""The blocking connection to the daemon. Importing this module is fast, because it uses little of the
+standard library."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ NOTIFICATIONS_KEPT = 1000
 
 
 class Caller:
-    """A connection to the daemon that calls methods by name: ``Client`` without its typed methods.
+    """A connection to the daemon that calls methods by name; a ``Client`` without typed methods.
 
-    Raises NotRunning if no daemon runs, Busy if it has too many clients, Unavailable if it does not answer.
+    Raises NotRunning if no daemon is running, Busy if the daemon has too many clients, and Unavailable if it
+    does not answer.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Caller:
         connect_seconds: float | None = None,
         agent: bool = False,
     ) -> None:
-        """Connect; with ``agent``, answers exclude everything hidden from agents."""
+        """Connect to the daemon; with ``agent``, answers exclude everything hidden from agents."""
         self.server: JSON = {}
         self._validate = validate
         self._path = socket_path or paths.socket_name()
@@ -75,7 +76,7 @@ class Caller:
         self.close()
 
     def close(self) -> None:
-        """Disconnect. Requests still running in the daemon are cancelled there."""
+        """Disconnect. Requests that are still running in the daemon are cancelled."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -91,13 +92,13 @@ class Caller:
     ) -> Any:
         """Return the daemon's answer to ``method``.
 
-        ``timeout`` in seconds replaces the client's own; None waits indefinitely. Notifications that arrive
-        in the meantime go to ``on_notification``, or are kept for ``notifications``. ``meanwhile`` is called
-        after the request is sent, and again if the request is sent again.
+        ``timeout``, in seconds, replaces the client's own timeout; None waits indefinitely. Notifications
+        that arrive before the answer are passed to ``on_notification``, or are kept for ``notifications``.
+        ``meanwhile`` is called after the request is sent, and once more if the request has to be sent again.
 
-        Raises the error of ``vaultseek.errors`` with which the daemon answered, Unavailable if the daemon
-        disconnected, and Cancelled if it did not answer in time. With validation, raises UsageError for a
-        request, and ProtocolError for an answer, that is not as documented.
+        Raises the error from ``vaultseek.errors`` with which the daemon answered, Unavailable if the daemon
+        disconnected, and Cancelled if it did not answer in time. With validation, also raises UsageError for
+        an invalid request and ProtocolError for an invalid answer.
         """
         deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
         params = params or {}
@@ -111,7 +112,7 @@ class Caller:
         return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:
-        """Send the daemon a message without expecting an answer."""
+        """Send a message to the daemon without expecting an answer."""
         deadline = _deadline(self._timeout)
         frame = notification(method, params)
         for _ in range(2):
@@ -127,7 +128,7 @@ class Caller:
         raise connection_lost(method)
 
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
-        """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
+        """Yield each notification as (method, params), until ``timeout`` seconds pass without one.
 
         Raises Unavailable when the daemon disconnects; subscribe again after that.
         """
@@ -222,7 +223,7 @@ class Caller:
                 self.close()
             raise
         except BaseException as error:
-            # An interrupt may have cut a frame in two.
+            # An interrupt may have left a frame half sent or half read.
             if connection.broken or not isinstance(error, Exception):
                 self.close()
             raise
@@ -232,10 +233,10 @@ class Caller:
 
 
 class _Connection:
-    """A connected socket and the conversation over it.
+    """A connected socket and its conversation with the daemon.
 
-    Every call ends at its deadline (monotonic) with TimeoutError. ConnectionError means that the daemon
-    closed the connection.
+    Every call raises TimeoutError at its monotonic deadline, and ConnectionError if the daemon closed the
+    connection.
     """
 
     __slots__ = ("_socket", "conversation")
@@ -246,7 +247,7 @@ class _Connection:
 
     @property
     def broken(self) -> bool:
-        """True when the connection can no longer be used."""
+        """True once the connection can no longer be used."""
         return self.conversation.broken
 
     def close(self) -> None:
@@ -260,7 +261,7 @@ class _Connection:
             self.conversation.broken = True
             raise TimeoutError from None
         except ConnectionError:
-            # The daemon's reason for closing the connection may still be waiting to be read.
+            # The daemon's reason for closing the connection may not have been read yet.
             self.conversation.broken = True
 
     def next_event(self, deadline: float | None) -> Answer | Notification:

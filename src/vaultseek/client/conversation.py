@@ -1,6 +1,6 @@
-"""One conversation with the daemon, without I/O: ids, frames, answers, notifications, retries.
+"""One conversation with the daemon, without I/O: request ids, frames, answers, notifications and retries.
 
-``blocking`` and ``asynchronous`` move the bytes; everything else that they share is here.
+``blocking`` and ``asynchronous`` transfer the bytes; this module contains everything else that they share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vaultseek.protocol.wire.loopback import Secrets
 
 DEFAULT_TIMEOUT: Final = -1.0
-"""Marker for the client's own timeout."""
+"""Marker that stands for the client's own timeout."""
 NEVER_REPEATED = ("shutdown",)
 """Methods that are not sent again after a reconnect: a second ``shutdown`` would end the new daemon."""
 
@@ -41,7 +41,7 @@ class Answer:
         self.error = error
 
     def value(self) -> Any:
-        """Return the result. Raises the error if there is one."""
+        """Return the result, or raise the error if the answer has one."""
         if self.error is not None:
             raise self.error
         return self.result
@@ -58,7 +58,7 @@ class Notification:
 
 
 class Conversation:
-    """The protocol state of one connection. It returns frames to send, and takes received bytes.
+    """The protocol state of one connection, which produces frames to send and parses received bytes.
 
     ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
     owner of the socket, when the connection can no longer be used.
@@ -72,7 +72,8 @@ class Conversation:
         self._pending: set[int] = set()
 
     def initialize(self, name: str, *, agent: bool = False) -> tuple[int, bytes]:
-        """Return the id and the frame of ``initialize``, with the zone, and the token if one is needed."""
+        """Return the id and frame of an ``initialize`` request, with the time zone, and with the token if
+        necessary."""
         params: JSON = {"protocol_version": protocol.VERSION, "client": name}
         if agent:
             params["agent"] = True
@@ -83,19 +84,20 @@ class Conversation:
         return self.request(protocol.INITIALIZE, params)
 
     def verify(self, server: JSON) -> None:
-        """Raise Unavailable if the answer to ``initialize`` does not come from our daemon."""
+        """Check that the answer to ``initialize`` comes from the user's daemon. Raises Unavailable if it does
+        not."""
         if self._secrets:
             self._secrets.check(server)
 
     def request(self, method: str, params: JSON) -> tuple[int, bytes]:
-        """Return the id and frame of a request. Its answer is expected from now on."""
+        """Return the id and frame of a new request, and expect its answer from now on."""
         id = next(self._ids)
         frame = encode(protocol.request(id, method, params))
         self._pending.add(id)
         return id, frame
 
     def cancel(self, id: int) -> bytes:
-        """Return the frame that cancels request ``id``; its answer is ignored from now on."""
+        """Return the frame that cancels request ``id``, and ignore its answer from now on."""
         self._pending.discard(id)
         return encode(protocol.notification(protocol.CANCEL, {"id": id}))
 
@@ -132,13 +134,13 @@ class Conversation:
 
 
 def notification(method: str, params: JSON | None) -> bytes:
-    """Return the frame of a notification."""
+    """Return a notification encoded as a frame."""
     return encode(protocol.notification(method, params or {}))
 
 
 def attempts(method: str, *, connected_before: bool) -> int:
-    """Return how often a request may be sent: twice on a connection older than the request, because that
-    connection may belong to a previous daemon."""
+    """Return how many times a request may be sent: twice if the connection was opened before the request,
+    because the daemon may have been restarted since then."""
     return 2 if connected_before and method not in NEVER_REPEATED else 1
 
 
@@ -156,7 +158,7 @@ def connection_lost(method: str) -> Unavailable:
 
 
 def timed_out(method: str) -> Cancelled:
-    """Return the error for a request that took too long."""
+    """Return the error for a request that was not answered in time."""
     return Cancelled(f"the daemon did not answer {quote(method)} in time; try again")
 
 
@@ -166,13 +168,14 @@ def unanswered(path: Path | str) -> Unavailable:
 
 
 def _message(body: bytes) -> JSON:
-    # Looser than what the daemon accepts, because answers repeat text from notes.
+    # Less strict than the daemon's parser, because answers repeat text from notes.
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
         message = None
     if not isinstance(message, dict):
         raise ProtocolError(
-            "the daemon sent an invalid message; if it is another version, stop it", advise("stop")
+            "the daemon sent an invalid message; if the daemon is a different version, stop it",
+            advise("stop"),
         )
     return message

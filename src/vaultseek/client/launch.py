@@ -1,4 +1,4 @@
-"""Starting the daemon in the background; concurrent starts give one daemon."""
+"""Starting the daemon in the background; concurrent starts produce only one daemon."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from vaultseek.protocol.wire.reach import answers, make_folders
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
-"""Seconds to wait for the daemon that won the race for the lock."""
+"""Seconds to wait for another daemon that acquired the lock first."""
 LAUNCH_TAIL_BYTES = 4 * KIB
 
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -25,10 +25,11 @@ _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
-    """Run ``command`` detached and return when a daemon answers, whether this one or a faster one.
+    """Run ``command`` in the background, and return when a daemon answers, even if it is another one.
 
-    The daemon's output goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
-    Unavailable with the last line the daemon printed if it ended, Unavailable if it does not answer in time.
+    The daemon's output is appended to ``log`` (mode 0600). ``deadline`` is a timeout in seconds. If the
+    daemon exits, raises ConfigError or Unavailable with its last line of output; raises Unavailable if it
+    does not answer in time.
     """
     path = paths.socket_file()
     until = time.monotonic() + deadline
@@ -39,7 +40,7 @@ def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
 
 @contextmanager
 def _turn(path: Path, until: float) -> Iterator[None]:
-    # The daemon's own lock ensures that only one runs; this avoids starting twenty of them.
+    # The daemon's own lock ensures that only one daemon runs; this lock avoids starting twenty at once.
     try:
         make_folders(path.parent)
         lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
@@ -70,7 +71,8 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
             stdout=output,
             stderr=output,
             start_new_session=True,
-            # Each client sends its own zone; one without must not get the zone of the first client.
+            # Each client sends its own time zone; a client that sends none must not get the first client's
+            # zone.
             env={name: value for name, value in os.environ.items() if name != "TZ"},
         )
     except OSError as error:
@@ -79,7 +81,7 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
         ) from error
     finally:
         os.close(output)
-    # Reaps the child, however long it lives.
+    # Reap the child process whenever it ends.
     threading.Thread(target=child.wait, daemon=True, name="daemon's parent").start()
     _wait(child, log, offset, path, until)
 
@@ -99,7 +101,7 @@ def _explain(ended: int, log: Path, offset: int, path: Path, until: float) -> No
     message = _last_line(log, offset) or f"the daemon exited with status {ended}; see its log {log}"
     if ended == ConfigError.exit_code:
         raise ConfigError(message)
-    # It may have lost the race to another daemon, which holds the lock and is about to bind.
+    # Another daemon may have acquired the lock first and be about to bind the socket.
     lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
     while ended == Unavailable.exit_code and time.monotonic() < lost:
         if answers(path, until):

@@ -1,1 +1,1 @@
-"""Conversion of bytes and texts to values: notes, queries, other files. Independent of any index."""
+"""Convert bytes and texts to values: notes, queries, and other files. Independent of any index."""

@@ -1,1 +1,1 @@
-"""The library: opening, indexing and searching a vault without a daemon."""
+"""Core logic: open, index and search vaults without a daemon."""

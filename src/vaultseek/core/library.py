@@ -1,7 +1,7 @@
-"""Using a vault without a daemon: opening, indexing and searching it.
+"""Use a vault without a daemon: open, index and search it.
 
-It uses the daemon's code, without following the folder. The index is kept in a separate folder; the next run
-indexes only changes, and no text is embedded twice.
+The library runs the daemon's code without following the folder. The index is kept in a separate folder; the
+next run indexes only changes, and no text is embedded twice.
 """
 
 import asyncio
@@ -37,11 +37,11 @@ PATIENCE = Patience(
     rerank_seconds=limits.CALL_SECONDS,
     complete=True,
 )
-"""Timeouts for use in a program, longer than in interactive use."""
+"""Time limits for use in a program; they are longer than for a person."""
 
 
 def _ignore_progress(phase: str, counts: Counts) -> None:
-    """Ignore the progress of indexing."""
+    """Ignore indexing progress."""
 
 
 @contextlib.asynccontextmanager
@@ -54,12 +54,12 @@ async def indexed_vault(
     reranker: Service | None = None,
     vectors_in: Path | None = None,
 ) -> AsyncIterator[OpenVault]:
-    """Open the vault, index the changes since the last time, and close it at the end.
+    """Open the vault, index the changes since the last run, and close the vault at the end.
 
-    The index is kept in the folder ``cache``. Without a ``model``, the default settings' model is used. A
-    second vector space is filled if it is needed for one of the ``questions``. ``reranker`` is the server in
-    the settings, if any. Vectors in the ledger ``vectors_in`` are not computed again. Raises the errors of
-    ``index_vault``, and AlreadyRunning.
+    The index is kept in the folder ``cache``. Without a ``model``, the model in the default settings is used.
+    A second vector space is filled if any of the ``questions`` needs it. ``reranker`` is the reranking
+    server, if the settings have one. Vectors in the ledger ``vectors_in`` are not computed again. Raises the
+    errors of ``index_vault``, and AlreadyRunning.
     """
     log = paths.private_directory(cache) / "worker.log"
     of_worker = WorkerSettings(reranker=reranker)
@@ -85,7 +85,7 @@ async def search(vault: OpenVault, query: str, **options: Any) -> JSON:
     """Return the answer that ``vaultseek search --json`` prints.
 
     ``options`` are fields of `SearchRequest`, such as ``limit`` and ``mode``. Raises BadQuery for an invalid
-    query, Unavailable if no kind of search can answer.
+    query, or Unavailable if no kind of search can answer.
     """
     return await Searcher(vault).search(SearchRequest(query, **{"settings": SearchSettings(), **options}))
 
@@ -101,8 +101,8 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Sync the index with the disk, including vectors. A second vector space is filled only if it is needed
-    for one of the ``questions``.
+    """Sync the index with the disk, including vectors. Fill a second vector space only if any of the
+    ``questions`` needs it.
 
     Vectors are copied from the ledger ``vectors_in``, which is only read. Raises VaultMissing, or
     WorkerUnavailable if the model cannot be used.
@@ -138,14 +138,14 @@ def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
         try:
             vectors = read_vectors(file, [unembedded.key(item) for item in items])
         except sqlite3.Error:
-            return  # it is missing or damaged, so the rest is computed
+            return  # the file is missing or damaged, so the other vectors are computed
         ledger.vectors.put_copied(vectors)
 
 
 async def _embed_batch(
     vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
 ) -> bool:
-    """Do a step, and repeat it while the worker fails.
+    """Embed one batch with ``step``, retrying while the worker fails.
 
     Raises WorkerUnavailable after a long time without progress; vectors embedded by then are kept.
     """
@@ -157,6 +157,6 @@ async def _embed_batch(
             if error.cause == "model_unusable":
                 raise
             advance = advance or Advance(vault)
-            advance.check(f"{error}; what is embedded is kept, so try again later")
+            advance.check(f"{error}; the passages embedded so far are kept, so try again later")
             on_indexing(f"waiting: {error}", vault.ledger.counts())
         await asyncio.sleep(limits.RETRY_SECONDS)

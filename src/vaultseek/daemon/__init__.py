@@ -1,1 +1,1 @@
-"""The daemon: the open vaults, the tasks that follow them, and the RPC methods."""
+"""The daemon: open vaults, the tasks that keep them up to date, and the handlers of requests."""

@@ -1,4 +1,4 @@
-"""The activity of an open vault: its state, its listeners, and the number of changed notes."""
+"""The activity of an open vault: its state, the callback for changes, and the number of changed notes."""
 
 import asyncio
 import logging
@@ -13,9 +13,9 @@ log = logging.getLogger(__name__)
 
 
 class ActivityReporter:
-    """Sets the activity of an open vault, on the event loop.
+    """A reporter that sets the activity of an open vault, on the event loop.
 
-    ``notify`` is called with the paths of changed notes, which are empty if only the state changed.
+    ``notify`` is called with the paths of changed notes; the list is empty if only the state changed.
     """
 
     def __init__(self, vault: OpenVault, notify: Callable[[list[str]], None]) -> None:
@@ -24,7 +24,7 @@ class ActivityReporter:
         self._logged = ""
 
     def set_state(self, state: str, reason: Reason | None) -> None:
-        """Set the state of the indexing, as named by ``index/status``."""
+        """Set the state of the indexing, as shown by ``index/status``, and its reason."""
         activity = self._vault.activity
         if state in ("ready", "polling"):
             self._logged = ""
@@ -38,7 +38,8 @@ class ActivityReporter:
         self.notify([])
 
     def report_failure(self, error: Exception) -> None:
-        """Set the state after an indexing error. The same error is logged only once until it is over."""
+        """Set the state after an indexing error. A repeated error is logged only once, until indexing
+        succeeds."""
         if paths.is_disk_full(error):
             reason = Reason("disk_full", "the disk is full; nothing new is indexed until there is space")
             self.set_state("disk_full", reason)
@@ -52,7 +53,7 @@ class ActivityReporter:
 
 
 class ChangedNotes:
-    """The number of note changes since a vault was opened, and since its language was last judged."""
+    """The number of note changes since the vault was opened, and since its language was last detected."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -60,13 +61,13 @@ class ChangedNotes:
         self._judged_at: int | None = None
 
     def add(self, count: int) -> None:
-        """Count the changes of a scan or a save, possibly none."""
+        """Add the number of notes changed by a scan or a save; it may be 0."""
         self._count += count
         self._changed.set()
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
-        """Wait ``pause`` seconds after the first scan, and later until ``share`` of the notes have
-        changed."""
+        """Wait for the first scan and ``pause`` seconds; on later calls, until this ``share`` of the notes
+        has changed."""
         while True:
             await self._changed.wait()
             self._changed.clear()

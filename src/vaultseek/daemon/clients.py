@@ -1,5 +1,4 @@
-"""Clients whose rights differ from the user's. Another package may admit such clients; by default there are
-none."""
+"""Clients whose rights differ from the user's. By default there are none; another package may add them."""
 
 from __future__ import annotations
 
@@ -16,31 +15,31 @@ from vaultseek.protocol.wire.server import Server
 
 
 class Clients:
-    """Only the user's clients."""
+    """The default policy: only the user's clients are served."""
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method for all clients.
+        """Return a handler that answers all clients.
 
-        ``handler`` answers a client with only the content that the current rights allow (`CURRENT_RIGHTS`).
+        ``handler`` restricts its answer to the content that the current rights allow (`CURRENT_RIGHTS`).
         """
         return handler
 
     @contextlib.asynccontextmanager
     async def served(self, server: Server, addresses: dict[str, str | None]) -> AsyncIterator[None]:
-        """Accept clients at further addresses within the context.
+        """Accept clients at additional addresses, within the context.
 
-        ``addresses`` gets each address with the reason if it cannot be opened, or None.
+        For each address, the reason why it cannot be opened, or None, is stored in ``addresses``.
         """
         yield
 
     def close(self) -> None:
-        """Close files, after the last request."""
+        """Close the policy's files, after the last request."""
 
 
 def clients_of(registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) -> Clients:
-    """Return the clients that another package admits, or only the user's.
+    """Return the client policy of another package, or the default, which serves only the user's clients.
 
-    ``refresh`` applies settings that changed on disk.
+    ``refresh`` applies settings that have changed on disk.
     """
     for make in plugins.load("clients").values():
         clients: Clients = make(registry, refresh)
@@ -52,7 +51,7 @@ def clients_of(registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) 
 async def authenticated(
     server: Server, listening: socket.socket, verifier: TokenVerifier
 ) -> AsyncIterator[None]:
-    """Within the context, accept the clients that the verifier admits."""
+    """Accept the clients that the verifier admits, within the context."""
     authenticator = Authenticator(verifier, server.add_client)
     serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:

@@ -1,4 +1,4 @@
-"""Vaults that could not be opened, with their reasons and retries."""
+"""Vaults that could not be opened: the reasons, and further attempts to open them."""
 
 import asyncio
 import contextlib
@@ -22,18 +22,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FailedVault:
-    """A vault that could not be opened, with the reason."""
+    """A vault that could not be opened, and the reason."""
 
     options: VaultOptions
     reason: Reason
 
     @property
     def state(self) -> str:
-        """The state of the vault, as named by ``index/status``."""
+        """The state of the vault, as shown by ``index/status``."""
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
 
     def status(self) -> VaultStatus:
-        """Return the status of the vault, with nothing indexed."""
+        """Return the status of the vault, with an empty index."""
         lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
         return VaultStatus(
             name=self.options.name,
@@ -50,8 +50,7 @@ class FailedVault:
 
 
 class FailedVaults:
-    """Vaults that could not be opened, by folder. ``open`` opens a vault, and reports a failure with
-    ``add``."""
+    """Vaults that could not be opened, by folder. ``open`` opens a vault, and calls ``add`` if that fails."""
 
     def __init__(self, open: Callable[[VaultOptions], Awaitable[Any]]) -> None:
         self._open = open
@@ -59,11 +58,12 @@ class FailedVaults:
         self._retrying: dict[Path, asyncio.Task[None]] = {}
 
     def all(self) -> list[FailedVault]:
-        """Return the vaults that are retried."""
+        """Return the vaults whose opening is retried."""
         return list(self._vaults.values())
 
     def add(self, options: VaultOptions, error: Exception, *, again: bool) -> VaultseekError:
-        """Record a failure, and retry later if ``again``; return the error for clients."""
+        """Record a failed attempt to open a vault; return the error for clients. With ``again``, retry
+        later."""
         reason = _reason(options, error)
         if again:
             previous = self._vaults.get(options.root)
@@ -76,7 +76,7 @@ class FailedVaults:
         return error if isinstance(error, VaultseekError) else reason.error()
 
     def forget(self, root: Path) -> None:
-        """Stop retrying a vault that has been opened or is no longer needed."""
+        """Stop retrying a vault that is open or no longer needed."""
         self._vaults.pop(root, None)
         retrying = self._retrying.pop(root, None)
         if retrying is not None and retrying is not asyncio.current_task():
@@ -102,6 +102,6 @@ def _reason(options: VaultOptions, error: Exception) -> Reason:
         return Reason.of(error)
     if paths.is_disk_full(error):
         return Reason("disk_full", "the disk is full; free some space, and the vault opens by itself")
-    what = f"the index of {options.name} cannot be opened"
+    what = f"the index for {options.name} cannot be opened"
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return Reason("failing", f"{what}: {why}; see the log")

@@ -1,5 +1,5 @@
-"""The queue of files to read after the notes, in short parts, because a saved note has to wait for the end of
-a part."""
+"""The queue of files other than notes. They are read after the notes, in small parts, because a saved note
+has to wait for the end of a part."""
 
 import asyncio
 import time
@@ -13,14 +13,14 @@ from vaultseek.content.kinds import LINKING_TURN, is_markdown, turn
 from vaultseek.daemon.scans import Extent
 
 PART_SECONDS = 1.0
-"""Target seconds for reading a part, because a note saved during it must wait."""
+"""Target duration in seconds for reading one part; notes saved during this time have to wait."""
 MOST_FILES = 256
 
 
 class FileQueue:
-    """The waiting files of a vault other than notes, pictures last.
+    """A queue of a vault's files other than notes, with pictures last.
 
-    A file whose reader was killed is retried once, alone, after all others.
+    A file whose reader process was killed is retried once, alone, after all other files.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the largest extent of which no file is waiting; a file to retry later counts only for the
+        """Return the largest extent whose files have all been read; files to retry later matter only for the
         full extent."""
         if not self:
             return Extent.ALL
@@ -43,12 +43,13 @@ class FileQueue:
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
         """Return the number of files that have been read, and the number of all files.
 
-        ``done`` of the ``total`` files in the current part have been read.
+        ``done`` is the number of files read so far in the current part, ``total`` the number of files in that
+        part.
         """
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Return the changes without the files to read. Those files are queued; deleted files leave the
+        """Queue the files to read, and return the changes without them; deleted files are removed from the
         queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
@@ -62,7 +63,7 @@ class FileQueue:
         return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
 
     def next(self) -> tuple[str, ...]:
-        """Take the files to read next, after ``pause``."""
+        """Take the next files to read from the queue; call it after ``pause`` seconds."""
         part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
             self._paths.pop(path, None)
@@ -77,31 +78,31 @@ class FileQueue:
         return max(0.0, next(iter(self._later.values())) - time.monotonic())
 
     def retry_later(self, paths: Iterable[str]) -> None:
-        """Defer files whose reader was killed."""
+        """Queue files whose reader process was killed for a later retry."""
         due = time.monotonic() + EXTRACTION_RETRY_SECONDS
         self._later |= dict.fromkeys(paths, due)
 
     def requeue(self, part: Sequence[str]) -> None:
-        """Put files taken by ``next`` back to the front of the queue, because other work comes first."""
+        """Put files taken by ``next`` back at the front of the queue, because other work comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
-        """Choose the size of the next part from the duration of the last one."""
+        """Choose the size of the next part, given the duration of the last part in seconds."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0
 
     def clear(self) -> None:
-        """Remove all files; a comparison of the vault finds them again."""
+        """Remove all files; the next comparison of the vault finds them again."""
         self._paths.clear()
         self._later.clear()
         self._done = 0
 
 
 class FilePreparation:
-    """Extracts the texts of files, a part at a time, while the writer does other work.
+    """Extraction of text from files, one part at a time, while the writer does other work.
 
-    ``prepare`` reads the files at some paths, and returns the paths to retry once; it runs in a thread, with
-    OCR for minutes.
+    ``prepare`` reads the files at the given paths and returns the paths to retry once. It runs in a thread,
+    for minutes if OCR is needed.
     """
 
     def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:
@@ -109,7 +110,7 @@ class FilePreparation:
         self._current: tuple[tuple[str, ...], asyncio.Task[Set[str]]] | None = None
 
     async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
-        """Wait until the texts of ``part`` can be indexed; return the paths to retry.
+        """Wait until the text of the files in ``part`` is extracted; return the paths to retry.
 
         Returns None if ``other`` ends first.
         """
@@ -124,5 +125,5 @@ class FilePreparation:
                 return None
             self._current = None
             if prepared == part:
-                # An error recurs where the file is indexed, and is reported there.
+                # The same error occurs again when the file is indexed, and is reported there.
                 return task.result() if task.exception() is None else frozenset()

@@ -1,4 +1,4 @@
-"""A folder of notes as the source of an open vault: watch, settle, compare, index, embed."""
+"""A folder of notes as the source of an open vault: watch, compare, index, embed."""
 
 import asyncio
 import contextlib
@@ -24,17 +24,17 @@ from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing, advise
 
 UNREAD_NOTES_TOLERATED = 20
-"""Number of unread notes above which an answer reports that it may be incomplete."""
+"""Number of unread notes above which an answer is reported as possibly incomplete."""
 LARGE_NOTES = 2_000
 START_SECONDS = 0.5
-"""Seconds before a known, large vault is loaded, so that loading does not delay the first searches. They are
-answered from the existing index."""
+"""Seconds before a large vault that was indexed earlier is loaded, so that loading does not delay the first
+searches, which use the existing index."""
 ENGINE_SECONDS = 0.5
-"""Maximum seconds to wait for an engine to have a change before clients are notified of it."""
+"""Maximum seconds to wait for the engine to store a change before clients are notified of it."""
 
 
 class FolderSource(Source):
-    """The folder of an open vault. Its notes are read as they change."""
+    """The folder of an open vault; its notes are read whenever they change."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class FolderSource(Source):
         self._files = FileQueue()
         self._preparation = FilePreparation(vault.indexer.prepare)
         self._failures = 0
-        self._requested = asyncio.Event()  # a scan requested by a client since the last one began
-        self._unchanged_notes = 0  # files that the last full comparison did not have to read
+        self._requested = asyncio.Event()  # set when a client has requested a scan since the last one began
+        self._unchanged_notes = 0  # number of files that the last full comparison did not need to read
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Start the indexing; yield its tasks with their names."""
+        """Start indexing; yield the source's tasks, with their names."""
         vault, maintenance = self._vault, self._maintenance
         vault.activity = Activity("indexing")
         yield self._follow, "follow"
@@ -86,7 +86,7 @@ class FolderSource(Source):
         return self._vault.activity.state
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may miss changes of notes, or None."""
+        """Return the reason why an answer may not reflect the latest changes to notes, or None."""
         activity = self._vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason
@@ -98,18 +98,18 @@ class FolderSource(Source):
             )
             progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
-        return Reason("being_read", "still scanning for the notes of this vault") if is_first else None
+        return Reason("being_read", "still looking for the notes in this vault") if is_first else None
 
     def missing_seconds(self) -> float:
-        """Return how long the vault's folder has been missing."""
+        """Return the number of seconds for which the vault's folder has been missing."""
         return self._watch.missing_seconds
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Wait until everything that was on disk at the time of the call is indexed.
 
         With ``accept_loss``, notes are removed from the index even if most of them are missing. The call does
-        not wait for files beyond the ``extent``, and waits for an engine only if the extent is full. Raises
-        VaultMissing or Unavailable.
+        not wait for files outside ``extent``, and waits for the engine only if ``extent`` covers all files.
+        Raises VaultMissing or Unavailable.
         """
         await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, extent=extent)
         files = extent is Extent.ALL
@@ -138,13 +138,13 @@ class FolderSource(Source):
         with contextlib.suppress(Cancelled):
             while not await self._load():
                 await asyncio.sleep(pause_after(self._failures))
-            # Watch before the first scan, so that no change is missed in between.
+            # Watch before the first scan, so that no change between the two is missed.
             await self._watch.start()
             self._watch.request_rescan("the vault was opened")
             while True:
                 hints = self._loop.create_task(self._watch.next_batch())
                 try:
-                    # Files may take long to read, so a note saved in the meantime comes first.
+                    # Reading files may take long, so notes saved in the meantime come first.
                     while self._files and not hints.done():
                         await self._read_files(hints)
                     batch = await hints
@@ -156,7 +156,7 @@ class FolderSource(Source):
         try:
             await self._process(batch)
             await self._load_graph()
-            if not self._files:  # otherwise these may be what fails
+            if not self._files:  # otherwise, the waiting files may be the cause of the failures
                 self._failures = 0
         except VaultMissing as error:
             self._reporter.set_state("vault_missing", Reason.of(error))
@@ -167,7 +167,7 @@ class FolderSource(Source):
             await self._retry_later(error, batch)
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
-        """Read some of the waiting files, for about a second, or none if a change comes first."""
+        """Read some of the waiting files, for about a second; read none if a change comes first."""
         await asyncio.wait((hints,), timeout=self._files.pause())
         if hints.done():
             return
@@ -219,7 +219,7 @@ class FolderSource(Source):
         if (self._state == "vault_missing" and not whole) or await self._looks_unmounted(
             changes, whole=whole
         ):
-            # Only a full comparison shows that the vault is complete again.
+            # Only a full comparison can show that the vault is complete again.
             await self._apply(self._files.defer(replace(changes, removed=(), attachments_removed=())))
         else:
             await self._apply(self._files.defer(changes))
@@ -245,9 +245,9 @@ class FolderSource(Source):
         return changes
 
     async def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
-        """True if most notes disappeared at once, so that only the user can confirm their deletion.
+        """Return True if most notes disappeared at once, in which case the user must confirm their deletion.
 
-        ``whole``: the vault was compared as a whole, for which a confirmation counts.
+        ``whole`` is true if the whole vault was compared; only then is a confirmation used.
         """
         vault = self._vault
         accepted = whole and self._scans.accepts_loss
@@ -266,7 +266,7 @@ class FolderSource(Source):
 
     async def _apply(self, changes: Changes) -> None:
         vault = self._vault
-        # Only the event loop sets the activity.
+        # The activity may be set only in the event loop's thread.
         changed = await vault.in_writer(
             vault.indexer.apply,
             changes,
@@ -290,10 +290,10 @@ class FolderSource(Source):
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure and request a rescan; files that were not indexed still differ from the ledger.
+        """Report the failure, and request a rescan after a pause; files not yet indexed still differ from the
+        ledger.
 
-        A client's request ends the pause, because the user may have fixed the cause and be waiting for the
-        result.
+        A client's request ends the pause early, because the user may have fixed the cause and may be waiting.
         """
         self._failures += 1
         self._reporter.report_failure(error)

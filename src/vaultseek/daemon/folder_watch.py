@@ -1,4 +1,4 @@
-"""The watch on a vault's folder: hints about changes, and requests for rescans."""
+"""The watcher of a vault's folder: hints about changes, and requests for rescans."""
 
 import asyncio
 import os
@@ -14,16 +14,16 @@ from vaultseek.content.files.watch import Watcher
 LIVENESS_SECONDS = 2.0
 """Seconds between checks of the watcher and the vault's folder."""
 POLL_SECONDS = 5.0
-"""Minimum rescan interval in seconds if changes cannot be watched, or while the vault is missing."""
+"""Minimum seconds between rescans if changes cannot be watched, or while the vault is missing."""
 POLL_SHARE = 20
-"""Inverse of the maximum share of time for repeated rescans."""
+"""Ratio of the time between repeated rescans to the duration of a rescan; limits the CPU time for rescans."""
 
 
 class FolderWatch:
-    """The watcher of one folder and the hints that it collects.
+    """A watcher of one folder, with the hints that it collects.
 
-    ``is_missing`` returns True while the vault counts as missing; ``rescan_seconds`` is the rescan interval
-    if changes can be watched.
+    ``is_missing`` returns True while the vault is considered missing; ``rescan_seconds`` is the rescan
+    interval, in seconds, if changes can be watched.
     """
 
     def __init__(self, root: Path, is_missing: Callable[[], bool], rescan_seconds: float) -> None:
@@ -47,33 +47,32 @@ class FolderWatch:
         self._poll_reason = self._watcher.poll_reason
 
     async def stop(self) -> None:
-        """Stop watching permanently, and return when the threads have ended. A start in progress is also
-        stopped."""
+        """Stop watching permanently, even if a start is in progress; return when the threads have ended."""
         self._is_stopped = True
         await asyncio.to_thread(self._restart)
 
     def record_scan(self, began: float) -> None:
-        """Record the duration of a rescan that ``began`` at that time and has just ended."""
+        """Record the duration of a rescan that started at the monotonic time ``began`` and has just ended."""
         self._last_scan = time.monotonic()
         self._scan_seconds = self._last_scan - began
 
     def add_unreadable(self, folders: Iterable[str]) -> None:
-        """Add folders that could not be listed. They are not watched until their permissions change."""
+        """Add folders that could not be listed. Watching is restarted once they become readable."""
         self._closed_folders |= {folder for folder in folders if not self._may_enter(folder)}
 
     @property
     def poll_reason(self) -> str | None:
-        """The reason why changes may go unnoticed and the folder is compared often; None if all of it is
-        watched."""
+        """The reason why changes may go unnoticed, so that the folder is rescanned often; None if all of it
+        is watched."""
         return self._watcher.poll_reason
 
     @property
     def missing_seconds(self) -> float:
-        """Seconds for which ``check`` has found the folder missing."""
+        """Number of seconds for which ``check`` has found the folder missing."""
         return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
 
     async def check(self) -> None:
-        """Request rescans when changes may have been lost, and at the rescan interval. Never ends."""
+        """Request a rescan when changes may have been lost, and at each rescan interval. Never ends."""
         last_scan = time.monotonic()
         while True:
             previous = time.monotonic()
@@ -116,7 +115,7 @@ class FolderWatch:
         await asyncio.to_thread(self._restart)
 
     def _restart(self) -> None:
-        # A thread continues if the task that waits for it is cancelled.
+        # If the waiting task is cancelled, its thread continues, so a lock is needed.
         with self._watching:
             self._watcher.stop()
             if not self._is_stopped:

@@ -1,4 +1,4 @@
-"""Tasks that keep an open vault in sync with its source, and its index small and sound."""
+"""Tasks that keep an open vault in sync with its source, and its index compact and undamaged."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
 NAMES_SECONDS = 1.0
-"""Seconds before the names are read for completion. Reading them at once would delay the first searches."""
+"""Seconds to wait before reading the names of notes for completion, so that the first searches are not
+delayed."""
 
 
 class VaultFollower:
-    """The tasks that keep one open vault up to date, and their progress.
+    """The tasks that keep one open vault up to date, with their progress.
 
-    ``on_progress`` is called on the event loop with the paths of changed notes, which are empty if only the
-    progress or state changed; ``on_damage`` is called when the ledger is damaged and the vault must be
+    ``on_progress`` is called on the event loop with the paths of changed notes (an empty list if only the
+    progress or state changed); ``on_damage`` is called when the ledger is damaged and the vault must be
     reopened.
     """
 
@@ -53,7 +54,7 @@ class VaultFollower:
         self._backlog = Backlog(vault, worker, self._scans)
         self.changed_notes = ChangedNotes()
         self.waiting_clients = 0
-        """Number of clients waiting until everything is embedded. While it is above 0, the vault must not be
+        """Number of clients waiting until everything is embedded. While it is positive, the vault must not be
         reopened."""
         self.structure = VaultStructure()
         self.completer = VaultCompleter(vault.ledger)
@@ -77,7 +78,7 @@ class VaultFollower:
         return FolderSource(vault, reporter, self._scans, self._backlog, self.maintenance, self.changed_notes)
 
     def start(self) -> None:
-        """Start the tasks. Searches can already be answered; the first scan follows."""
+        """Start the tasks, beginning with the first scan. Searches are answered even before that scan."""
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
         self.vault.engine.start_background_writer()
@@ -85,7 +86,7 @@ class VaultFollower:
             self._spawn(work, name)
 
     async def close(self) -> None:
-        """Stop all tasks and close the vault; the index is kept unchanged."""
+        """Stop all tasks and close the vault; its index is kept."""
         self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()
@@ -94,11 +95,11 @@ class VaultFollower:
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
     def expect_close(self, ending: VaultseekError) -> None:
-        """Announce that the vault is about to be closed; waiting clients get the error ``ending``."""
+        """Announce that the vault is about to be closed; waiting clients then get the error ``ending``."""
         self._scans.ending = ending
 
     def keep_names_ranked(self) -> None:
-        """Rank the names of changed notes for completion in the background, if there are many."""
+        """Rank the names of changed notes for completion in the background, if the vault has many names."""
         if self.completer.crowded and not self._ranking_names:
             self._spawn(self._rank_names, "names")
 
@@ -106,7 +107,7 @@ class VaultFollower:
         self._ranking_names = True
         try:
             await asyncio.sleep(pause)
-            with suppress(Unavailable):  # a ledger elsewhere; it is retried when something changes
+            with suppress(Unavailable):  # a ledger on a server; the next change causes a retry
                 await asyncio.to_thread(self.completer.prepare)
         finally:
             self._ranking_names = False
@@ -115,20 +116,20 @@ class VaultFollower:
 
     @property
     def state(self) -> str:
-        """The state of the indexing, as ``index/status`` names it."""
+        """The state of the indexing, as shown by ``index/status``."""
         return self.vault.activity.state
 
     @property
     def pending(self) -> int:
-        """Number of notes not yet read plus vectors not yet stored."""
+        """Number of notes not yet read plus number of vectors not yet stored."""
         return self._backlog.count
 
     def status(self) -> VaultStatus:
-        """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
+        """Return a snapshot of the vault and its index. Call it in a thread, because it reads the ledger."""
         vault, ledger, options = self.vault, self.vault.ledger, self.vault.options
         try:
             computed, problems = ledger.vectors.embeddings_computed(), ledger.problems.all()
-        except Unavailable:  # a ledger elsewhere
+        except Unavailable:  # the ledger is on a server
             computed, problems = 0, []
         return VaultStatus(
             name=options.name,
@@ -144,8 +145,8 @@ class VaultFollower:
         )
 
     def progress(self, *, vectors: bool = True) -> JSON:
-        """Return the vault's ``index/progress`` notification; without ``vectors``, it covers only the
-        notes."""
+        """Return the content of the vault's ``index/progress`` notification; without ``vectors``, it covers
+        only notes."""
         vault, reason = self.vault, self._backlog.waiting_reason()
         return vault.activity.progress_json(
             vault.name,
@@ -156,7 +157,7 @@ class VaultFollower:
         )
 
     async def refresh_concepts(self) -> None:
-        """Sync the concept vocabulary with the ledger, unless the vault is busy.
+        """Synchronize the concept vocabulary with the ledger, unless the vault is busy.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
@@ -184,7 +185,7 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
     state = worker.state
     semantic_up = vault.embedding.ready and state.status == "ready"
     unready = Reason("being_built", "the vectors are not ready yet")
-    outage = vault.engine.outage  # what is known about an engine without contacting it
+    outage = vault.engine.outage  # the last known state of the engine, without contacting it
     away = None if outage is None else Reason.of(outage)
     reasons = {
         "keyword": away or vault.keyword_reason(),

@@ -1,6 +1,6 @@
-"""The place of a daemon's vaults: by default folders on this machine, with all indexes in one directory.
+"""The location of a daemon's vaults: by default, folders on this machine with all indexes in one directory.
 
-Another package may add a hosting that keeps indexes on a server, or reads the indexes of other machines.
+Another package may replace the class, to keep indexes on a server or to read indexes from other machines.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -19,15 +19,15 @@ from vaultseek.settings.model import Settings
 
 
 class Hosting:
-    """Folders of this machine."""
+    """The default location of vaults: folders on this machine."""
 
     has_folders = True
-    """False if all vaults are elsewhere; vaults that the user added are then not listed."""
+    """False if all vaults are on other machines; vaults added by the user are then not listed."""
     problem: Unavailable | None = None
-    """The reason why the last list of vaults may be incomplete, or None."""
+    """The reason why the most recent list of vaults may be incomplete, or None."""
 
     def listed(self, settings: Settings) -> Settings:
-        """Return the settings with the vaults to open. Called in a thread."""
+        """Return the settings with the list of vaults to open. Called in a thread."""
         return settings
 
     async def follow(self, list_again: Callable[[], Awaitable[None]]) -> None:
@@ -36,33 +36,33 @@ class Hosting:
     def known(
         self, settings: Settings, opened: Sequence[VaultOptions], paused: frozenset[Path]
     ) -> KnownVaults:
-        """Return the vaults that requests can name."""
+        """Return the vaults that requests can refer to."""
         return KnownVaults(settings, opened, paused, self.storage)
 
     def storage(self, settings: Settings, root: Path) -> Storage:
-        """Return the place of the index of the vault at ``root``."""
+        """Return the storage location for the index of the vault at ``root``."""
         return LOCAL
 
     def source(self, vault: OpenVault, scans: Scans, reporter: ActivityReporter) -> Source | None:
-        """Return the source of an open vault; None for its folder."""
+        """Return the source of an open vault, or None if the source is the vault's folder."""
         return None
 
     def tasks(self, vault: OpenVault) -> Iterable[tuple[Work, str]]:
-        """Yield further tasks of an open vault, with their names."""
+        """Return additional tasks for an open vault, with their names."""
         return ()
 
     def check_change(self) -> None:
-        """Raise UsageError if vaults cannot be added, paused or resumed here."""
+        """Check that vaults can be added, paused and resumed. Raises UsageError if they cannot."""
 
     def check_deletable(self, settings: Settings, directory: Path) -> None:
-        """Raise Unavailable if an index cannot be deleted. Called in a thread."""
+        """Check that an index can be deleted. Raises Unavailable if it cannot. Called in a thread."""
 
     def delete(self, settings: Settings, directory: Path) -> None:
-        """Delete what an index has outside its folder. Called in a thread."""
+        """Delete the parts of an index that are stored outside its folder. Called in a thread."""
 
     def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
-        """Forget a vault of another machine, and with ``drop`` delete its index there; return False for a
-        vault of this machine.
+        """Forget a vault on another machine, and with ``drop`` also delete its index there. Return False for
+        a vault on this machine.
 
         Called in a thread. Raises UsageError or Unavailable.
         """
@@ -70,8 +70,8 @@ class Hosting:
 
 
 def hosting_of(settings: Settings, **options: str) -> Hosting:
-    """Return the hosting that another package adds, created with ``options`` from the command line, or else
-    the default one.
+    """Return another package's `Hosting`, created with ``options`` from the command line, or else the
+    default.
 
     Raises ConfigError if the settings do not allow the options.
     """

@@ -1,4 +1,4 @@
-"""The vaults of a daemon, and the choice of the vault for a request."""
+"""The vaults known to a daemon, and the choice of the vault for a request."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -18,9 +18,9 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 @dataclass(frozen=True, slots=True)
 class KnownVaults:
-    """The vaults in the settings, and open vaults that requests may have named by their folders.
+    """The vaults in the settings, and the open vaults that requests named by their folders.
 
-    Vaults at ``paused`` are not followed. ``storage`` returns the place of the index of a vault.
+    Vaults at ``paused`` are not kept up to date. ``storage`` returns the location of a vault's index.
     """
 
     settings: Settings
@@ -29,12 +29,12 @@ class KnownVaults:
     storage: Callable[[Settings, Path], Storage]
 
     def names(self) -> dict[Path, str]:
-        """Return the names of the configured vaults and of the open ones, by folder."""
+        """Return the names of the configured vaults and of the open vaults, by folder."""
         names = {entry.path: entry.name for entry in self.settings.vaults}
         return names | {vault.root: vault.name for vault in self.opened}
 
     def named(self, name: str, folder: str | None) -> VaultOptions:
-        """Return the vault with this name or at this path, which may be relative to ``folder``.
+        """Return the vault whose name or path is ``name``; the path may be relative to ``folder``.
 
         Raises UsageError or VaultMissing.
         """
@@ -56,8 +56,8 @@ class KnownVaults:
         return self.at(path)
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the vault that contains ``folder``; outside all vaults, the only known vault. Raises
-        UsageError."""
+        """Return the vault that contains ``folder`` or, outside all vaults, the only known vault. Raises
+        UsageError if there is no vault or more than one."""
         here = Path(os.path.realpath(folder)) if folder else None
         if here is not None:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
@@ -73,7 +73,7 @@ class KnownVaults:
         raise self.unresolved(UsageError, "which vault?")
 
     def at(self, path: Path) -> VaultOptions:
-        """Return the vault at a path, which may be a new vault. Raises UsageError if the path cannot be a
+        """Return the vault at a path, even if it is a new vault. Raises UsageError if the path cannot be a
         vault."""
         root = Path(os.path.realpath(path))
         for entry in self.settings.vaults:
@@ -85,7 +85,8 @@ class KnownVaults:
         return self.new_at(root)
 
     def new_at(self, root: Path) -> VaultOptions:
-        """Return a new vault at a resolved path. Raises UsageError if the path cannot be a vault."""
+        """Return the options of a new vault at a resolved path. Raises UsageError if the path cannot be a
+        vault."""
         check_vault_folder(root)
         return self._options(self.free_name(root), root)
 
@@ -94,16 +95,16 @@ class KnownVaults:
         return [self._configured(entry) for entry in self.settings.vaults]
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
-        """Return an error for a request without a known vault, listing the vaults that it can name."""
+        """Return an error for a request that names no known vault; the message lists the known vaults."""
         if names := self.names().values():
             message = f"{problem} add one, or choose one (known: {', '.join(names)})"
             return kind(message, advice=advise("choose", *names))
         return kind(f"{problem} add a folder of notes", advice=advise("add"))
 
     def free_name(self, root: Path) -> str:
-        """Return a name for the vault at ``root``, with a number appended if another vault has that name.
+        """Return a name for the vault at ``root``, with a number appended if another vault has the same name.
 
-        A moved folder does not count as another vault.
+        A vault that was moved to ``root`` does not count as another vault.
         """
         name, former = vault_name(root), former_root(root)
         used = {entry.name.casefold() for entry in self.settings.vaults if entry.path != former}
@@ -141,8 +142,8 @@ def _similar(name: str, known: Iterable[str]) -> str:
 
 
 def check_vault_folder(root: Path) -> None:
-    """Raise UsageError if ``root`` belongs to the system or to this program, or contains the home
-    directory."""
+    """Check that ``root`` can be a vault. Raises UsageError if it belongs to the system or to vaultseek, or
+    contains the home directory."""
     reason = paths.unsuitable_vault_reason(root)
     if reason is not None:
         raise UsageError(f"{root} {reason}; use the folder of your notes")

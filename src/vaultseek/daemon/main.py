@@ -1,4 +1,4 @@
-"""The composition root, where all parts are created. ``serve`` runs the daemon."""
+"""The composition root, which creates and connects all parts; ``serve`` runs the daemon."""
 
 import asyncio
 import contextlib
@@ -44,20 +44,21 @@ from vaultseek.store.ledger import keep_temporary_files
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
-"""Name of the file next to the log to which a crash in native code is written."""
+"""Name of the file, next to the log, to which a crash in native code is written."""
 DAEMON_PORT = "daemon.tcp"
-"""Name, in the list of addresses, of the port for clients on this machine; the settings do not contain it."""
+"""Key, in the list of addresses, of the port for local clients, which is not part of the settings."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
-"""Thread switch interval in seconds. A search takes a few milliseconds; Python's default of 5 ms would double
-that time while notes are indexed."""
+"""Thread switch interval in seconds. Python's default of 5 ms would double the duration of a search (a few
+milliseconds) while notes are indexed."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
-"""Thresholds of the garbage collector. A search creates thousands of objects and no cycles. With Python's
-default of 700, collections would interrupt it several times, and sometimes traverse the whole cache."""
+"""Thresholds of the garbage collector. A search creates thousands of objects but no reference cycles. With
+Python's default of 700, collections would interrupt a search several times and sometimes traverse the whole
+cache."""
 OPEN_FILES = 65_536
-"""Maximum number of open files that the daemon requests from the system."""
+"""Maximum number of open files to request from the system."""
 READY_SECONDS = 10.0
-"""Seconds to wait for the daemon's own socket before logging that it does not answer."""
+"""Seconds to wait for an answer from the daemon's own socket before logging that there is none."""
 
 log = logging.getLogger("vaultseek")
 
@@ -65,8 +66,8 @@ log = logging.getLogger("vaultseek")
 def serve(config_path: Path | None = None, **options: str) -> int:
     """Run the daemon in the foreground until it is stopped; return the exit code.
 
-    ``options`` are the options that other packages add to the command. Raises ConfigError for wrong settings
-    and AlreadyRunning if another daemon uses the socket.
+    ``options`` contains command-line options added by other packages. Raises ConfigError for invalid
+    settings, and AlreadyRunning if another daemon uses the socket.
     """
     os.umask(0o077)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -76,7 +77,7 @@ def serve(config_path: Path | None = None, **options: str) -> int:
     settings = file.read()
     hosting = hosting_of(settings, **options)
     raise_file_limit()
-    os.chdir("/")  # so that the folder in which it was started can be unmounted
+    os.chdir("/")  # so that the file system from which the daemon was started can be unmounted
     _start_log()
     report_crashes(paths.state_directory() / CRASH_FILE)
     if os.geteuid() == 0:
@@ -91,9 +92,9 @@ def serve(config_path: Path | None = None, **options: str) -> int:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit of open files as far as the system allows.
+    """Raise the limit on open files, if the system allows it.
 
-    Some systems set it to 1,024, and a daemon with fifty vaults needs more.
+    Some systems set the limit to 1,024, but a daemon with fifty vaults needs more.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
@@ -143,9 +144,10 @@ async def _run(
 async def _loopback(
     beside: Path, server: Server, addresses: dict[str, str | None], *, enabled: bool
 ) -> AsyncIterator[None]:
-    """Also accept clients with the token on a loopback port; continue without it if it cannot be opened.
+    """Also accept clients on a loopback port, if they have the token. If the port cannot be opened, continue
+    without it.
 
-    The reason is then recorded in ``addresses``.
+    The reason why the port cannot be opened is then recorded in ``addresses``.
     """
     try:
         port = LoopbackPort.open(beside) if enabled else None
@@ -157,7 +159,7 @@ async def _loopback(
         remove_address_file(beside)
         yield
         return
-    log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    log.info("listening on port %d of this machine; the token is in %s", port.number, port.file)
     with contextlib.closing(port):
         async with authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
             yield
@@ -165,7 +167,8 @@ async def _loopback(
 
 async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings) -> None:
     try:
-        # First, because a model takes longest; it is loaded while the vaults are opened.
+        # Start the workers first, because loading a model takes longest; it continues while the vaults are
+        # opened.
         await registry.start_workers()
         await registry.open_configured(settings, file.registry.paused)
         await registry.hosting.follow(registry.list_again)
@@ -174,12 +177,12 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the loop is closed, so it has already ended
+    with contextlib.suppress(RuntimeError):  # the loop is closed, so the daemon has already ended
         loop.call_soon_threadsafe(callback)
 
 
 def _cut_off(endpoint: Endpoint) -> None:
-    """End the process at once; the kernel releases its locks, and its children end with it."""
+    """Exit immediately; the kernel releases the locks, and the child processes end as well."""
     log.warning("stopped before its work was done; the next start continues it")
     with contextlib.suppress(OSError):
         endpoint.forget()
@@ -187,7 +190,8 @@ def _cut_off(endpoint: Endpoint) -> None:
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
-    """Recreate socket and lock when they are removed; stop when something else has replaced them."""
+    """Recreate the socket and the lock if they are removed; stop the daemon if something else replaces
+    them."""
     serving = []
     while True:
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
@@ -205,7 +209,7 @@ async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], N
 
 
 async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:
-    """Report to the service manager that the socket answers, and from then on report the status."""
+    """Report to the service manager once the socket answers, and then keep reporting the status."""
     while not await asyncio.to_thread(answers, endpoint.path, time.monotonic() + READY_SECONDS):
         log.warning("the socket %s does not answer yet", endpoint.path)
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
@@ -246,10 +250,11 @@ def _start_log() -> None:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
-    # The log has a maximum size; standard error, which may be the same file, has none.
+    # Log warnings and thread failures, because the log has a maximum size. Standard error, which may be the
+    # same file, has none.
     logging.captureWarnings(True)
     threading.excepthook = _log_thread_failure
-    # `Watcher` reads watchdog's messages. Its warnings repeat for each folder that it already watches.
+    # `Watcher` reads watchdog's messages, whose warnings are repeated for each folder already watched.
     watchdog = logging.getLogger("watchdog")
     watchdog.setLevel(logging.WARNING)
     watchdog.propagate = False

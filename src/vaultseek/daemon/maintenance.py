@@ -1,4 +1,4 @@
-"""Maintenance of a vault's index files: it keeps them small, free of deleted text, and undamaged."""
+"""Maintenance of a vault's index files, to keep them small, undamaged and free of deleted text."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """Merges, compacts and checks the index of an open vault during searches and saves.
+    """Merging, compaction and checks of an open vault's index while notes are searched and saved.
 
     ``changed`` is set after each change of the keyword index, whose segments may then need merging.
     """
@@ -29,7 +29,7 @@ class Maintenance:
         self.changed = asyncio.Event()
 
     async def merge_segments(self) -> None:
-        """Merge segments of the keyword index after each change. Never ends."""
+        """Merge segments of the keyword index whenever the index has changed. Never ends."""
         while True:
             await self.changed.wait()
             self.changed.clear()
@@ -44,7 +44,7 @@ class Maintenance:
         return self._vault.merge_keyword_segments(purge=purge)
 
     async def compact(self) -> None:
-        """Remove deleted text from the keyword index and the ledger, and outdated vectors.
+        """Remove deleted text from the keyword index and the ledger, and remove outdated vectors.
 
         Raises Busy if another program reads the ledger for a long time, IndexDamaged, or OSError.
         """
@@ -57,7 +57,7 @@ class Maintenance:
             raise Busy(f"another program is reading the index of {vault.name}; try again later")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
-        """Compact the index once a day if it has changed and ``has_time``. Never ends."""
+        """Compact the index once a day if it has changed and ``has_time`` returns True. Never ends."""
         ledger = self._vault.ledger
         while True:
             compacted, revision = await asyncio.to_thread(ledger.compacted)
@@ -73,6 +73,7 @@ class Maintenance:
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
 
     async def wait_for_damage(self) -> None:
-        """Wait until the ledger is damaged. SQLite may not notice that its file was removed or replaced."""
+        """Return when the ledger is found to be damaged. A check is needed because SQLite may not notice that
+        its file was removed or replaced."""
         while await asyncio.to_thread(self._vault.ledger.is_sound):
             await asyncio.sleep(folder_watch.LIVENESS_SECONDS)

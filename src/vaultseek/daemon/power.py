@@ -1,4 +1,4 @@
-"""Halving of background work while the machine runs on battery."""
+"""Reduction of background work while the machine runs on battery."""
 
 import asyncio
 import subprocess
@@ -23,9 +23,9 @@ async def follow_power() -> None:
 
 
 def is_on_battery(supplies: Path = SUPPLIES) -> bool:
-    """True if the machine runs only on its battery, which is discharging; False if unknown.
+    """Return True if the machine runs only on a discharging battery; False if unknown.
 
-    Batteries of devices such as a mouse do not count.
+    Batteries of devices such as a mouse are ignored.
     """
     if sys.platform == "darwin":
         with suppress(OSError, subprocess.SubprocessError):

@@ -1,4 +1,4 @@
-"""The scans of a vault, the backlog after them, and waiting for both."""
+"""The scans of a vault, the work left after them, and waiting for both."""
 
 import asyncio
 import contextlib
@@ -12,11 +12,11 @@ from vaultseek.errors import Unavailable, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticWorker
 
 FIRST_SCAN_SECONDS = 0.8
-"""Maximum seconds that searches wait for the first scan of a new vault after it was opened."""
+"""Maximum seconds for which searches wait for the first scan after a new vault is opened."""
 
 
 class Extent(IntEnum):
-    """The extent of a scan: notes only, all files except PDFs and pictures, or every file."""
+    """The extent of a scan: only notes, all files except PDFs and pictures, or all files."""
 
     NOTES = 0
     LINKING = 1
@@ -24,9 +24,9 @@ class Extent(IntEnum):
 
 
 class Scans:
-    """The scans begun and completed since a vault was opened.
+    """Records of the scans started and completed since a vault was opened.
 
-    ``was_indexed`` is True if the vault had an index before. ``is_done`` is True if there will be no scan.
+    ``was_indexed`` is True if the vault already had an index. ``is_done`` is True if no scan will take place.
     """
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
@@ -36,45 +36,45 @@ class Scans:
         self._opened = time.monotonic()
         self._begun = int(is_done)
         self._ended_scans = [self._begun] * len(Extent)
-        """For each extent, the last scan whose files are all indexed."""
+        """For each extent, the number of the last scan whose files are all indexed."""
         self.ending: VaultseekError | None = None
-        """A specific error for clients that are waiting when the vault is closed, or None."""
+        """A specific error for clients that are still waiting when the vault is closed, or None."""
         self._is_closed = False
         self._ended = asyncio.Condition()
 
     @property
     def is_new(self) -> bool:
-        """True if the vault has no index yet that covers its folder."""
+        """True if the vault's folder has never been completely indexed."""
         return not self._was_indexed and not self._ended_scans[Extent.ALL]
 
     def begin(self) -> None:
-        """Record the beginning of a scan, which finds everything currently on disk."""
+        """Record the start of a scan, which finds everything that is now on disk."""
         self._begun += 1
 
     async def finish(self, extent: Extent = Extent.ALL) -> None:
-        """Record that the files of the last scan are indexed up to this extent."""
+        """Record that the files found by the last scan are indexed up to this extent."""
         async with self._ended:
             self._ended_scans[: extent + 1] = [self._begun] * (extent + 1)
             self._ended.notify_all()
 
     async def close(self) -> None:
-        """End all waiting, because the vault is being closed."""
+        """Wake all waiting clients, because the vault is being closed."""
         async with self._ended:
             self._is_closed = True
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Raise ``ending``, or Unavailable, if the vault with this name was closed while a client was
-        waiting."""
+        """Check that the vault ``name`` was not closed while a client was waiting. Raises ``ending``, or
+        Unavailable."""
         if self._is_closed:
             raise self.ending or Unavailable(f"{name} has been closed; try again")
 
     async def wait_for_next(
         self, request: Callable[[], None], *, accept_loss: bool, extent: Extent = Extent.ALL
     ) -> None:
-        """Call ``request`` to request a scan, and wait until a scan that begins after now has ended.
+        """Call ``request`` to request a scan, and wait for the end of a scan that starts after this call.
 
-        The call does not wait for files beyond the ``extent``.
+        Files outside ``extent`` are not waited for.
         """
         async with self._ended:
             self.accepts_loss |= accept_loss
@@ -83,13 +83,14 @@ class Scans:
             await self._ended.wait_for(lambda: self._is_closed or self._ended_scans[extent] >= target)
 
     async def wait_if_new(self) -> None:
-        """Wait briefly for the first scan of a vault without an index."""
+        """Wait briefly for the first scan, if the vault had no index when it was opened."""
         left = self._opened + FIRST_SCAN_SECONDS - time.monotonic()
         if not self._was_indexed and left > 0:
             await self.wait_for_first(left)
 
     async def wait_for_first(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for the first scan since the vault was opened; return True if it is done."""
+        """Wait up to ``seconds`` for the first scan since the vault was opened. Return True if the scan is
+        done."""
         if self._ended_scans[Extent.ALL]:
             return True
         async with self._ended:
@@ -103,7 +104,7 @@ EMBED_POLL_SECONDS = 0.05
 
 
 class Backlog:
-    """The remaining work until the index of a vault is up to date."""
+    """The work that remains until the index of a vault is up to date."""
 
     def __init__(self, vault: OpenVault, worker: SemanticWorker, scans: Scans) -> None:
         self._vault = vault
@@ -112,11 +113,11 @@ class Backlog:
 
     @property
     def count(self) -> int:
-        """Number of notes not yet read plus vectors not yet stored."""
+        """Number of notes not yet read plus number of vectors not yet stored."""
         return self._vault.activity.pending(self._vault.ledger.counts())
 
     def waiting_reason(self) -> Reason | None:
-        """Return the reason why the index currently cannot be completed, or None."""
+        """Return the reason why the index cannot be completed now, or None."""
         vault, state = self._vault, self._worker.state
         if vault.activity.embed_problem is not None:
             return vault.activity.embed_problem
@@ -126,26 +127,27 @@ class Backlog:
         return behind if behind is not None and behind.code == "behind" else None
 
     def is_empty(self) -> bool:
-        """True if everything is read and embedded; there is then time for the concept vocabulary."""
+        """Return True if everything is read and embedded, so that there is time to build the concept
+        vocabulary."""
         reason = self._vault.keyword_reason() or self._vault.spaces.reason()
         return reason is None and self._is_read() and not self.count
 
     def is_idle(self) -> bool:
-        """True if nothing is left, or only texts that currently cannot be embedded."""
+        """Return True if no work remains, except for texts that cannot be embedded now."""
         return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
 
     async def wait_until_embedded(self) -> None:
-        """Wait until every vector is stored and searchable, and an engine, if any, has all notes.
+        """Wait until all vectors are stored and searchable, and the engine, if there is one, has all notes.
 
         Raises Unavailable, or WorkerUnavailable if the model is unusable or there has been no progress for a
         long time.
         """
         vault, advance = self._vault, Advance(self._vault)
-        vault.embedding.retry.set()  # the client may have fixed the cause
+        vault.embedding.retry.set()  # the client may have removed the cause
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous
-            or vault.embedding.has_orphans  # they would displace others among the nearest
+            or vault.embedding.has_orphans  # orphaned vectors would displace others among the nearest
             or vault.spaces.reason() is not None
             or vault.keyword_reason() is not None
             or not vault.engine.is_synced
@@ -165,7 +167,8 @@ class Backlog:
         advance.check(reason.text if reason else "the index is not complete")
 
     def is_at_work(self) -> bool:
-        """True during work that has its own time limits and may show no progress for a long time."""
+        """Return True during work that has its own time limits and may make no visible progress for a long
+        time."""
         vault, worker = self._vault, self._worker.state
         is_computing = self.waiting_reason() is None and worker.doing
         is_starting = worker.status == "starting" and not worker.in_vain

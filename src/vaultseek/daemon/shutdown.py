@@ -1,7 +1,7 @@
-"""Shutdown of the daemon within a time limit, and the report of a crash by the next daemon.
+"""Shutdown of the daemon within a time limit, and the report of the previous daemon's crash.
 
-Committed data survives a kill at any moment. So a task that does not end by itself is killed, and the next
-start continues its work.
+Committed data survives a kill at any time. A task that does not end in time is therefore killed, and
+continues at the next start.
 """
 
 import faulthandler
@@ -13,15 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 STOP_SECONDS = 1.5
-"""Seconds allowed for answering clients, finishing a commit and closing files."""
+"""Seconds allowed at shutdown for answering clients, finishing a commit and closing files."""
 CRASH_CHARS = 4_000
-"""Maximum characters of a crash report that are logged."""
+"""Maximum number of characters of a crash report that are logged."""
 
 log = logging.getLogger(__name__)
 
 
 class Shutdown:
-    """Calls ``cut_off``, which kills the process, ``STOP_SECONDS`` after the shutdown began."""
+    """A timer that calls ``cut_off``, which kills the process, ``STOP_SECONDS`` after the start of the
+    shutdown."""
 
     def __init__(self, cut_off: Callable[[], None]) -> None:
         self._cut_off = cut_off
@@ -29,7 +30,7 @@ class Shutdown:
         self._timer: threading.Timer | None = None
 
     def start_timer(self) -> None:
-        """Start the timer, from any thread; another call changes nothing."""
+        """Start the timer, from any thread; further calls have no effect."""
         with self._lock:
             if self._timer is None:
                 self._timer = threading.Timer(STOP_SECONDS, self._cut_off)
@@ -37,9 +38,10 @@ class Shutdown:
                 self._timer.start()
 
     def handle_signals(self, stop: Callable[[], None]) -> None:
-        """On SIGTERM and SIGINT, start the timer and call ``stop``, in another thread. Main thread only.
+        """Install handlers that start the timer and call ``stop`` on SIGTERM and SIGINT. Must be called in
+        the main thread.
 
-        A separate thread reads the signals, because the event loop may be busy.
+        The signals are read in a separate thread, which calls ``stop``, because the event loop may be busy.
         """
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -59,9 +61,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def report_crashes(file: Path) -> None:
-    """Log the previous daemon's crash from ``file``, if any, and record this daemon's crash there.
+    """Log the previous daemon's crash from ``file``, if there is one, and record a crash of this daemon
+    there.
 
-    For example, reading a mapped file that was truncated crashes the process. Nothing is lost, and the next
+    A crash happens, for example, when a file is truncated while it is mapped. Nothing is lost, and the next
     command starts another daemon.
     """
     try:

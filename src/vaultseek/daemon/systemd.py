@@ -1,7 +1,7 @@
-"""Status reports to the service manager, by systemd's notification protocol, sd_notify(3).
+"""Status reports to the service manager, in systemd's notification protocol, sd_notify(3).
 
-Messages are lines of ``NAME=value`` in one datagram to the socket in ``$NOTIFY_SOCKET``. Without that
-variable, every call does nothing.
+Messages are lines of ``NAME=value`` in one datagram to the socket in ``$NOTIFY_SOCKET``. If that variable is
+not set, calls have no effect.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Self
 
 WATCHDOG_SHARE = 0.4
-"""Share of the watchdog's interval after which a keep-alive is sent."""
+"""Share of the watchdog's interval after which a keep-alive message is sent."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
 """Maximum seconds between two reports, so that the displayed status is not older."""
 
@@ -23,10 +23,10 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
 class ServiceManager:
-    """The service manager that started this daemon.
+    """The service manager that started this daemon, as the receiver of status reports.
 
-    ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if missing.
-    ``watchdog`` is the interval in seconds at which it expects a keep-alive; None if it expects none.
+    ``address`` is a path, a name in the abstract namespace that begins with ``@``, or None if missing.
+    ``watchdog`` is the interval in seconds at which the manager expects keep-alive messages, or None.
     """
 
     def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:
@@ -36,8 +36,8 @@ class ServiceManager:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the service manager in the environment, and remove its variables: child processes must not
-        get them."""
+        """Return the service manager from the environment variables, and remove the variables, so that child
+        processes do not inherit them."""
         address, microseconds, pid = (os.environ.pop(name, "") for name in _VARIABLES)
         if address[:1] not in ("/", "@"):
             return cls()
@@ -47,7 +47,7 @@ class ServiceManager:
         return cls(address, int(microseconds) / 1e6 if is_for_this_process and int(microseconds) else None)
 
     def ready(self, status: str) -> None:
-        """Report that the socket answers."""
+        """Report that the daemon's socket answers."""
         self._send("READY=1", f"STATUS={status}")
 
     def stopping(self) -> None:
@@ -55,9 +55,9 @@ class ServiceManager:
         self._send("STOPPING=1", "STATUS=stopping")
 
     async def keep_reporting(self, status: Callable[[], str]) -> None:
-        """Send keep-alives and the ``status`` until cancelled.
+        """Send keep-alive messages and changes of ``status`` until cancelled.
 
-        If the event loop hangs, nothing is sent, and the watchdog notices.
+        If the event loop hangs, no message is sent, and the watchdog detects this.
         """
         if self._address is None:
             return

@@ -9,22 +9,22 @@ from typing import Any
 from vaultseek.base.limits import WORKER_BACKOFF_SECONDS
 
 RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
-"""Pauses in seconds before a failed vault is opened or indexed again; the last one repeats."""
+"""Pauses in seconds before a vault is opened or indexed again after a failure; the last pause is repeated."""
 STABLE_SECONDS = 60.0
-"""Seconds after which another failure of a task counts as the first."""
+"""Seconds without failure after which a task's next failure counts as its first."""
 
 log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 def pause_after(failures: int, pauses: Sequence[float] = RETRIES_SECONDS) -> float:
-    """Return the seconds to wait after this many consecutive failures, at least 1."""
+    """Return the seconds to wait after this many consecutive failures (one or more)."""
     return pauses[min(failures, len(pauses)) - 1]
 
 
 async def keep_running(work: Work, name: str) -> None:
-    """Run ``work`` until it ends by itself, restarting it after a pause if it fails; log an error
-    only once."""
+    """Run ``work`` until it ends by itself. If it fails, restart it after a pause; a repeated error is logged
+    once."""
     failures = 0
     logged = ""
     while True:

@@ -1,4 +1,4 @@
-"""The open vaults of the daemon: opening, closing and repairing them."""
+"""The daemon's open vaults: opening, closing and repairing them."""
 
 import asyncio
 import contextlib
@@ -26,24 +26,25 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
 
 LANGUAGE_SECONDS = 2.0
-"""Seconds between a change of notes and judging the language of their vault."""
+"""Seconds between a change to notes and the detection of their vault's language."""
 LANGUAGE_CHANGED_SHARE = 0.1
-"""Share of notes that must change before the language of a vault is judged again."""
+"""Share of notes that must change before the language of a vault is detected again."""
 MISSING_SECONDS = 300.0
-"""Seconds after which an unconfigured vault with a missing folder is closed."""
+"""Seconds after which an unconfigured vault is closed if its folder is missing."""
 CLOSE_SECONDS = 1.5
-"""Maximum seconds to wait for a vault to close; the rest is done in the background."""
+"""Maximum seconds to wait for a vault to close; closing then continues in the background."""
 
 OPENING_SECONDS = 2.0
-"""Seconds after which an answer about several vaults leaves out vaults that are still being opened."""
+"""Seconds after which an answer from several vaults leaves out vaults that are still being opened."""
 HEALED_SECONDS = 60.0
-"""Seconds after which a replaced ledger counts as sound."""
+"""Seconds after which a replaced ledger is considered sound."""
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnRename = Callable[[Path, Path, str], bool]
-"""Function of a vault's former folder, current folder and name; returns False if the index is not moved."""
+"""Function of a vault's previous folder, current folder and name; returns False if the index should not be
+moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,11 @@ class _Opening:
     options: VaultOptions
     task: asyncio.Task[VaultFollower]
     is_again: bool
-    """True if the vault was open before; requests for it then wait."""
+    """True if the vault was open before; requests for the vault then wait."""
 
 
 class VaultRegistry:
-    """The configured vaults, and folders named by requests; each is opened once and followed."""
+    """The configured vaults, and folders named by requests; each is opened once and kept up to date."""
 
     def __init__(
         self,
@@ -79,54 +80,57 @@ class VaultRegistry:
         self._closing: dict[Path, asyncio.Task[None]] = {}
         self._healing: dict[Path, asyncio.Task[None]] = {}
         self._healed: dict[Path, tuple[int, float]] = {}
-        """Number of consecutive replacements of a vault's ledger, and the time of the last one."""
+        """Number of consecutive replacements of a vault's ledger, and the monotonic time of the last
+        replacement."""
         self._failed = FailedVaults(self._open)
         self._configuring = asyncio.Lock()
         """Held while settings are applied, so that a task with old settings cannot overwrite new ones."""
 
     async def start_workers(self) -> None:
-        """Start the workers that the configured vaults will need."""
+        """Start the workers that the configured vaults need."""
         roots = [vault.path for vault in self.settings.vaults]
         await self._models.start([paths.vault_data_directory(root) for root in roots])
 
     @property
     def worker(self) -> SemanticWorker:
-        """The worker of the first vault, or the default one if none is open."""
+        """The worker of the first open vault, or the default worker if no vault is open."""
         if followers := self.followers:
             return followers[0].worker
         return self._models.pool.worker(self._models.choice.main)
 
     @property
     def followers(self) -> list[VaultFollower]:
-        """The open vaults: configured ones in the order of the settings, then others in the order of
-        opening."""
+        """The open vaults: first the configured vaults, in the order of the settings, then others in the
+        order in which they were opened."""
         order = {entry.path: number for number, entry in enumerate(self.settings.vaults)}
         followers = self._followers.values()
         return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))
 
     @property
     def failed(self) -> list[FailedVault]:
-        """The configured vaults that could not be opened and are retried."""
+        """Configured vaults that could not be opened; opening them is retried."""
         return self._failed.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
-        """Open the vaults of ``settings``; close vaults that were removed from it or whose options changed.
+        """Open the vaults in ``settings``; close vaults that were removed from it, and reopen those whose
+        options changed.
 
-        The vaults at ``paused`` are opened, but not followed. A vault that fails to open is retried later and
-        does not block the others.
+        The vaults at ``paused`` are opened, but their changes are not indexed. A vault that fails to open is
+        retried later and does not block the others.
         """
         await (await self.begin_opening(settings, paused))
 
     async def begin_opening(self, settings: Settings, paused: frozenset[Path]) -> asyncio.Future[Any]:
-        """Apply ``settings`` like `open_configured`, but return a future before the vaults are open.
+        """Apply ``settings`` like `open_configured`, but return a future without waiting for the vaults to
+        open.
 
-        So a request about one vault does not wait for another vault that takes long.
+        A request about one vault then does not have to wait for another vault.
         """
         async with self._configuring:
             return await self._begin_opening(settings, paused)
 
     async def list_again(self) -> None:
-        """Open and close vaults to match the hosting's current list."""
+        """Open and close vaults to match the current list of vaults in ``hosting``."""
         async with self._configuring:
             opening = await self._begin_opening(self.settings, self._paused)
         await opening
@@ -163,13 +167,13 @@ class VaultRegistry:
         return asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def check_deletable(self, root: Path) -> None:
-        """Raise Unavailable if a vault's index cannot be deleted."""
+        """Check that a vault's index can be deleted. Raises Unavailable if it cannot."""
         directory = paths.vault_data_directory(root)
         await asyncio.to_thread(self.hosting.check_deletable, self.settings, directory)
 
     async def forget(self, root: Path, *, drop: bool) -> bool:
-        """Forget a vault of another machine, and with ``drop`` delete its index there; return False for a
-        vault of this machine.
+        """Forget a vault on another machine, and with ``drop`` also delete its index there. Return False for
+        a vault on this machine.
 
         Raises UsageError or Unavailable.
         """
@@ -182,7 +186,7 @@ class VaultRegistry:
         return True
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
-        """Return the vault that a request names, by name or folder; otherwise, the vault that contains
+        """Return the open vault with the name or folder ``vault``; if None, the vault that contains
         ``folder`` or, outside all vaults, the only known vault.
 
         Raises UsageError if no vault or several vaults match, VaultMissing if the folder is missing, and
@@ -192,21 +196,21 @@ class VaultRegistry:
         return await self._open(self.options_of(vault, folder))
 
     def options_of(self, vault: str | None, folder: str | None) -> VaultOptions:
-        """Return the options of the vault that a request names, open or not. Raises the errors of
-        ``find``."""
+        """Return the options of the vault that a request refers to, open or not. Raises UsageError,
+        VaultMissing or Unavailable."""
         known = self._known()
         self._check_listed(known)
         try:
             return known.named(vault, folder) if vault else known.around(folder)
-        except (OSError, RuntimeError, ValueError):  # too long a name, a NUL, an unknown user in ~user
+        except (OSError, RuntimeError, ValueError):  # name too long, NUL, or unknown user in ~user
             problem = f"no vault at {quote(vault or folder or '')};"
             raise known.unresolved(VaultMissing, problem) from None
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
-        """Return the configured and the open vaults by name; a vault that cannot be opened is replaced by the
-        reason.
+        """Return the configured and the open vaults by name, with the exception in place of a vault that
+        cannot be opened.
 
-        Raises UsageError if there are no vaults, Unavailable if they cannot be listed.
+        Raises UsageError if there are no vaults, and Unavailable if the vaults cannot be listed.
         """
         self.close_missing()
         known = self._known()
@@ -226,7 +230,8 @@ class VaultRegistry:
         return vaults
 
     def close_missing(self) -> None:
-        """Close unconfigured vaults whose folders have been missing for long; keep their indexes."""
+        """Close unconfigured vaults whose folders have been missing for a long time; their indexes are
+        kept."""
         configured = {entry.path for entry in self.settings.vaults}
         for follower in self.followers:
             root = follower.vault.options.root
@@ -236,9 +241,9 @@ class VaultRegistry:
                 self.close_vault(root)
 
     def close_vault(self, root: Path, *, delete_index: bool = False) -> asyncio.Task[None]:
-        """Begin to close the vault at ``root`` and, if requested, to delete its index; return the task.
+        """Start closing the vault at ``root`` and, if requested, deleting its index; return the task.
 
-        The vault counts as closed from now on, and can be opened again only after the task.
+        The vault counts as closed from now on, but can be opened again only when the task is done.
         """
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
@@ -287,7 +292,7 @@ class VaultRegistry:
             log.error("closing %s failed", root, exc_info=error)
 
     def stop_indexing(self) -> None:
-        """Make the indexing of all vaults end soon, because the vaults are about to be closed."""
+        """Make the indexing of all vaults stop soon, because the vaults are about to be closed."""
         for follower in self._followers.values():
             follower.vault.indexer.stop()
 
@@ -303,7 +308,7 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen vaults with damaged ledgers, replacing these ledgers; return when the vaults are open.
+        """Reopen vaults whose ledgers are damaged, with new ledgers; return when the vaults are open.
 
         Returns False if there was nothing to repair.
         """
@@ -343,7 +348,8 @@ class VaultRegistry:
                 await self._open(options)
 
     def free_name(self, root: Path) -> str:
-        """Return a name for the vault at ``root``, with a number appended if another vault has that name."""
+        """Return a name for the vault at ``root``, with a number appended if another vault has the same
+        name."""
         return self._known().free_name(root)
 
     def _check_listed(self, known: KnownVaults) -> None:
@@ -374,7 +380,7 @@ class VaultRegistry:
             del self._opening[root]
 
     async def _start(self, options: VaultOptions, closing: asyncio.Task[None] | None) -> VaultFollower:
-        if closing is not None:  # it is reopened, for example with another model
+        if closing is not None:  # the vault is being reopened, for example with another model
             await asyncio.wait([closing])
         try:
             if options.folder is not None:
@@ -387,7 +393,7 @@ class VaultRegistry:
         return follower
 
     async def _follow_rename(self, options: VaultOptions) -> None:
-        """If the vault was at another path before, keep its index and its place in the list of vaults."""
+        """If the vault was moved from another path, keep its index and its position in the list of vaults."""
         former = await asyncio.to_thread(former_root, options.root)
         if former is None:
             return
@@ -428,7 +434,7 @@ class VaultRegistry:
     # -- language --------------------------------------------------------------------------------------
 
     async def _judge_language(self, follower: VaultFollower, directory: Path) -> None:
-        """Detect the language of the vault's notes, initially and whenever many notes have changed.
+        """Detect the language of the vault's notes after the first scan and whenever many notes have changed.
 
         If another model suits this language better, reopen the vault with that model.
         """
@@ -445,19 +451,19 @@ class VaultRegistry:
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
-        log.info("reopening %s with the model %s, chosen by its language", vault.name, models.main.name)
+        log.info("reopening %s with the model %s, chosen for its language", vault.name, models.main.name)
         if self._followers.get(root) is follower:
             self.close_vault(root)
             await self._open(vault.options)
 
 
 async def closed_soon(closing: asyncio.Task[None]) -> None:
-    """Wait briefly for a vault to close; the rest is done in the background."""
+    """Wait briefly for a vault to close; closing then continues in the background."""
     await asyncio.wait([closing], timeout=CLOSE_SECONDS)
 
 
 async def opened_soon(opening: Awaitable[T], name: str) -> T:
-    """Return the result of ``opening`` the vault. Raises Unavailable if that takes long."""
+    """Return the result of ``opening`` the vault ``name``. Raises Unavailable if opening takes too long."""
     try:
         async with asyncio.timeout(OPENING_SECONDS):
             return await opening

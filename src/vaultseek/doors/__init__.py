@@ -1,1 +1,1 @@
-"""The doors: command line, editors, agents, browser."""
+"""User interfaces: command line, editors, agents and browser."""

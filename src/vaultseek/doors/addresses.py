@@ -1,4 +1,4 @@
-"""Addresses of a note, of a heading or block in it, or of some of its lines. No I/O."""
+"""Addresses of notes, of headings or blocks in them, and of line ranges. No I/O."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,11 @@ from vaultseek.core.notes.anchors import Anchors
 from vaultseek.errors import NotFound
 
 SIGNS_READ = 5
-"""Number of hash signs in a name that are tried as the beginning of a heading."""
+"""Maximum number of hash signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
-"""Number of headings listed in the error for a missing one."""
+"""Maximum number of headings listed in the error for a missing heading."""
 _OPERATOR = re.compile(r"-?[a-z-]+:\S")
-"""The beginning of a query such as ``path:a.md``, which is not a file."""
+"""Pattern of the beginning of a query such as ``path:a.md``, which is not a file name."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
 _PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf|jsonl)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
@@ -24,7 +24,7 @@ _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 class Address(NamedTuple):
     """A note's name and a part of the note: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
 
-    If the part is a block, the lines are those of its passage, and ``line`` is the line of the block itself.
+    For a block, the lines are those of the passage that contains it, and ``line`` is the block's own line.
     """
 
     note: str
@@ -35,13 +35,13 @@ class Address(NamedTuple):
 
 
 def is_table_file(text: str) -> bool:
-    """True if the source of a table is a base or a note rather than a query."""
+    """Return True if a table's source is a base or a note, not a query."""
     return text.lower().endswith((".base", ".md")) and not _OPERATOR.match(text)
 
 
 def readings(name: str) -> Iterator[Address]:
-    """Yield the possible addresses for ``name``, most likely first. There may be several, because a name may
-    contain ``#`` and ``:``."""
+    """Yield the possible meanings of ``name`` as addresses, most likely first; a name may itself contain
+    ``#`` and ``:``."""
     link = _WIKILINK.fullmatch(name.strip())
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
@@ -62,10 +62,10 @@ def readings(name: str) -> Iterator[Address]:
 
 
 def section(anchor: str, note: JSON) -> Address:
-    """Return the lines of the section ``anchor`` of a note, or of the nested ``Heading#Subheading``.
+    """Return the address of the section ``anchor`` in a note, or of a nested ``Heading#Subheading``.
 
-    ``note`` is the answer to ``note/get``. A section ends before the next heading of its level. Raises
-    NotFound with the note's headings.
+    ``note`` is the answer to ``note/get``. A section ends before the next heading of the same or a higher
+    level. Raises NotFound, listing the note's headings.
     """
     headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
     anchors = Anchors(headings)
@@ -83,10 +83,10 @@ def section(anchor: str, note: JSON) -> Address:
 
 
 def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
-    """Return the lines of a part of a file, such as a PDF page or a canvas node, of a block, or of a section.
+    """Return the address of a part of a file: a PDF page, a canvas node, a block or a section.
 
-    If ``anchor`` begins with a caret, ``blocks`` must be the items of ``complete`` for blocks of the note;
-    the result is then the lines of the passage with the block. Raises NotFound.
+    If ``anchor`` begins with a caret, ``blocks`` must contain the items that ``complete`` returns for the
+    note's blocks; the result is then the address of the passage that contains the block. Raises NotFound.
     """
     line: int | None = None
     chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]

@@ -1,4 +1,4 @@
-"""Reasons for a suggested link, and for a missing path, in words."""
+"""Descriptions of the reasons for a suggested link, and for the absence of a path between notes."""
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count
@@ -12,7 +12,7 @@ _REASONS = {
 
 
 def reason_text(reason: JSON) -> str:
-    """Return, in words, a reason for a suggested link."""
+    """Return a description of a reason for a suggested link."""
     if reason["kind"] == "cited_together":
         return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
     if reason["kind"] == "followed":
@@ -23,7 +23,7 @@ def reason_text(reason: JSON) -> str:
 
 
 def no_path_reason(answer: JSON) -> str:
-    """Return, in words, the reason why an answer of ``graph/path`` has no routes."""
+    """Return a description of the reason why an answer to ``graph/path`` has no routes."""
     reasons = "; ".join(lane["reason"] for lane in answer["partial"])
     meaning = (
         f"search by meaning was left out: {reasons}" if reasons else "nothing there is similar in meaning"

@@ -1,4 +1,4 @@
-"""The token of a server, in a file that only its owner can read."""
+"""A server's token, in a file that only its owner can read."""
 
 import secrets
 from pathlib import Path
@@ -10,8 +10,8 @@ TOKEN_BYTES = 32
 
 
 def read_token(file: Path) -> str:
-    """Return the token in ``file``; if there is no such file, write a new token. Raises Forbidden or
-    Unavailable."""
+    """Return the token in ``file``; if the file does not exist, create it with a new token. Raises Forbidden
+    or Unavailable."""
     try:
         data = paths.read_private(file, 1024)
     except FileNotFoundError:
@@ -21,7 +21,9 @@ def read_token(file: Path) -> str:
     except OSError as error:
         raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
     if data is None:
-        raise Forbidden(f"others can read the token in {file}; remove it, and a new one is created")
+        raise Forbidden(
+            f"other users can read the token in {file}; remove the file, and a new one is created"
+        )
     token = data.decode("utf-8", "replace").strip()
     if len(token) < TOKEN_BYTES or not token.isascii():
         raise Unavailable(f"{file} has no token; remove it, and a new one is created")

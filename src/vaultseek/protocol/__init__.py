@@ -1,1 +1,1 @@
-"""Messages, their frames and their checks, independent of any vault."""
+"""Protocol messages, their framing and their validation, independent of any vault."""

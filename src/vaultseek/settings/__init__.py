@@ -1,1 +1,1 @@
-"""Settings: models, reading, description, changes, and following them on disk."""
+"""Settings: models, reading, descriptions, and detection of changes on disk."""

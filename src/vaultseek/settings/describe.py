@@ -1,6 +1,6 @@
-"""Descriptions of a pydantic model's keys and validation errors, and conversion of texts to its types.
+"""Descriptions of a pydantic model's keys and validation errors, and conversion of texts to the keys' types.
 
-Works for any model whose fields are scalars, tuples and further models.
+Works for any model whose fields are scalars, tuples and nested models.
 """
 
 import ast
@@ -28,7 +28,7 @@ Model = type[BaseModel]
 
 
 def allowed_values(field: FieldInfo) -> str:
-    """Return the values that a key allows, in words: ``a whole number from 1 to 200``."""
+    """Describe the values that a key allows, for example ``a whole number from 1 to 200``."""
     words = _kind(field.annotation)
     if any(getattr(rule, "min_length", 0) for rule in field.metadata):
         words += " that is not empty"
@@ -49,7 +49,8 @@ def allowed_values(field: FieldInfo) -> str:
 
 
 def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield every key of ``model`` and of its sections as a dotted name, ``search.recency.date``, in order.
+    """Yield every key of ``model`` and of its sections, in order, as a dotted name such as
+    ``search.recency.date``.
 
     A list of tables is one key.
     """
@@ -62,7 +63,7 @@ def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
 
 
 def described_fields(model: Model) -> Mapping[str, FieldInfo]:
-    """Return the fields of a model, described by the docstrings below them."""
+    """Return the fields of a model, with the docstrings below them as descriptions."""
     described: dict[str, str] = {}
     for kind in reversed(model.__mro__[: model.__mro__.index(BaseModel)]):
         described |= field_docstrings(kind.__module__).get(kind.__name__, {})
@@ -73,7 +74,8 @@ def described_fields(model: Model) -> Mapping[str, FieldInfo]:
 
 @cache
 def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings below the fields of each class in a module, including its bases there.
+    """Return, for each class in a module, the docstrings below its fields and below those of its bases in the
+    module.
 
     pydantic would read the source on every import, and would ignore the bases of a ``TypedDict``.
     """
@@ -94,7 +96,7 @@ def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def coerce(values: Any, model: Model) -> Any:
-    """Convert the texts in ``values`` to the types of their keys; unconvertible texts are kept."""
+    """Convert the texts in ``values`` to the types of their keys; texts that cannot be converted are kept."""
     values = by_usual_names(values, model)
     if not isinstance(values, dict):
         return values
@@ -102,7 +104,8 @@ def coerce(values: Any, model: Model) -> Any:
 
 
 def by_usual_names(values: Any, model: Model) -> Any:
-    """Return ``values`` with the ``other_names`` of keys replaced by the names in ``model``."""
+    """Return ``values`` with each alternative name of a key (``other_names``) replaced by the name in
+    ``model``."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if not isinstance(values, dict) or values.keys().isdisjoint(others):
         return values
@@ -110,7 +113,7 @@ def by_usual_names(values: Any, model: Model) -> Any:
 
 
 def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield two names of each key of ``model`` that occurs in ``values`` under several names."""
+    """Yield, for each key that ``values`` sets under several names, two of these names."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if isinstance(values, Mapping):
         for name in dict.fromkeys(others.values()):
@@ -120,7 +123,7 @@ def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
 
 
 def from_json(text: Any) -> Any:
-    """Return the value of ``text`` as JSON, or ``text`` itself if it is not JSON."""
+    """Parse ``text`` as JSON; return ``text`` itself if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -128,12 +131,14 @@ def from_json(text: Any) -> Any:
 
 
 def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]:
-    """Return the location of each problem of ``error``, and a message with expected and actual value."""
+    """Return the location and the message of each problem in ``error``; messages contain the expected and
+    actual values."""
     return [(detail["loc"], _message(detail, model)) for detail in error.errors(include_url=False)]
 
 
 def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
-    """Return the first problem; its message ends with the number of other problems."""
+    """Return the location and the message of the first problem; the message ends with the number of other
+    problems."""
     (location, message), *more = problems(error, model)
     return location, message + and_more(len(more))
 
@@ -144,8 +149,8 @@ def and_more(number: int) -> str:
 
 
 def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
-    """Return the message that ``name`` is not among the ``known`` keys of ``table``, with the most similar
-    key."""
+    """Return the message for a key ``name`` that is not among the ``known`` keys of ``table``; it suggests
+    the most similar key."""
     close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key, expected {dotted_key((*table, close[0]))}?"
@@ -153,7 +158,7 @@ def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str
 
 
 def dotted_key(location: Location) -> str:
-    """Format a location: ``vaults[0].path``."""
+    """Format a location as a dotted key, such as ``vaults[0].path``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part)}" for part in location)
     return text[1:] or '""'
 
@@ -171,18 +176,18 @@ def quote_value(value: Any) -> str:
 
 
 def section_of(annotation: Any) -> Model | None:
-    """Return the model of a field, alone or in a list; None for a scalar."""
+    """Return the model of a field that is a section or a list of sections; None for other fields."""
     candidates = (annotation, *get_args(annotation))
     return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
 
 
 def is_list(annotation: Any) -> bool:
-    """True if the field is a list."""
+    """Return true if a field with this annotation is a list."""
     return get_origin(annotation) is tuple
 
 
 def is_table(annotation: Any) -> bool:
-    """True if the field is a table whose keys are names."""
+    """Return true if a field with this annotation is a table whose keys are names."""
     return get_origin(annotation) is dict
 
 
@@ -236,7 +241,8 @@ def _options(annotation: Any) -> Iterator[Any]:
 
 
 def _find(location: Location, model: Model) -> tuple[Model, FieldInfo | None]:
-    """Return the section and the field of a location; an item of a list is a field of the item's type."""
+    """Return the section and the field at a location; an item in a list counts as a field of the item's
+    type."""
     owner = model
     field: FieldInfo | None = None
     for part in location:

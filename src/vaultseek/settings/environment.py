@@ -12,7 +12,7 @@ ENV_DELIMITER = "__"
 
 
 def environment() -> dict[str, Any]:
-    """Return the settings from variables, each converted to the type of its key if possible.
+    """Return the settings from environment variables, each converted to the type of its key if possible.
 
     A section can be a single variable in JSON; variables for its keys take precedence. Empty variables are
     ignored.
@@ -31,7 +31,8 @@ def environment() -> dict[str, Any]:
 
 
 def merge(values: dict[str, Any], key: list[str], value: Any) -> None:
-    """Set ``key`` in nested tables, in place; a table is merged into an existing one."""
+    """Set ``key``, a list of nested names, in ``values``. If ``value`` is a table, it is merged into an
+    existing table."""
     *tables, last = key
     for name in tables:
         inner = values.get(name)

@@ -1,8 +1,8 @@
-"""Reading of the settings. An environment variable overrides the file, and a request overrides both.
+"""Loading of the settings. An environment variable overrides the file, and a request overrides both.
 
 ``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. A wrong setting becomes a
-``ConfigError`` of one line: file or variable, key, expected and actual value. ``examine`` returns all
-problems together with the usable settings.
+one-line ``ConfigError`` with the file or variable, the key, and the expected and actual values. ``examine``
+returns all problems together with the usable settings.
 """
 
 import os
@@ -68,10 +68,8 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
 
 
 def sources(path: Path | None = None) -> Callable[[Location], str]:
-    """Return a function from a setting's location to its source: a variable's name, ``file`` or ``default``.
-
-    Raises ConfigError if the file cannot be read.
-    """
+    """Return a function that maps a setting's location to its source: the name of an environment variable,
+    ``file`` or ``default``. Raises ConfigError if the file cannot be read."""
     file = _absolute(path)
     origin = Origin(file)
     data = toml.read(file, required=path is not None)
@@ -121,7 +119,7 @@ def with_overrides(base: SearchSettings, overrides: Mapping[str, Any]) -> Search
 
 
 def _absolute(path: Path | None) -> Path:
-    return Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - absolute, links kept
+    return Path(os.path.abspath(path or paths.config_file()))  # noqa: PTH100 - keeps links
 
 
 def _raise_first(problems: list[SettingProblem]) -> None:

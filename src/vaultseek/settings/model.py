@@ -35,13 +35,13 @@ class VaultSettings(Section):
     """
 
     name: str = Field(examples=["notes"])
-    """Name for --vault and in results; no slash in it."""
+    """Name for --vault and for results, without a slash."""
     path: Path = Field(strict=False, examples=["~/Notes"])
-    """The folder of notes; ~ works, and relative paths start at the folder of this file."""
+    """The folder of notes; ~ works, and relative paths start at this file's folder."""
     language: Language | None = Field(default=None, examples=["en"])
     """Language of all notes, for word stems; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out, as in a .gitignore: "Private" at any depth, "/Private" at the
+    """Globs for notes and folders to leave out, as in a .gitignore: "Private" at any depth, "/Private" at the
     top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored, and ! is not
     supported."""
 
@@ -54,12 +54,11 @@ class VaultSettings(Section):
 
 
 _NOT_FIRST = "~.-"
-"""Characters with which a vault's name must not begin, because --vault would read it as a path or an
-option."""
+"""Characters that must not begin a vault's name, because --vault would read it as a path or an option."""
 
 
 def vault_name(folder: Path) -> str:
-    """Return a name for the vault in ``folder`` that the settings accept: ``notes`` for ``~/.notes``."""
+    """Return a valid vault name for ``folder``, such as ``notes`` for ``~/.notes``."""
     printable = "".join(filter(str.isprintable, folder.name))
     return printable.lstrip(_NOT_FIRST + " ").rstrip() or "vault"
 
@@ -72,7 +71,7 @@ def _plain_names(searches: dict[str, str]) -> dict[str, str]:
 
 
 SavedSearches = Annotated[dict[str, str], AfterValidator(_plain_names)]
-"""Queries by name."""
+"""Saved queries by name."""
 
 
 @extended
@@ -80,21 +79,22 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out of every vault, with the syntax of a vault's exclude."""
+    """Globs for notes and folders to leave out of every vault, written as in a vault's ``exclude``."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
-    """Maximum size of a note in bytes; larger ones are found by name only, and reported."""
+    """Maximum size of a note in bytes; larger notes are found by name only, and reported."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
-    """Kinds of files to read besides notes; others are indexed by name only. "ocr" reads pictures and scanned
-    PDFs, slowly, and needs the extra ocr; "session" reads logs of coding agents."""
+    """Kinds of files to read besides notes; other kinds are indexed by name only. "ocr" reads pictures and
+    scanned PDFs, slowly, and needs the extra ocr; "session" reads logs of coding agents."""
 
     @property
     def kept_at(self) -> str:
-        """The address of a server that has the index and the texts of notes; "" for this machine."""
+        """The address of the server that stores the index and the texts of notes; "" if this machine stores
+        them."""
         return ""
 
     @property
     def sends(self) -> str:
-        """The status text about the data sent to that server; "" if no data is sent."""
+        """The status text about the data sent to a server; "" if no data is sent."""
         return ""
 
 
@@ -124,9 +124,9 @@ class Settings(Section):
     daemon: DaemonSettings = DaemonSettings()
     agents: AgentSettings = AgentSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
-    """Saved searches: a query that begins with @name includes the saved one."""
+    """Saved searches: a query that begins with @name includes the saved query."""
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses at which clients are accepted, in addition to the socket and the daemon's port."""
+        """The addresses at which clients can connect, besides the socket and the daemon's port."""
         return ()

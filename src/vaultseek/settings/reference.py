@@ -1,4 +1,4 @@
-"""The commented ``config.toml``, generated from the description, type, bounds and default of each key."""
+"""Generate the commented ``config.toml`` from the description, type, bounds and default of each key."""
 
 import textwrap
 from collections.abc import Iterator
@@ -26,7 +26,8 @@ _HEAD = """\
 
 
 def example(vault: Path | None = None) -> str:
-    """Return a ``config.toml`` with every key commented out; only ``vault`` is set, if given."""
+    """Return a ``config.toml`` in which every key is commented out. If ``vault`` is given, only this vault is
+    set."""
     mark = "" if vault else "# "
     block = ["# One block for each folder of notes.", f"{mark}[[vaults]]"]
     values = {"name": "notes", "path": str(vault)} if vault else {}
@@ -42,7 +43,8 @@ def example(vault: Path | None = None) -> str:
         block = [f"[{name}]"]
         for key, field in scalars(section):
             value = example_value(field)
-            # An empty table, because environment variables use JSON and the file does not.
+            # An empty table is valid TOML. Other tables would be formatted as JSON, which is valid only in
+            # environment variables.
             block += [*_comment(field), f"# {key} = {'{}' if value == {} else format_value(value)}"]
         parts.append("\n".join(block))
     searches = describe.described_fields(Settings)["searches"]
@@ -52,7 +54,7 @@ def example(vault: Path | None = None) -> str:
 
 
 def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, describe.Model]]:
-    """Yield the tables of the file by their dotted names."""
+    """Yield the dotted name and the model of each table in the file."""
     for name, field in model.model_fields.items():
         inner = describe.section_of(field.annotation)
         if inner is not None and not describe.is_list(field.annotation):
@@ -61,7 +63,7 @@ def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, des
 
 
 def scalars(section: describe.Model) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the keys of a table that are not tables."""
+    """Yield the name and the field of each key in a table, except for nested tables."""
     for name, field in describe.described_fields(section).items():
         if describe.section_of(field.annotation) is None or describe.is_list(field.annotation):
             yield name, field
@@ -83,7 +85,8 @@ def _comment(field: FieldInfo) -> Iterator[str]:
 
 
 def example_value(field: FieldInfo) -> Any:
-    """Return the value of a key in the example: its default, unless another value is more helpful."""
+    """Return the value shown for a key in the example file: its default, unless another value is more
+    helpful."""
     if field.examples:
         return field.examples[0]
     default = field.get_default(call_default_factory=True)

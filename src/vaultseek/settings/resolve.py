@@ -1,4 +1,4 @@
-"""Resolution of settings: their sources and paths, and checks for unusable server settings."""
+"""Resolution of settings: find their sources and paths, and check server settings for unusable values."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from vaultseek.settings.sections import Section, ServerSettings
 def resolve_paths(
     settings: Settings, vaults: list[tuple[int, VaultSettings]], origin: Origin
 ) -> tuple[Settings, list[SettingProblem]]:
-    """Return the settings with absolute, resolved folders, and the problems of folders that were left out.
+    """Return the settings with absolute, resolved paths, and the problems found; unusable folders are left
+    out.
 
-    ``vaults`` are pairs of the position in the configuration and the vault.
+    ``vaults`` pairs each vault with its position in the configuration.
     """
     problems: list[SettingProblem] = []
     resolved: list[VaultSettings] = []
@@ -60,10 +61,11 @@ def resolve_paths(
 
 
 def _key_file(server: ServerSettings, origin: Origin) -> dict[str, str]:
-    """Return the absolute file of the key; a relative path starts in the configuration's folder."""
+    """Return the server's ``key_file`` as an absolute path; a relative path starts at the configuration's
+    folder."""
     if not server.key_file:
         return {}
-    with suppress(RuntimeError):  # an unknown user in ~user; it is left unchanged and cannot be read
+    with suppress(RuntimeError):  # an unknown user in ~user; the path is left unchanged and cannot be read
         return {"key_file": str(origin.file.parent / Path(server.key_file).expanduser())}
     return {}
 
@@ -74,7 +76,7 @@ class _Unusable(Exception):
 
 
 class _Missing(_Unusable):
-    """The path of a missing folder; there is nothing else at this path."""
+    """Raised for a missing folder if nothing else exists at its path."""
 
     def __init__(self, problem: SettingProblem, folder: Path) -> None:
         super().__init__(problem)
@@ -82,7 +84,8 @@ class _Missing(_Unusable):
 
 
 def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Path, SettingProblem | None]:
-    """Return the folder of a vault, and a problem if the folder is missing; it may be mounted later."""
+    """Return the folder of a vault. A missing folder, which may be mounted later, is also returned, with a
+    problem."""
     key: Location = ("vaults", number, "path")
     missing: SettingProblem | None = None
     try:
@@ -112,18 +115,18 @@ def _refuse_duplicate(
             message = f"expected a unique name, found {quote_value(vault.name)} again ({key})"
             raise _Unusable(origin.problem(("vaults", number, "name"), message))
         if vault.path == other.path:
-            message = f"expected a folder other than that of {key}, found {quote_value(vault.path)}"
+            message = f"expected a folder that {key} does not use, found {quote_value(vault.path)}"
             raise _Unusable(origin.problem(("vaults", number, "path"), message))
 
 
 def _model_name(name: str, key: str, origin: Origin) -> str:
-    """Return the name of an installed model or stand-in unchanged, another name as an absolute path."""
+    """Return the name of an installed model or stand-in unchanged, and any other name as an absolute path."""
     choices = {AUTO, OFF} if key == "other_languages" else {AUTO}
     if name in {BUNDLED, *PACKED, *choices} or name.partition("-")[0] == HASHING:
         return name
     if (directory := named_directory(name)) is not None:
         return str(directory)
-    expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or the folder of a model'
+    expected = f'"{AUTO}", "{BUNDLED}", "{MULTILINGUAL.name}", a fetched model or its folder'
     return str(_folder(Path(name), ("model", key), origin, expected))
 
 
@@ -159,7 +162,7 @@ def _exists(path: Path) -> bool:
 
 
 def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
-    """Return a problem for each unusable setting of a server."""
+    """Return a problem for each setting that cannot be used to reach a server."""
     found: list[tuple[Location, str]] = []
     for name, section in settings:
         if isinstance(section, Section):
@@ -188,14 +191,14 @@ def _message(check: Callable[[], object]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """An unusable setting: its source, its key, and the expected and actual value."""
+    """An unusable setting: its source, its key, and the expected and actual values."""
 
     source: str
     """The file, or ``environment variable NAME``."""
     location: Location
     message: str
     fatal: bool = True
-    """False if the daemon can still run with a part disabled."""
+    """False if the daemon can still run, with the affected part disabled."""
 
     def __str__(self) -> str:
         key = f"{dotted_key(self.location)}: " if self.location else ""
@@ -210,13 +213,13 @@ class Origin:
         self._environment = environment()
 
     def problem(self, location: Location, message: str) -> SettingProblem:
-        """Return a problem of the setting at ``location``, with the source that set it."""
+        """Return a problem with the setting at ``location``, naming the source that set it."""
         variable = self.variable(location)
         source = f"environment variable {variable}" if variable else str(self.file)
         return SettingProblem(source, location, message)
 
     def variable(self, location: Location) -> str | None:
-        """Return the environment variable that sets ``location``, if any."""
+        """Return the name of the environment variable that sets ``location``; None if no variable does."""
         values: Any = self._environment
         for part in location:
             if not isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""The settings of searches: combination of results, boosts, expansion and reranking."""
+"""Settings for searches: combination of results, boosts, expansion and reranking."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -15,7 +15,7 @@ Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
 
 
 class RecencyTier(Section):
-    """A tier of ages: the score of notes up to ``days`` old is multiplied by ``factor``."""
+    """A range of ages: the score of notes at most ``days`` old is multiplied by ``factor``."""
 
     days: float = Field(gt=0.0)
     """Maximum age of a note in this tier."""
@@ -31,11 +31,11 @@ class RecencySettings(Section):
     tiers: tuple[RecencyTier, ...] = Field(
         default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    """Factors for ages; the first tier that includes a note's age applies."""
+    """Factors by age; the first tier that includes a note's age applies."""
     date: Literal["modified", "created", "filename"] = "modified"
-    """The date used for a note's age."""
+    """The date that determines a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
-    """Properties with a date; the first one that a note has is used instead of ``date``."""
+    """Properties that contain a date; the first one that a note has replaces ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -47,7 +47,7 @@ class RecencySettings(Section):
 
 
 class ExpansionSettings(Section):
-    """``[search.expansion]``: similar terms of the vault, added to the query for the search by meaning."""
+    """``[search.expansion]``: similar terms from the vault, added to the query for the search by meaning."""
 
     enabled: bool = False
     """Expand queries."""
@@ -58,18 +58,18 @@ class ExpansionSettings(Section):
 
 
 class CurrencySettings(Section):
-    """``[search.currency]``: which notes are outdated, besides those that name a successor or a date."""
+    """``[search.currency]``: rules for outdated notes, besides notes that name a successor or a date."""
 
     statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
     """Values of the property ``status`` that mark a note as outdated; case is ignored."""
     folders: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
     """Folders of outdated notes, such as "Archive"."""
     tags: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
-    """Tags of outdated notes, such as "archived", with the tags nested under them."""
+    """Tags of outdated notes, such as "archived", including nested tags."""
 
     @property
     def rules(self) -> Rules:
-        """The rules for outdated notes."""
+        """The rules that decide whether a note is outdated."""
         return Rules(self.statuses, self.folders, self.tags)
 
 
@@ -83,37 +83,38 @@ class SearchSettings(Section):
     fusion: Literal["rrf", "linear"] = "rrf"
     """Combine words and meaning by reciprocal rank fusion, or as a weighted sum of normalised scores."""
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
-    """The constant k of RRF; a smaller one favours the first results of each search."""
+    """The constant k of RRF; a smaller value favours each search's first results."""
     rrf_ranks: Literal["score", "integer"] = "score"
     """Use ranks that preserve the distances between scores, or plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
-    """Weight of words; setting it turns adaptive off. Also ``rrf_keyword_weight`` and ``rrf_bm25_weight``."""
+    """Weight of words; setting it turns ``adaptive`` off. Other names: ``rrf_keyword_weight``,
+    ``rrf_bm25_weight``."""
     semantic_weight: Weight = 1.0
-    """Weight of meaning; setting it turns adaptive off. Also ``rrf_vector_weight``."""
+    """Weight of meaning; setting it turns ``adaptive`` off. Another name: ``rrf_vector_weight``."""
     graph_weight: Weight = 0.5
-    """Weight of notes linked to the matches; they stay below direct matches."""
+    """Weight of notes linked to the matches; such notes stay below direct matches."""
     graph: bool = True
     """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of meaning with fusion = "linear"; words get the rest. A weight set above takes precedence."""
+    """Weight of meaning with fusion = "linear"; words get the rest. A weight that is set takes precedence."""
     adaptive: bool = True
     """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Choice of weights: by the matches of the words, by the query's length, or fixed."""
+    """Choose the weights by how well the words match, by the query's length, or use fixed ones."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
-    """No results if none of the top ten reaches this confidence; 0 turns this off."""
+    """Return no results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
     times: bool = True
     """Prefer notes from the time that a question names, such as *last week*."""
     learn: bool = True
-    """Record in the index which notes are opened from which queries, and rank them higher."""
+    """Record in the index which notes are opened from which queries, and rank opened notes higher."""
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder. This is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
-    """A fetched cross-encoder, or the folder of one; "server" uses the one in ``[reranker]``."""
+    """The name of a fetched cross-encoder, or its folder; "server" uses the server in ``[reranker]``."""
     rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
     """Number of results to rerank."""
     rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)
@@ -130,12 +131,12 @@ class SearchSettings(Section):
 
     @property
     def reranker(self) -> str | None:
-        """The cross-encoder, None if reranking is off."""
+        """The name of the cross-encoder; None if reranking is off."""
         return self.rerank_model if self.rerank_enabled else None
 
     @property
     def has_explicit_weights(self) -> bool:
-        """True if the weight of a kind of search is set, so that no profile may choose the weights."""
+        """True if the weight of words or of meaning is set, so that no profile may choose the weights."""
         return bool({"keyword_weight", "semantic_weight"} & self.model_fields_set)
 
     @property

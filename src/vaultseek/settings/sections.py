@@ -1,4 +1,4 @@
-"""The settings of models, of servers that replace them, of vectors and of agents."""
+"""Settings for models, for servers that replace models, for vectors and for agents."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
@@ -21,14 +21,14 @@ _ARGUMENTS = ("options", "key_option")
 
 
 class Section(BaseModel):
-    """A table of ``config.toml``: frozen, without unknown keys."""
+    """A table of ``config.toml``. It is frozen and rejects unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Other programs' names for some keys."""
+    """Names that other programs use for some keys."""
     former: ClassVar[Mapping[str, str]] = {}
-    """Keys of former versions, and their replacements."""
+    """Keys of former versions, each with a message about its replacement."""
 
     @model_validator(mode="before")
     @classmethod
@@ -36,7 +36,7 @@ class Section(BaseModel):
         return describe.by_usual_names(values, cls)
 
     def unusable(self) -> Iterator[tuple[str, str]]:
-        """Yield the keys whose values refer to something unusable, each with the problem."""
+        """Yield each key whose value is well-formed but cannot be used, with the problem."""
         yield from ()
 
 
@@ -55,13 +55,13 @@ def extended(section: type[S]) -> type[S]:
 
 
 class ServerSettings(Section):
-    """A user's server with an API like OpenAI's."""
+    """Settings for a user's own server, whose API is like OpenAI's."""
 
     url: str = ""
-    """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without one,
-    the model runs on this machine. Text is sent to the server."""
+    """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without an
+    address, the model runs on this machine. Text is sent to the server."""
     key_variable: str = ""
-    """Environment variable of the daemon that contains the server's key."""
+    """Variable in the daemon's environment that contains the server's key."""
     key_file: str = ""
     """File with the key, readable only by you (mode 0600), instead of a variable."""
 
@@ -70,8 +70,8 @@ class ServerSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _in_one_line(cls, values: Any) -> Any:
-        """Leave out the keys that belong to a former version's ``class``, because the error about ``class``
-        is enough."""
+        """Leave out the other keys of a former version's ``class``, because the error about ``class`` is
+        enough."""
         return (
             {k: v for k, v in values.items() if k not in _ARGUMENTS} if isinstance(values, dict) else values
         )
@@ -81,14 +81,14 @@ class RerankerSettings(ServerSettings):
     """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
 
     url: str = ""
-    """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent
-    there."""
+    """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent to
+    it."""
     name: str = ""
     """The server's name for the model, if it has several."""
 
     @property
     def service(self) -> Service | None:
-        """The reranking server, or None."""
+        """The reranking server; None if no address is set."""
         return Service(self.url, self.name, self.key_variable, self.key_file) if self.url else None
 
 
@@ -104,14 +104,14 @@ class ModelSettings(ServerSettings):
     """Model for languages other than English. English vaults also get vectors from it, to answer questions in
     those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
-    """Unload the model after this many minutes without a search by meaning or a change. The next search
-    reloads it, which takes about a second, and is answered by word only. 0 keeps it loaded."""
+    """Unload the model after this many minutes without a search by meaning or a change. The next search is
+    answered by word only, and reloads the model within about a second. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
-    """Time limit in seconds of a background request; questions have a shorter limit."""
+    """Time limit for a background request, in seconds; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
-    """Length of the passages for the server, in tokens of the bundled model."""
+    """Maximum length of a passage for the server, in tokens as counted by the bundled model."""
     revision: str = ""
     """Any text. Change it when the server's model has changed, so that everything is embedded again."""
     text_prefix: str = ""
@@ -121,7 +121,7 @@ class ModelSettings(ServerSettings):
 
     @property
     def service(self) -> Service | None:
-        """The embedding server, or None."""
+        """The embedding server; None if no address is set."""
         if not self.url:
             return None
         name = "" if self.name == AUTO else self.name
@@ -159,5 +159,6 @@ class VectorSettings(Section):
 
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
-    faster from about 150,000 vectors, but needs another copy on disk and twice their size in memory. "auto"
-    uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""
+    faster from about 150,000 vectors, but needs another copy of them on disk and twice their size in
+    memory. "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon
+    restarts."""

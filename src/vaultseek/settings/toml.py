@@ -48,7 +48,9 @@ def read_text(file: Path, *, required: bool) -> str | None:
             f"{file}: cannot be read ({error.strerror or error}); expected a readable file"
         ) from None
     if len(raw) > limits.CONFIG_BYTES:
-        raise ConfigError(f"{file}: larger than {limits.CONFIG_BYTES} bytes; expected a configuration")
+        raise ConfigError(
+            f"{file}: larger than {limits.CONFIG_BYTES} bytes, too large for a configuration; shorten it"
+        )
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -57,20 +59,20 @@ def read_text(file: Path, *, required: bool) -> str | None:
 
 
 def parse(text: str, file: Path) -> dict[str, Any]:
-    """Parse ``text``, the content of ``file``. Raises ConfigError."""
+    """Parse ``text``, the content of ``file``, and return its tables. Raises ConfigError."""
     if (key := _LONG_KEY.search(text)) is not None:
         line = text.count("\n", 0, key.start()) + 1
-        raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
+        raise ConfigError(f"{file}: line {line}: nested too deeply; make it simpler")
     try:
         return tomllib.loads(text)
     except ValueError as error:  # a number with thousands of digits is not a syntax error
         raise ConfigError(f"{file}: {_syntax_error(str(error), text)}") from None
     except RecursionError:
-        raise ConfigError(f"{file}: nested too deeply; expected a configuration") from None
+        raise ConfigError(f"{file}: nested too deeply; make it simpler") from None
 
 
 def format_value(value: Any) -> str:
-    """Format ``value`` as TOML on one line, and plain mappings as JSON, as in environment variables."""
+    """Format ``value`` as TOML on one line; plain mappings become JSON, as in environment variables."""
     if isinstance(value, BaseModel):
         return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
@@ -94,11 +96,11 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""A key with many parts, for which the parser needs quadratic time and memory."""
+"""Pattern of a key with many parts, for which the parser needs quadratic time and memory."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the line, from 1, where each location or its table begins.
+    """Return the number of the line, from 1, on which each location or its table begins.
 
     Locations missing from ``text``, which must be valid, are left out.
     """
@@ -145,8 +147,7 @@ def create(file: Path, text: str) -> None:
 
 
 def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
-    """Set ``key`` in ``[section]`` of ``file``. The file is created if it does not exist. A link stays a
-    link.
+    """Set ``key`` in ``[section]`` of ``file``, creating the file if necessary. A symbolic link is kept.
 
     If the file cannot be read or written, or is not TOML, raises ConfigError and leaves the file unchanged.
     """
@@ -189,4 +190,4 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 def _cannot_write(file: Path, error: OSError) -> ConfigError:
     reason = error.strerror or error
-    return ConfigError(f"{file}: cannot be written ({reason}); check the permissions of its folder")
+    return ConfigError(f"{file}: cannot be written ({reason}); check its folder's permissions")

@@ -1,4 +1,5 @@
-"""The registered vaults, and changes to them and to the configuration file while the daemon runs."""
+"""The registry of vaults, and detection of changes to it and to the configuration file while the daemon
+runs."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _Version = tuple[int, int, int] | None
 
 
 class SettingsFile:
-    """The configuration file and the registry. Detects that either has changed since it was read.
+    """The configuration file and the registry. Detects whether either file has changed since it was read.
 
     The vaults in the settings come from the file and the registry; the file takes precedence.
     """
@@ -32,7 +33,7 @@ class SettingsFile:
         self._versions: tuple[_Version, _Version] = (None, None)
 
     def read(self) -> Settings:
-        """Read both files. Raises ConfigError."""
+        """Read the configuration file and the registry. Raises ConfigError."""
         self._versions = self._on_disk()
         settings = load(self.path if self._required else None)
         self.registry = read_registry()
@@ -50,7 +51,7 @@ class SettingsFile:
         return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
 
     def follow_rename(self, former: Path, path: Path, name: str) -> bool:
-        """Change the path of a registered vault; return False if the configuration file sets it.
+        """Change the path of a registered vault; return False if its path is set in the configuration file.
 
         Raises ConfigError or OSError.
         """
@@ -61,11 +62,11 @@ class SettingsFile:
         return True
 
     def has_changed(self) -> bool:
-        """True if a file has changed since the last read. The check takes microseconds."""
+        """Return true if a file has changed since the last read. The check takes microseconds."""
         return self._on_disk() != self._versions
 
     def changed(self) -> Settings | None:
-        """Return the settings if a file has changed since the last read, otherwise None. Raises
+        """Read the settings again if a file has changed since the last read; otherwise return None. Raises
         ConfigError."""
         before = self._versions
         if not self.has_changed():
@@ -91,7 +92,7 @@ def _version(file: Path) -> _Version:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredVaults:
-    """The content of the registry. Paths are absolute and resolved."""
+    """The vaults in the registry, and the paths of paused vaults. Paths are absolute and resolved."""
 
     vaults: tuple[VaultSettings, ...] = ()
     paused: frozenset[Path] = frozenset()
@@ -109,7 +110,7 @@ class RegisteredVaults:
     def renamed(self, former: Path, path: Path, name: str) -> RegisteredVaults:
         """Return the registry with the vault at ``former`` moved to ``path``.
 
-        It gets the new ``name`` if it was named after its folder.
+        The vault gets the new ``name`` if it was named after its folder.
         """
         known = {vault.path: vault for vault in self.vaults}
         vault = known.get(former)
@@ -153,7 +154,7 @@ def read_registry() -> RegisteredVaults:
 
 
 def write_registry(registry: RegisteredVaults) -> None:
-    """Replace the file atomically. Raises OSError and leaves the old file unchanged."""
+    """Replace the registry file atomically. Raises OSError and leaves the old file unchanged."""
     file = registry_file()
     paths.private_directory(file.parent)
     data = {

@@ -1,1 +1,1 @@
-"""The ledger of a vault and the word and link indexes derived from it."""
+"""The ledger of a vault, and the keyword index and link graph derived from the ledger."""

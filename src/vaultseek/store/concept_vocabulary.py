@@ -1,7 +1,8 @@
-"""The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
+"""Concepts of a vault and their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-The file is a cache like the other indexes. A file that is damaged, or has vectors of another model, counts as
-missing and is rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
+The file is a cache like the other indexes. A file that is damaged, or contains vectors from another model,
+counts as missing and is rebuilt. Vectors are stored as float16, which changes a cosine by less than a
+thousandth.
 """
 
 from __future__ import annotations
@@ -22,13 +23,12 @@ from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 2
-"""Version of the file's format; a file of another version is rebuilt."""
+"""Version of the file's format; a file in another version is rebuilt."""
 
 
 class Concept(NamedTuple):
-    """A term of the vault that is similar in meaning to a query, with its cosine and the number of notes that
-    contain it.
-    """
+    """A term in the vault that is similar in meaning to a query, its cosine, and the number of notes that
+    contain it."""
 
     term: str
     similarity: float
@@ -37,18 +37,18 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with their note counts; row ``i`` of ``vectors`` is the vector of the i-th term."""
+    """Terms with the number of notes that contain each; row ``i`` of ``vectors`` is the vector of the i-th
+    term."""
 
     model: str
-    """Fingerprint of the model that made the vectors."""
+    """Fingerprint of the model that computed the vectors."""
     terms: Mapping[str, int]
     vectors: Vectors
 
     @classmethod
     def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
-        """Return a vocabulary of the terms that have a vector. The vectors are rounded to float16, as in the
-        file.
-        """
+        """Build a vocabulary from the terms that have a vector. The vectors are rounded to float16, as in the
+        file."""
         embedded = {term: notes for term, notes in terms.items() if term in vectors}
         rows = [np.asarray(vectors[term], np.float16) for term in embedded]
         matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
@@ -56,7 +56,7 @@ class ConceptVocabulary:
 
     @property
     def by_term(self) -> dict[str, Vectors]:
-        """The vectors by term."""
+        """The vectors of the terms, by term."""
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
@@ -74,7 +74,7 @@ class ConceptVocabulary:
 
 
 def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
-    """Read the vocabulary in the file; None if it is missing, damaged or of another model."""
+    """Read the vocabulary from a file; return None if the file is missing, damaged or from another model."""
     try:
         content = read_json(file, CONCEPT_FILE_BYTES)
         entries = content["terms"]
@@ -88,7 +88,7 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
-    """Replace the file atomically; an OSError leaves the old one unchanged."""
+    """Write a vocabulary, replacing the file atomically; an OSError leaves the old file unchanged."""
     rows = vocabulary.vectors.astype("<f2")
     entries = [
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}
@@ -99,5 +99,5 @@ def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
 
 
 def _check(entries: Any) -> int:
-    """Return a checksum of the entries, so that even one changed bit is noticed."""
+    """Return a checksum of the entries, which detects even a single changed bit."""
     return zlib.crc32(json.dumps(entries).encode())

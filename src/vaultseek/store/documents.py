@@ -9,7 +9,7 @@ from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
 
 
 def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
-    """Return the documents of notes in the ledger; ids that no longer exist are skipped."""
+    """Return the documents of the notes with ``ids`` in the ledger; ids that no longer exist are skipped."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
     return [_document(number, row, chunks[number], row.properties, row) for number, row in notes.items()]
@@ -50,8 +50,8 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of properties. They are indexed because a part number, for example, may
-    appear only in a property.
+    """Yield the ids and texts of two passages made from a note's properties. They are indexed because a part
+    number, for example, may appear only in a property.
 
     The note's names and tags form a separate passage, which is never shown.
     """

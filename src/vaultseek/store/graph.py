@@ -1,4 +1,4 @@
-"""The link graph of a vault, an in-memory NetworkX digraph that follows the ledger."""
+"""Link graph of a vault: a NetworkX digraph in memory that follows the ledger."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 GRAPH_MISSING = Reason("being_built", "the link graph is being built")
-"""Reason shown while the graph is not built yet."""
+"""Reason that is reported until the graph is built."""
 PAGE_NOTES = 2000
-"""Number of notes whose links are read at once."""
+"""Number of notes whose links are read in one step."""
 
 _NO_ATTRIBUTES: dict[str, Any] = {}
-"""Empty attributes shared by all notes and edges. A separate dictionary for each would raise the graph's
+"""Empty attributes shared by all notes and edges. A separate dictionary for each would increase the graph's
 memory by half."""
 
 
@@ -43,7 +43,7 @@ class Common(NamedTuple):
 
 
 class Graph:
-    """The notes of a vault by ledger id, with one edge for all resolved links from one note to another.
+    """Notes of a vault, by ledger id. One edge stands for all resolved links from one note to another.
 
     Thread-safe: one thread syncs, any thread reads.
     """
@@ -56,18 +56,19 @@ class Graph:
         self._lock = threading.Lock()
         self._position = Position()
         self.version = 0
-        """Number that grows whenever a note or an edge is added or removed."""
+        """Version number that increases whenever a note or an edge is added or removed."""
 
     @classmethod
     def of(cls, ledger: Ledger) -> Graph:
-        """Return the graph of all notes in the ledger; nothing may be committed during the call."""
+        """Build the graph of all notes in the ledger. Nothing may be committed to the ledger in the
+        meantime."""
         graph = cls()
         graph._read(ledger)
         return graph
 
     def part(self, notes: Iterable[int], edges: Collection[tuple[int, int]] = ()) -> Graph:
-        """Return the subgraph of these notes. It follows changes of this graph unless ``edges`` are added to
-        it."""
+        """Return the subgraph of ``notes``. It follows later changes to this graph, unless ``edges`` are
+        added to the subgraph."""
         part = object.__new__(Graph)
         part._links = self._links.subgraph(notes)
         if edges:
@@ -80,13 +81,14 @@ class Graph:
 
     @property
     def synced_revision(self) -> int:
-        """The last ledger revision that is fully applied."""
+        """The last ledger revision that has been fully applied to the graph."""
         return self._position.synced_revision
 
     def sync(self, ledger: Ledger, relinked: Collection[int] = ()) -> None:
-        """Apply the ledger's changes.
+        """Apply the ledger's changes since the last sync.
 
-        ``relinked``: notes with a link that resolves differently now, even if the note itself is unchanged.
+        ``relinked`` contains the notes with a link that now resolves differently, even if the note itself is
+        unchanged.
         """
         try:
             for notes, removed, position in changes(ledger, self._position, PAGE_NOTES):
@@ -108,20 +110,21 @@ class Graph:
             return sorted(self._links.successors(note)), sorted(self._links.predecessors(note))
 
     def direction(self, note: int, other: int) -> str | None:
-        """Return ``out`` if ``note`` links to ``other``, ``in`` for the reverse, ``both``, or None."""
+        """Return ``out`` if ``note`` links to ``other``, ``in`` for the reverse, ``both``, or None if neither
+        links."""
         with self._lock:
             out, into = self._links.has_edge(note, other), self._links.has_edge(other, note)
         return "both" if out and into else "out" if out else "in" if into else None
 
     def degrees(self, note: int) -> tuple[int, int]:
-        """Return the numbers of outgoing links and of backlinks."""
+        """Return the number of a note's outgoing links and the number of its backlinks."""
         with self._lock:
             if note not in self._links:
                 return 0, 0
             return self._links.out_degree(note), self._links.in_degree(note)
 
     def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
-        """Return up to ``most`` shortest paths over links in either direction; empty if there are none.
+        """Return up to ``most`` shortest paths between two notes, over links in either direction.
 
         A breadth-first search from both ends visits few notes of a large vault. Every path that leads from a
         meeting point back to an end is part of a shortest path, so the search follows no other paths.
@@ -188,7 +191,7 @@ class Graph:
         return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
-        """Return the neighbours of each of ``notes``, in either direction, with their degrees.
+        """Return the neighbours of each of ``notes``, in either direction, with the neighbours' degrees.
 
         Unknown notes and notes with more than ``most`` neighbours are left out.
         """
@@ -202,10 +205,10 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return, by id, all notes within ``depth`` links in either direction. Each has its distance and the
-        previous note on the way.
+        """Return all notes within ``depth`` links in either direction, each with its distance and the note
+        before it on the path.
 
-        They are sorted by distance, beginning with the note itself.
+        The notes are sorted by distance, beginning with ``note`` itself.
         """
         reached = {note: (0, note)}
         frontier = [note]
@@ -221,7 +224,7 @@ class Graph:
         return reached
 
     def edges(self, among: Iterable[int] | None = None) -> list[tuple[int, int]]:
-        """Return all edges, or those between the notes ``among``, sorted."""
+        """Return the graph's edges, sorted; with ``among``, only the edges between these notes."""
         with self._lock:
             return sorted((self._links if among is None else self._links.subgraph(among)).edges)
 

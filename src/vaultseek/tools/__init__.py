@@ -1,1 +1,1 @@
-"""Programs around the library: evaluation, diagnosis, indexing on a cluster."""
+"""Tools around the library: evaluation, diagnosis, and indexing on a cluster."""

@@ -1,6 +1,7 @@
-"""Embedding on a Ray cluster: a running one, or one started on this machine for the run.
+"""Embedding on a Ray cluster, which is already running or is started on this machine for the purpose.
 
-`embed_on` sends the daemon's texts to tasks of the cluster, which run `embed_texts`, and returns the vectors.
+`embed_on` sends the daemon's texts to tasks on the cluster, which run `embed_texts`, and passes on the
+vectors.
 """
 
 import logging
@@ -29,40 +30,42 @@ from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.encoder import Encoder
 
 LOCAL = "local"
-"""The address that starts a cluster on this machine."""
+"""Address that stands for a cluster started on this machine."""
 BATCH_TEXTS = 64
-"""Number of texts in one task; they take a processor about a second."""
+"""Number of texts per task; a processor needs about a second for them."""
 QUEUED_BATCHES = 2
-"""Number of batches per processor of the cluster: one being embedded, and one waiting."""
+"""Number of batches per processor of the cluster: one that is being embedded and one that is waiting."""
 QUEUED_BATCHES_IN_ALL = 4096
-"""Maximum number of batches at the cluster; their texts are in this process's memory."""
+"""Maximum number of unfinished batches; their texts are kept in this process's memory."""
 STALLED_SECONDS = 300.0
-"""Seconds without a result, while there is work, after which the run ends."""
+"""Seconds without a result, while batches are unfinished, after which the embedding fails."""
 RETRIES = 3
-"""Maximum number of times that Ray retries a task whose worker ended."""
+"""Maximum number of times that Ray retries a task after its worker has ended."""
 STORE_BYTES = 128 * 2**20
-"""Bytes of memory for the objects of a local cluster: the texts and vectors of a few seconds."""
+"""Bytes of memory for a local cluster's objects: the texts and vectors of a few seconds of work."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
 """Seconds after which a failed start counts as slow and is retried. Ray gives up after 30 s, which is too
-soon for a busy machine."""
+short on a busy machine."""
 FAILED_STARTS = 2
-"""Number of times that a local cluster may fail to start in less than SLOW_START_SECONDS."""
+"""Number of failed starts of a local cluster, each in less than SLOW_START_SECONDS, after which starting is
+given up."""
 CLIENT_PORT = 10001
-"""Port of ``ray://`` if the address names no port."""
+"""Default port for ``ray://`` addresses."""
 _CLIENT = "ray://"
 _POLL_SECONDS = 0.2
 _ERROR_CHARS = 300
 Texts = Mapping[str, str]
 """Texts by key."""
 NewVectors = Mapping[str, Any]
-"""Vectors by key of their texts; failed texts are missing."""
+"""Vectors by the keys of their texts; texts that failed are missing."""
 
 
 def checked_address(address: str) -> str:
-    """Return the address of a cluster as Ray expects it.
+    """Return the address of a cluster in the form that Ray expects.
 
-    Raises ConfigError if Ray is not installed, UsageError, or Unavailable if nothing listens there.
+    Raises ConfigError if Ray is not installed, UsageError if the address is invalid, and Unavailable if no
+    program listens there.
     """
     require_extra("ray", "a Ray cluster")
     if address == LOCAL:
@@ -93,12 +96,13 @@ def connected(
     say: Callable[[str], object] = lambda text: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator["RayCluster"]:
-    """Connect to the cluster at a ``checked_address``, and disconnect at the end of the context.
+    """Connect to the cluster at an address from ``checked_address``, and disconnect at the end of the
+    context.
 
-    A local cluster that starts slowly is restarted until ``is_over``; restarts are reported with ``say``.
-    Raises Unavailable.
+    A local cluster that starts too slowly is restarted until ``is_over`` returns True; restarts are reported
+    with ``say``. Raises Unavailable.
     """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to Ray's developers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage data to Ray's developers
     with ExitStack() as stack:
         options: dict[str, Any] = {"address": address}
         if address == LOCAL:
@@ -142,10 +146,10 @@ def embed_on(
     stalled_seconds: float = STALLED_SECONDS,
     clock: Callable[[], float] = time.monotonic,
 ) -> int:
-    """Let the cluster embed the texts from ``take`` until ``is_over``; return the number of its vectors.
+    """Embed texts from ``take`` on the cluster until ``is_over`` returns True; return the number of vectors.
 
-    Only as many texts are taken as the cluster can embed soon; ``keep`` gets the vectors. Raises Unavailable
-    if the cluster is gone, cannot do this work, or returns nothing for a long time.
+    Only as many texts are taken as the cluster can embed soon; ``keep`` is called with the vectors. Raises
+    Unavailable if the cluster is gone, cannot embed these texts, or returns nothing for ``stalled_seconds``.
     """
     embedded, in_flight, last_result = 0, 0, clock()
     while not is_over():
@@ -167,7 +171,7 @@ def embed_on(
 
 
 class RayCluster:
-    """The workers of a Ray cluster, for one model. Methods raise Unavailable if the cluster is gone."""
+    """The workers of a Ray cluster, for one model. All methods raise Unavailable if the cluster is gone."""
 
     def __init__(self, ray: Any, model: str, fingerprint: str) -> None:
         self._ray = ray
@@ -176,17 +180,17 @@ class RayCluster:
         self._batches: dict[Any, Texts] = {}
 
     def processors(self) -> int:
-        """Return the number of processors; 0 while the cluster has no worker."""
+        """Return the number of processors in the cluster; 0 while it has no worker."""
         with _translated(self._ray):
             return int(self._ray.cluster_resources().get("CPU", 0))
 
     def submit(self, batch: Texts) -> None:
-        """Give a batch to a worker, and to another worker if the first ends without an answer."""
+        """Send a batch to a worker, and to another worker if the first one ends without an answer."""
         with _translated(self._ray):
             self._batches[self._task.remote(*self._model, list(batch.values()))] = batch
 
     def results(self, seconds: float) -> list[NewVectors]:
-        """Return the vectors of each finished batch, after at most ``seconds``."""
+        """Return the vectors of each finished batch, after waiting for at most ``seconds``."""
         with _translated(self._ray):
             if not self._batches:
                 time.sleep(seconds)
@@ -211,7 +215,7 @@ class RayCluster:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Defer Ctrl-C until the end of the context, because it makes Ray crash while connecting."""
+    """Defer Ctrl-C until the end of the context, because it would make Ray crash while connecting."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -227,12 +231,12 @@ def _interrupts_deferred() -> Iterator[None]:
 
 @contextmanager
 def _translated(ray: Any) -> Iterator[None]:
-    """Raise Unavailable instead of Ray's errors."""
+    """Raise Unavailable in place of Ray's errors."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:
         raise Unavailable(
-            f"a worker of the cluster cannot run vaultseek: {_line(error)};"
+            f"a worker in the cluster cannot run vaultseek: {_line(error)};"
             f" every machine in the cluster needs vaultseek {__version__}"
         ) from None
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError, AssertionError) as error:
@@ -240,17 +244,18 @@ def _translated(ray: Any) -> Iterator[None]:
 
 
 def _line(error: BaseException) -> str:
-    """Return the last line of the error, which contains the cause."""
+    """Return the last line of an error's text, which contains the cause."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(lines[-1] if lines else type(error).__name__, _ERROR_CHARS)
 
 
 def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]) -> dict[str, Any]:
-    """Embed texts on a machine of the cluster, if vaultseek and the model match the daemon's.
+    """Embed texts on a machine in the cluster, if its versions of vaultseek and of the model match the
+    daemon's.
 
     Returns ``vectors``, one for each text, and ``failed``, the indices of texts without a vector; or a
-    ``refusal`` that names what this machine lacks. The vectors match those of the daemon's own worker to six
-    digits.
+    ``refusal`` that explains why this machine cannot embed the texts. The vectors match those of the daemon's
+    own worker to six digits.
     """
     here = f"the worker {platform.node()}"
     if version != __version__:
@@ -270,7 +275,7 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
 
 @lru_cache(maxsize=1)
 def _model(name: str) -> tuple[str, Encoder]:
-    """Load the model once per process. The cluster counts processors, so the model uses one."""
+    """Load the model once per process. It uses one processor, because Ray runs a task on each processor."""
     found = find_model(name)
     encoder = embed.load(found.name, found.directory)
     if isinstance(encoder, BertEncoder):

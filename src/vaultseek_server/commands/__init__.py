@@ -1,1 +1,1 @@
-"""Commands and options of a server."""
+"""Commands and options for a server."""

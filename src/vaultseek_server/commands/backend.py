@@ -18,10 +18,10 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import Cancelled, Unavailable
 
 DIFFERENT = 1
-"""Exit code after a move with differing counts or searches."""
+"""Exit code after a move if counts or searches differ."""
 SHOWN_SEARCHES = 5
 MOST_RESTARTS = 5
-"""Maximum restarts of the daemon during one move."""
+"""Maximum number of times that the daemon is restarted during one move."""
 
 
 @click.group()
@@ -48,7 +48,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
     Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
     first; if it cannot be used, nothing changes. At the end, its counts of notes, passages and vectors are
-    compared with the index, and some searches with their earlier results; exit code 1 if they differ.
+    compared with the index, and some searches are repeated. Exit code 1 if the counts or the results differ.
 
     The setting applies to all vaults, so all are moved. With --vault, the command waits for that vault only,
     and compares only that one.
@@ -73,7 +73,8 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
 
 def _moved(invocation: Invocation, target: str, uri: str | None) -> JSON:
-    """Return the daemon's answer. If the daemon ends, restart it; it then continues the move."""
+    """Request the move and return the daemon's answer. If the daemon ends, restart it; it then continues the
+    move."""
     from vaultseek.doors.cli.progress import progress
 
     asked = {"to": target, "uri": uri, "vault": invocation.vault and invocation.params()["vault"]}

@@ -1,1 +1,1 @@
-"""The parts of a daemon that indexes into an engine, or searches there."""
+"""Parts of a daemon that writes an index to an engine, or searches one there."""

@@ -1,7 +1,8 @@
-"""Comparison of a vault's counts in its engine and its ledger, to verify a copy.
+"""Comparison of a vault's counts in its engine and in its ledger, to verify that the engine has a complete
+copy.
 
-Both counts leave out texts without a vector (not embeddable, or not embedded yet in a paused vault), and
-notes that the analysis cannot process.
+Both counts leave out texts without a vector (texts that cannot be embedded, or are not embedded yet in a
+paused vault), and notes that the analysis cannot process.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 
 TRIES = 3
-"""Maximum number of comparisons started while the ledger changes; the last one counts."""
+"""Maximum number of comparisons if the ledger changes during each of them; the last comparison counts."""
 PAGE_NOTES = 500
 _OTHER_NUMBERS = "its vector counts differ from the index"
 _WITH_PROBLEM = (
@@ -24,7 +25,7 @@ _WITH_PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count in the ledger and in the engine. The engine's count is None if the engine does not answer."""
+    """A count in the ledger and the same count in the engine, which is None if the engine does not answer."""
 
     of: str
     ledger: int
@@ -36,13 +37,14 @@ class Number:
         return self.ledger == self.engine
 
     def as_json(self) -> JSON:
-        """Return the form that answers contain."""
+        """Return the count as a JSON object for answers."""
         return {"of": self.of, "ledger": self.ledger, "engine": self.engine}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The counts of a vault; ``reason`` explains missing engine counts."""
+    """The counts for a vault in its ledger and its engine; ``reason`` explains why counts in the engine are
+    missing."""
 
     words: tuple[Number, ...]
     vectors: tuple[Number, ...]
@@ -51,17 +53,18 @@ class Comparison:
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """All numbers."""
+        """All counts: of words, of vectors, and of the second space's vectors."""
         return (*self.words, *self.vectors, *self.second)
 
     @property
     def is_same(self) -> bool:
-        """True if the engine has exactly the content of the ledger."""
+        """True if all counts in the engine equal the counts in the ledger."""
         return all(number.is_same for number in self.numbers)
 
 
 async def compare(vault: OpenVault) -> Comparison:
-    """Count the contents of ledger and engine, repeating if the ledger changes. Raises Unavailable."""
+    """Compare the counts in a vault's ledger and engine; repeat this if the ledger changes meanwhile. Raises
+    Unavailable."""
     for _ in range(TRIES):
         before = _state(vault)
         comparison = await _compare(vault)
@@ -109,7 +112,7 @@ async def _compare(vault: OpenVault) -> Comparison:
 
 
 async def _second(vault: OpenVault) -> tuple[Number, ...]:
-    """Return the counts of the second space, if it contains every note."""
+    """Return the counts of the second space, if its store contains every note."""
     second = vault.spaces.second
     if second is None or second.pending_count() != 0:
         return ()
@@ -129,7 +132,8 @@ def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> t
 
 
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:
-    """Return the numbers of passages and notes without a vector in the ledger, for now or permanently.
+    """Return the number of passages and the number of notes that have no vector in the ledger, for now or
+    permanently.
 
     Waiting texts count only in a paused vault, where they are not embedded; elsewhere their vectors will
     follow.

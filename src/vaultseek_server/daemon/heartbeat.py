@@ -1,4 +1,4 @@
-"""The heartbeat that an indexer writes for the searchers of its shard."""
+"""The heartbeat that an indexer writes for the searchers that use its shard."""
 
 import asyncio
 import logging
@@ -16,18 +16,18 @@ from vaultseek_server.engines.engine import IndexedShard
 from vaultseek_server.engines.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
 
 STOP_SECONDS = 2.0
-"""Maximum seconds to wait for an engine when a vault is closed."""
+"""Maximum number of seconds to wait for an engine when a vault is closed."""
 
 CHECK_SECONDS = 1.0
-"""Seconds between checks of the vault's state."""
+"""Number of seconds between checks of the vault's state."""
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
-"""Separate threads, because an engine may take long to answer."""
+"""Separate threads for heartbeats, because an engine may take long to answer."""
 
 
 class HeartbeatWriter:
-    """A task that writes the lag of a vault's shard behind its folder, for searchers."""
+    """A task that reports to searchers how far a vault's shard is behind the vault's folder."""
 
     def __init__(self, vault: OpenVault, engine: IndexedShard) -> None:
         self._vault = vault
@@ -36,7 +36,7 @@ class HeartbeatWriter:
         self._reached = False
 
     async def run(self) -> None:
-        """Write the heartbeat at its interval and soon after changes; at the end, write that the indexer is
+        """Write a heartbeat at each interval and soon after changes; at the end, write that the indexer is
         stopping.
 
         Ends only when it is cancelled.
@@ -55,7 +55,7 @@ class HeartbeatWriter:
             raise
 
     async def _write_stopped(self) -> None:
-        """Write that the indexer is stopping, if the engine answered before."""
+        """Write that the indexer is stopping, if the engine has answered before."""
         if self._reached:
             beat = replace(self._beat(), state=STOPPED, reason=None)
             with suppress(TimeoutError):

@@ -1,5 +1,5 @@
-"""The place of the vaults of a daemon that indexes into an engine, or that searches vaults indexed there by
-other daemons."""
+"""Vaults of a daemon that writes indexes to an engine, or that searches indexes written there by other
+daemons."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -24,10 +24,10 @@ from vaultseek_server.engines.storage import IndexedStorage, SearchedStorage
 from vaultseek_server.settings import EngineOptions, engine_of
 
 Role = Literal["index", "search", "all"]
-"""The role of a daemon: to index, to search vaults that other daemons indexed in an engine, or both for its
-own vaults."""
+"""The role of a daemon: ``index`` writes vaults to an engine, ``search`` searches vaults that other daemons
+have written there, and ``all`` does both for its own vaults."""
 SHARD_SECONDS = 30.0
-"""Seconds between listings of the shards."""
+"""Number of seconds between listings of the shards."""
 
 
 def hosting(settings: Settings, role: Role = "all") -> Hosting:
@@ -42,13 +42,14 @@ def hosting(settings: Settings, role: Role = "all") -> Hosting:
 
 
 class Indexer(Hosting):
-    """Folders of this machine, with their indexes in an engine if the settings name one."""
+    """Hosting of vaults in folders on this machine; their indexes are in an engine if the settings name
+    one."""
 
     def __init__(self, role: Role = "all") -> None:
         self.role = role
 
     def storage(self, settings: Settings, root: Path) -> Storage:
-        """Return the place of the index of the vault at ``root``."""
+        """Return where the index of the vault at ``root`` is stored."""
         engine = engine_of(settings)
         return LOCAL if engine is None else IndexedStorage(engine)
 
@@ -70,7 +71,7 @@ class Indexer(Hosting):
             check_reachable(engine, directory)
 
     def delete(self, settings: Settings, directory: Path) -> None:
-        """Delete the shard of an index. The index folder has the shard's name."""
+        """Delete the shard that belongs to an index folder. The folder contains the shard's name."""
         if (engine := engine_of(settings)) is not None:
             from vaultseek_server.engines.administration import drop_shard
 
@@ -78,7 +79,7 @@ class Indexer(Hosting):
 
 
 async def _sync(vault: OpenVault) -> None:
-    """Retry the sync of an engine that did not answer, until the engine has everything that is in the
+    """Keep retrying to sync an engine that did not answer, until it contains everything that is in the
     ledger."""
     while True:
         await asyncio.sleep(RETRY_SECONDS)
@@ -86,13 +87,14 @@ async def _sync(vault: OpenVault) -> None:
 
 
 class Searcher(Hosting):
-    """The shards of an engine, which other daemons write."""
+    """Hosting of the shards in an engine, which other daemons write."""
 
     role: Role = "search"
     has_folders = False
 
     def listed(self, settings: Settings) -> Settings:
-        """Return the settings with the engine's shards as vaults, including former ones."""
+        """Return the settings with the engine's shards as vaults, including shards that are no longer
+        there."""
         settings, self.problem = with_shards(settings)
         return settings
 
@@ -106,16 +108,16 @@ class Searcher(Hosting):
     def known(
         self, settings: Settings, opened: Sequence[VaultOptions], paused: frozenset[Path]
     ) -> KnownVaults:
-        """Return the shards that requests can name."""
+        """Return the shards that requests can name, and the rules for choosing one."""
         return KnownShards(settings, opened, paused, self.storage)
 
     def storage(self, settings: Settings, root: Path) -> Storage:
-        """Return the shard of the vault at ``root``."""
+        """Return where the shard of the vault at ``root`` is stored."""
         engine = engine_of(settings)
         return LOCAL if engine is None else SearchedStorage(shard_options(engine, root))
 
     def source(self, vault: OpenVault, scans: Scans, reporter: ActivityReporter) -> Source | None:
-        """Return the shard of an open vault."""
+        """Return the source that follows the shard of an open vault."""
         from vaultseek_server.daemon.source import ShardSource
         from vaultseek_server.engines.engine import SearchedShard
 
@@ -123,13 +125,13 @@ class Searcher(Hosting):
         return ShardSource(vault, shard, scans, reporter) if isinstance(shard, SearchedShard) else None
 
     def check_change(self) -> None:
-        """Raise UsageError."""
+        """Raise UsageError, because a searcher has no folders whose vaults could change."""
         raise UsageError(
             "this daemon only searches and has no folders; run the command where the vault is indexed"
         )
 
     def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
-        """Forget a shard, and with ``drop`` delete it.
+        """Forget a shard; with ``drop``, also delete it.
 
         Raises UsageError if an indexer maintains the shard, or Unavailable.
         """

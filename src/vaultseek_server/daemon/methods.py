@@ -1,4 +1,4 @@
-"""RPC methods ``index/verify`` and ``index/move``, and the searches that an indexer refuses."""
+"""RPC methods ``index/verify`` and ``index/move``, and refusal of searches by a daemon that only indexes."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,7 +17,8 @@ from vaultseek_server.settings import EMBEDDED
 
 
 class ServerMethods:
-    """Handlers of a server. One move runs at a time, even after its client has left."""
+    """Handlers of the methods that a server adds. One move runs at a time, even after its client has
+    disconnected."""
 
     def __init__(
         self,
@@ -32,7 +33,7 @@ class ServerMethods:
         self._mover = Mover(file, registry, find, follow_settings, subscribers)
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers by method."""
         handlers = {
             "index/verify": self.verify,
             "index/move": self._mover.move,
@@ -42,7 +43,7 @@ class ServerMethods:
         return handlers
 
     async def verify(self, call: params.VaultParams, context: RequestContext) -> JSON:
-        """Compare the counts of a vault in its engine with those in its ledger."""
+        """Compare the counts for a vault in its engine with the counts in its ledger."""
         follower = whole(await self._find(call))
         vault = follower.vault
         comparison = await compare(vault)

@@ -1,4 +1,4 @@
-"""Moves the vaults to another engine, and compares their counts and searches afterwards."""
+"""Moves of all vaults to another engine, and comparison of their counts and searches afterwards."""
 
 import asyncio
 import random
@@ -28,33 +28,33 @@ from vaultseek_server.settings import EMBEDDED, EngineKeys, engine_of, index_of
 
 POLL_SECONDS = 0.2
 SEARCHES, FEWEST_SEARCHES = 20, 5
-"""Number of searches compared before and after a move, and minimum number per vault if there are several
-vaults."""
+"""Number of searches compared before and after a move, and minimum number of searches per vault if there are
+several vaults."""
 SEARCH_WORDS, LEAST_CHARS = 3, 4
-"""Number of words in a search, and minimum number of letters in a word."""
+"""Number of words in a search, and minimum number of letters in each word."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Minimum share of the first notes that the searches must find again after the move."""
+"""Minimum share of the first notes found before a move that the same searches must find again after it."""
 TRIES = 10
-"""Maximum number of times that a search is repeated while a part of it is unavailable."""
+"""Maximum number of times that a search is repeated while part of the search is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass
 class VaultBefore:
-    """A vault before a move."""
+    """State of a vault before a move."""
 
     searches: list[tuple[str, list[str]]] = field(default_factory=list)
-    """Queries, each with its first notes."""
+    """Queries, each with the paths of its first notes."""
     unsearched: str | None = None
-    """The reason why no searches were made, or None."""
+    """The reason why the vault could not be searched before the move, or None."""
     is_second_full: bool = False
 
 
 @dataclass(frozen=True)
 class Record:
-    """The target engine of an interrupted move, the former engine, and, by folder, the vaults before the
-    move."""
+    """Record of an interrupted move: the target engine, the former engine, and, by folder, the state of each
+    vault before the move."""
 
     to: str
     former: str | None = None
@@ -65,7 +65,7 @@ _RECORD = TypeAdapter(Record)
 
 
 class Mover:
-    """Moves vaults between engines. One move runs at a time, even after its client has left."""
+    """Moves of vaults between engines. One move runs at a time, even after its client has disconnected."""
 
     def __init__(
         self,
@@ -84,14 +84,16 @@ class Mover:
         self._moving: tuple[tuple[str | None, ...], asyncio.Task[JSON]] | None = None
 
     async def move(self, call: params.MoveParams, context: RequestContext) -> JSON:
-        """Move the vaults, or join the running move; answer when the engines have been compared."""
+        """Move the vaults, or join the running move; answer once the engines have been compared."""
         if call.progress:
             self._subscribers.add(context, None)
         asked = call.to, call.uri, call.vault
         if self._moving is None or self._moving[1].done():
             self._moving = asked, asyncio.create_task(self._move(call))
         elif self._moving[0] != asked:
-            raise Unavailable("the vaults are already being moved; run the same command to wait for it")
+            raise Unavailable(
+                "the vaults are already being moved; run the same command to wait until they have moved"
+            )
         return await asyncio.shield(self._moving[1])
 
     async def _move(self, call: params.MoveParams) -> JSON:
@@ -144,7 +146,7 @@ class Mover:
     # -- before ----------------------------------------------------------------------------------------
 
     async def _check(self, index: EngineKeys) -> None:
-        """Raise ConfigError or Unavailable if the engine cannot be used."""
+        """Raise ConfigError or Unavailable if the target engine cannot be used."""
         if index.engine is not None:
             from vaultseek_server.engines.administration import probe_engine
 
@@ -155,7 +157,8 @@ class Mover:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
     async def _prepare(self, root: Path, was: EngineKeys, vaults: int) -> VaultBefore:
-        """Wait until a vault is indexed, and search it. After this, the former engine is no longer needed."""
+        """Wait until a vault is indexed, and record its searches. After that, the former engine is no longer
+        needed."""
         before = VaultBefore()
         try:
             follower = await self._registry.find(str(root), None)
@@ -172,7 +175,7 @@ class Mover:
         return before
 
     async def _choose(self, index: EngineKeys, was: EngineKeys) -> None:
-        """Write the engine into the settings; restore them if the daemon cannot use it."""
+        """Write the engine into the settings; restore the settings if the daemon cannot use the engine."""
         await self._write(index)
         await self._registry.open_configured(self._registry.settings, self._file.registry.paused)
         problems = [each.reason.text for each in self._registry.failed if each.state == "failing"]
@@ -191,7 +194,8 @@ class Mover:
     # -- after -----------------------------------------------------------------------------------------
 
     async def _compared(self, root: Path, before: VaultBefore) -> JSON:
-        """Compare an engine with the ledger and the earlier searches; refill it if it differs."""
+        """Compare a vault's engine with the ledger and with the earlier searches; refill the engine if it
+        differs."""
         vault = (await self._ready(root, before)).vault
         comparison = await compare(vault)
         if not comparison.is_same and comparison.reason is None and vault.options.folder is not None:
@@ -212,7 +216,8 @@ class Mover:
         return about_vault(vault, compared)
 
     async def _ready(self, root: Path, before: VaultBefore) -> VaultFollower:
-        """Return the vault once its engine has the ledger's content. Raises Unavailable without progress."""
+        """Return a vault once its engine contains everything in the ledger. Raises Unavailable if there is no
+        progress."""
         advance: Advance | None = None
         while True:
             follower = await self._registry.find(str(root), None)
@@ -237,7 +242,7 @@ def _place(index: EngineKeys) -> str:
 
 
 def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
-    """Return, in words, what the engine lacks; None if it has everything that it can have."""
+    """Describe the content that the engine lacks; None if it contains everything that it can contain."""
     vault, status = follower.vault, follower.status().as_json()
     words, meaning = status["lanes"]["keyword"], status["lanes"]["semantic"]
     if status["state"] not in ("ready", "polling", "paused", "vault_missing"):
@@ -250,13 +255,13 @@ def _lack(follower: VaultFollower, before: VaultBefore) -> str | None:
     if not meaning["up"] or status["pending"] > for_good:
         return str(meaning["reason"] or "vectors have not been stored yet")
     if before.is_second_full and status["models"].get("second_notes_left") != 0:
-        return "vectors of the second model have not been stored yet"
+        return "vectors from the second model have not been stored yet"
     return None
 
 
 def _queries(vault: OpenVault, most: int) -> list[str]:
-    """Return words from some notes, chosen with a fixed random seed. Words are used because titles are found
-    too easily."""
+    """Return queries that consist of words from some notes, chosen with a fixed random seed. Titles would be
+    too easy to find."""
     source = random.Random(0)
     notes = [row[0] for row in vault.ledger.select("SELECT id FROM notes ORDER BY path")]
     queries = []
@@ -268,7 +273,8 @@ def _queries(vault: OpenVault, most: int) -> list[str]:
 
 
 async def _first_notes(vault: OpenVault, query: str) -> list[str]:
-    """Return the first notes for a query, using all kinds of search if they answer in time."""
+    """Return the paths of the first notes for a query, found by all kinds of search if they answer in
+    time."""
     for _ in range(TRIES):
         answer = await search(vault, query, limit=FIRST_NOTES, plain=True)
         if not any(

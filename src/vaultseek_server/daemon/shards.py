@@ -1,4 +1,4 @@
-"""The vaults of a searcher: shards that indexers elsewhere maintain in an engine."""
+"""The vaults of a searcher, which are shards that indexers on other machines maintain in an engine."""
 
 import json
 import logging
@@ -21,26 +21,27 @@ from vaultseek_server.settings import EngineOptions, engine_of
 
 _changing = threading.Lock()
 _SHARD = re.compile(r"[\w-][\w.-]{0,199}")
-"""Shard names that are valid folder names."""
+"""Pattern of the shard names that are valid folder names."""
 _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)
 
 
 class KnownShards(KnownVaults):
-    """The shards of an engine, and the choice of the shard for a request."""
+    """The shards in an engine, and the choice of a shard for each request."""
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the only shard, because a searcher has no folders. Raises UsageError."""
+        """Return the only shard, because a searcher has no folders. Raises UsageError unless there is exactly
+        one."""
         return super().around(None)
 
     def new_at(self, root: Path) -> VaultOptions:
         """Raise UsageError."""
-        problem = f"{root} is not a vault of this searcher, which has no folders;"
+        problem = f"this searcher has no folders, so it has no vault {root};"
         raise self.unresolved(UsageError, problem)
 
     def unresolved(self, kind: type[VaultseekError], problem: str) -> VaultseekError:
-        """Return an error for a request without a known shard, listing the shards that it can name."""
+        """Return the error for a request that names no known shard; the message lists the known shards."""
         if names := self.names().values():
             message = f"{problem} choose one (known: {', '.join(names)})"
             return kind(message, advice=advise("choose", *names))
@@ -48,9 +49,9 @@ class KnownShards(KnownVaults):
 
 
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
-    """Return the settings with the engine's shards as vaults, including former ones.
+    """Return the settings with the engine's shards as vaults, including shards that are no longer there.
 
-    The second result is the reason why the list may be incomplete, if the engine does not answer, or None.
+    The second result is None, or the reason why the list may be incomplete if the engine does not answer.
     """
     engine = engine_of(settings)
     known, problem = ({}, None) if engine is None else _all_shards(engine)
@@ -60,7 +61,7 @@ def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
 
 
 def shard_options(engine: EngineOptions, root: Path) -> EngineOptions:
-    """Return the options of the shard for the vault at ``root``. The folder has the shard's name."""
+    """Return the options for the shard of the vault at ``root``, a folder that has the shard's name."""
     return replace(engine, shard=root.name)
 
 
@@ -68,14 +69,16 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
     """Forget a shard that is no longer in the engine; with ``drop``, delete a shard that its indexer has
     abandoned.
 
-    Raises UsageError, or Unavailable.
+    Raises UsageError or Unavailable.
     """
     from vaultseek_server.engines.administration import delete_shard
 
     def check(is_there: bool) -> None:
         if is_there and not (drop and is_abandoned):
             if drop:
-                raise UsageError(f"an indexer keeps {name}; remove the vault there, or stop it first")
+                raise UsageError(
+                    f"an indexer still keeps {name}; remove the vault there, or stop the indexer first"
+                )
             raise UsageError(
                 f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
                 "also delete its text from the engine (delete_index)"
@@ -90,13 +93,14 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
 
 
 def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | None]:
-    """Return vault names by shard, including shards that the engine had before and that are now missing."""
+    """Return the vault names by shard, including shards that were in the engine before and are now
+    missing."""
     with _changing:
         before = _remembered_shards(engine)
         try:
             known = dict(sorted({**before, **_current_shards(engine, before)}.items()))
         except Unavailable as error:
-            log.warning("the shards of the engine cannot be listed: %s", error)
+            log.warning("the engine's shards cannot be listed: %s", error)
             return before, error
         if known != before:
             _remember(engine, known)
@@ -132,7 +136,8 @@ def _folder() -> Path:
 
 
 def _vault(name: str, shard: str) -> VaultSettings:
-    """Return the vault of a shard; its name in the engine may be invalid."""
+    """Return the settings for a shard as a vault; the shard's name in the engine may not be valid for a
+    vault."""
     for each in (name, shard):
         with suppress(ValidationError):
             return VaultSettings(name=each, path=_folder() / shard)

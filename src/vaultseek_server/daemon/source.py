@@ -1,4 +1,4 @@
-"""A shard of an engine as the source of a searcher's vault."""
+"""Source of a searcher's vault: a shard in an engine."""
 
 import asyncio
 import contextlib
@@ -16,11 +16,11 @@ from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek_server.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
-"""Seconds between checks for changes of a shard."""
+"""Number of seconds between checks of whether a shard has changed."""
 
 
 class ShardSource(Source):
-    """A shard that another daemon writes, instead of a folder; each refresh counts as a scan."""
+    """A shard that another daemon writes, used instead of a folder; each refresh counts as a scan."""
 
     def __init__(
         self, vault: OpenVault, shard: SearchedShard, scans: Scans, reporter: ActivityReporter
@@ -30,10 +30,10 @@ class ShardSource(Source):
         self._scans = scans
         self._reporter = reporter
         self._is_loaded = False
-        """True while names and links match the ledger."""
+        """True while the loaded names and links match the ledger."""
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Yield the task that follows the shard, with its name."""
+        """Yield the task that follows the shard, with the task's name."""
         yield self._follow, "shard"
 
     def degraded_reason(self) -> Reason | None:
@@ -49,7 +49,7 @@ class ShardSource(Source):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Apply new changes of the shard, or raise the reason why that fails."""
+        """Apply new changes to the shard, or report the reason why that fails."""
         vault, shard, reporter = self._vault, self._shard, self._reporter
         try:
             changed = await vault.in_writer(shard.step)

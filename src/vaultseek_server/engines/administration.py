@@ -1,4 +1,4 @@
-"""Administration of an engine without an open vault: checks, and listing and deletion of shards."""
+"""Administration of an engine without an open vault: checking the engine, and listing and deleting shards."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -12,7 +12,7 @@ from vaultseek_server.settings import ENGINE_FOLDER, EngineOptions
 
 
 def check_reachable(options: EngineOptions, index: Path) -> None:
-    """Raise Unavailable if the engine with the notes of the index in a folder does not answer."""
+    """Raise Unavailable if the engine that contains the notes of an index folder does not answer."""
     if shard := shard_of(index):
         try:
             delete_shard(options, shard, lambda is_there: None, drop=False)
@@ -22,7 +22,7 @@ def check_reachable(options: EngineOptions, index: Path) -> None:
 
 
 def drop_shard(options: EngineOptions, index: Path) -> None:
-    """Delete the engine's data of the index in a folder, unless another indexer has taken over the shard.
+    """Delete the engine's data for an index folder, unless another indexer has taken over the shard.
 
     Raises Unavailable.
     """
@@ -35,12 +35,13 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
 
 
 def shard_of(index: Path) -> str:
-    """Return the shard name of the index in a folder; "" if the index is not in an engine."""
+    """Return the name of an index folder's shard; "" if the index is not in an engine."""
     return ShardFile(index / ENGINE_FOLDER).name
 
 
 def names_of_shards(options: EngineOptions) -> dict[str, str]:
-    """Return the vault names in an engine by shard; "" if the indexer has given no name.
+    """Return the names of the vaults in an engine, by shard; "" for a vault to which its indexer has given no
+    name.
 
     Raises Unavailable.
     """
@@ -49,8 +50,8 @@ def names_of_shards(options: EngineOptions) -> dict[str, str]:
 
 
 def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
-    """Call ``check`` with whether a shard exists, and then delete the shard if ``drop`` is set. Raises the
-    errors of ``check``."""
+    """Call ``check`` with True if a shard exists, otherwise with False; then delete the shard if ``drop`` is
+    set. Raises the errors of ``check``."""
     with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:
@@ -58,7 +59,8 @@ def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], Non
 
 
 def probe_engine(options: EngineOptions) -> str:
-    """Return the version of a usable engine, without leaving anything behind.
+    """Return the version of an engine after checking that it can be used. Leaves nothing behind in the
+    engine.
 
     Raises a one-line ConfigError or Unavailable if the address does not answer, or if the server is too old,
     refuses the token or cannot store the data.

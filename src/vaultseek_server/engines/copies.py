@@ -1,7 +1,7 @@
 """Exact copies of the ledger's rows about notes, for an engine with the same tables.
 
-Ids, numbers, links with their lines and resolved targets are all identical, so a search gives the same answer
-from the engine.
+Ids, numbers, and links with their lines and resolved targets are all identical, so a search in the engine
+gives the same answer as a search in the ledger.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,13 @@ _OF_NOTE = {
     "tags": ("note, tag", "note"),
     "names": ("note, name", "note"),
 }
-"""The tables with rows about notes, their columns, and the column that holds the note's id."""
+"""Tables with rows about notes; for each table, its columns and the column that contains the note's id."""
 _PROBLEMS = "path, code, message, line, of_scan"
 
 
 def rows_of_notes(ledger: Ledger, ids: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
-    """Return the rows of these notes by table and columns; ids that no longer exist are left out."""
+    """Return the rows about the notes with ``ids``, by table and columns; ids that no longer exist are left
+    out."""
     read = ledger.select_in
     copies: dict[str, list[Sequence[Any]]] = {
         f"{table} ({columns})": list(read(f"SELECT {columns} FROM {table} WHERE {key} IN ({{}})", ids))
@@ -44,6 +45,6 @@ def rows_of_notes(ledger: Ledger, ids: Sequence[int]) -> dict[str, list[Sequence
 
 
 def times_of_notes(ledger: Ledger, paths: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return the id and modification time of each of these notes, by path."""
+    """Return the id and modification time of the note at each path, by path."""
     sql = "SELECT path, id, modified FROM notes WHERE path IN ({})"
     return {path: (id, time) for path, id, time in ledger.select_in(sql, paths)}

@@ -1,4 +1,4 @@
-"""A vault in PostgreSQL, as used by its indexer and by a searcher."""
+"""A vault's shard in PostgreSQL, as used by its indexer and by searchers."""
 
 import asyncio
 import logging
@@ -30,24 +30,25 @@ from vaultseek_server.engines.writer import ShardFile, ShardWriter
 from vaultseek_server.settings import EngineOptions
 
 SLOW_SECONDS = 2.0
-"""Seconds after which answers report a running sync."""
+"""Number of seconds after which answers report that a sync is still running."""
 END_SECONDS = 0.5
-"""Seconds to finish the current batch when a vault is closed; an unfinished batch is written again later."""
+"""Maximum number of seconds to finish the current batch when a vault is closed; an unfinished batch is
+written again later."""
 SYNC_POLL_SECONDS = 0.02
-"""Seconds between checks in ``wait_until_synced``."""
+"""Number of seconds between checks in ``wait_until_synced``."""
 
 _FOR_ALL = "all-"
-"""Prefix of a version of analysis rules that assign one language to all notes; the language follows the
+"""Prefix of the version of analysis rules that assign one language to all notes. The language follows the
 prefix."""
 log = logging.getLogger(__name__)
 
 
 class PostgresEngine(Engine):
-    """A vault in PostgreSQL: the common part of indexer and searcher."""
+    """A vault in PostgreSQL; the part common to indexers and searchers."""
 
     stores_vectors = True
     writer: ShardWriter | None = None
-    """The right to write; if None, another daemon maintains the shard."""
+    """The writer of the shard; None if another daemon maintains the shard."""
 
     def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
         super().__init__(language)
@@ -57,20 +58,20 @@ class PostgresEngine(Engine):
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the server did not answer the last request, or None. Makes no request."""
+        """The reason why the server did not answer the last request, or None. Reading it makes no request."""
         return self.backend.server.outage
 
     def vector_store(self, worker: SemanticWorker) -> ShardVectors:
-        """Return the store of a worker's vectors."""
+        """Return the store for the vectors that a worker computes."""
         return ShardVectors(worker, self.backend.server, self._ledger, self.writer)
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self.backend.close()
 
 
 class IndexedShard(PostgresEngine):
-    """A shard that this daemon writes, from its ledger.
+    """A shard that this daemon writes from its ledger.
 
     If the server does not answer, the shard falls behind and later catches up by revision. ``sync`` returns
     when the shard has caught up; after ``start_background_writer``, it returns at once.
@@ -81,18 +82,18 @@ class IndexedShard(PostgresEngine):
     def __init__(
         self, options: EngineOptions, name: str, folder: Path, ledger: Ledger, language: str | None
     ) -> None:
-        """``folder`` holds the files that an indexer keeps for a shard."""
+        """Open the shard. ``folder`` contains the files that an indexer keeps for a shard."""
         shard = options.shard or ShardFile(folder).give_name(name)
         super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
         self.writer = ShardWriter(self.backend, folder, name)
         self._last: str | None = None
-        """The position of the notes on the server, if known; otherwise None."""
+        """The position of the notes on the server, or None if it is unknown."""
         self._lexicon = Lexicon()
         self._failure: Unavailable | None = None
         self._pending_error: Exception | None = None
-        """The last local error of the thread, such as a full disk; raised once."""
+        """The last local error in the background thread, such as a full disk; it is raised once."""
         self._began: float | None = None
-        """Start time of the running sync."""
+        """The monotonic time at which the running sync started, or None."""
         self._wanted = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_rebuild_wanted = False
@@ -108,7 +109,7 @@ class IndexedShard(PostgresEngine):
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost
         if problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
+            return Unavailable(f"writing to the engine has taken {seconds:.0f} s so far", "behind")
         return problem
 
     @property
@@ -118,12 +119,14 @@ class IndexedShard(PostgresEngine):
 
     @property
     def is_synced(self) -> bool:
-        """True if no data is being sent to the server, or ``problem`` explains why data is missing there."""
+        """True if no data is being sent to the server, or if ``problem`` explains why the server lacks
+        data."""
         is_idle = not self._wanted.is_set() and self._began is None
         return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait for the server to be synced, up to about ``seconds``. Raises local errors like a full disk."""
+        """Wait up to about ``seconds`` for the server to be synced. Raises local errors, such as a full
+        disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)
@@ -142,7 +145,7 @@ class IndexedShard(PostgresEngine):
             self._thread.start()
 
     def sync(self, ledger: Ledger) -> None:
-        """Sync the server to the ledger's revision, if the server answers."""
+        """Bring the server up to the ledger's revision, if the server answers."""
         if self._thread is not None:
             self._wanted.set()
         else:
@@ -154,7 +157,8 @@ class IndexedShard(PostgresEngine):
         self.sync(ledger)
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Mark the notes whose modification times change, because the shard also stores these times."""
+        """Mark the notes whose modification times will change, because the shard stores these times as
+        well."""
         before = times_of_notes(ledger, [note.path for note in notes])
         other = [note for note in notes if before[note.path][1] != note.modified]
         ledger.mark_changed([before[note.path][0] for note in other], revision)
@@ -162,15 +166,16 @@ class IndexedShard(PostgresEngine):
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Mark the notes whose links get other targets, because the shard also stores the targets."""
+        """Mark the notes whose links will resolve to other targets, because the shard stores the targets as
+        well."""
         sources = {note for note, _, _ in resolved}
         before = ledger.links.resolved(sorted(sources - set(read)))
         other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
         ledger.mark_changed(sorted(other), revision)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write the heartbeat of the shard for searchers. Raises Unavailable, including if another indexer
-        has the shard."""
+        """Write a heartbeat to the shard, for searchers. Raises Unavailable if the server does not answer, or
+        if another indexer has taken over the shard."""
         self.writer.publish(beat)
 
     def close(self) -> None:
@@ -184,13 +189,13 @@ class IndexedShard(PostgresEngine):
         super().close()
 
     def _sync_when_wanted(self) -> None:
-        """Sync whenever requested."""
+        """Run a sync whenever one is requested, until the shard is closed."""
         while self._wanted.wait() and not self.stopped.is_set():
             self._sync()
 
     def _sync(self) -> None:
-        """Write the changes that the server lacks. In the background thread, errors other than the server's
-        are kept for later."""
+        """Write the changes that the server lacks. In the background thread, errors that do not come from the
+        server are kept for later."""
         self._began = time.monotonic()
         self._wanted.clear()
         try:
@@ -202,7 +207,7 @@ class IndexedShard(PostgresEngine):
         except Exception as error:
             if self._thread is None:
                 raise
-            if not self._is_closed:  # the ledger is also closed
+            if not self._is_closed:  # once it is closed, errors are expected
                 self._keep_error(error)
         finally:
             self._began = None
@@ -216,7 +221,7 @@ class IndexedShard(PostgresEngine):
             log.error("writing to the engine failed; trying again", exc_info=error)
 
     def _write_all(self) -> None:
-        if not self.writer.acquire():  # the vectors are also gone
+        if not self.writer.acquire():  # the shard was emptied, vectors included
             for space in (self._ledger.space, self._ledger.second_space):
                 if space.is_followed:
                     space.begin_store("")
@@ -254,7 +259,7 @@ class IndexedShard(PostgresEngine):
 
 
 class SearchedShard(PostgresEngine):
-    """A shard written by another daemon; its tables are the ledger, and each refresh shows new data."""
+    """A shard that another daemon writes. Its tables serve as the ledger, and each refresh shows new data."""
 
     _ledger: ShardLedger
 
@@ -262,21 +267,23 @@ class SearchedShard(PostgresEngine):
         super().__init__(ledger.backend, ledger, language)
         self._beat: Heartbeat | None = None
         self.missing: Unavailable | None = None
-        """The reason why the last refresh failed, if the shard is missing or unreachable."""
+        """The reason why the last refresh failed, if the shard is missing or unreachable; otherwise None."""
         self._difference = ""
-        """A difference between indexer and searcher that would lead to different answers."""
+        """Description of a difference between indexer and searcher that would lead to different answers; ""
+        if there is none."""
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the server did not answer the last request, or why the shard is missing, or None."""
+        """The reason why the server did not answer the last request, or why the shard is missing; otherwise
+        None."""
         return super().outage or self.missing
 
     def use_space(self, name: str) -> None:
-        """Read the vectors of this space."""
+        """Read the vectors of the vector space ``name`` from now on."""
         self._ledger.vector_tables = (table_name(name, CHUNKS), table_name(name, NOTES))
 
     def sync(self, ledger: Ledger) -> None:
-        """Choose the language of the notes; the indexer does the rest."""
+        """Choose the language for the notes; the indexer does everything else."""
         self._choose_language(ledger)
 
     def rebuild(self, ledger: Ledger) -> None:
@@ -291,7 +298,7 @@ class SearchedShard(PostgresEngine):
         return ledger.revision
 
     def step(self) -> bool:
-        """Refresh the ledger; return True if it has changed. Raises Unavailable if the shard is gone or
+        """Refresh the ledger; return True if it has changed. Raises Unavailable if the shard is missing or
         unreachable."""
         state = self.backend.state()
         position = state.get("position")
@@ -309,23 +316,22 @@ class SearchedShard(PostgresEngine):
                 f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors of this model; set the same model.name on all machines"
+            self._difference = "it has no vectors from this model; set the same model.name on all machines"
         return changed
 
     def reason(self) -> Reason | None:
-        """Return the reason why the shard may be behind its indexer's folder, as reported by the indexer, or
-        None."""
+        """Return the reason why the shard may be behind the folder, as reported by its indexer, or None."""
         if self._beat is not None and (reason := self._beat.behind()):
             return reason
         return Reason("behind", self._difference) if self._difference else None
 
     def is_abandoned(self) -> bool:
-        """True if the indexer of the shard has stopped or is silent."""
+        """Return true if the shard's indexer has stopped or is silent."""
         return self._beat is not None and self._beat.is_last
 
 
 def open_ledger(options: EngineOptions) -> ShardLedger:
-    """Return the ledger of a shard. Raises Unavailable if there is none."""
+    """Return the ledger stored in a shard. Raises Unavailable if there is no such shard."""
     backend = backend_of(options)
     position = backend.position()
     if position is None:
@@ -335,7 +341,7 @@ def open_ledger(options: EngineOptions) -> ShardLedger:
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:
-    """Return the engine in the settings. It connects on first use.
+    """Return the backend for an engine. It connects on first use.
 
     Raises a one-line ConfigError for unusable settings.
     """

@@ -1,4 +1,4 @@
-"""The heartbeat of an indexer: a sign that it is running, and the lag of its shard behind the folder.
+"""Heartbeat of an indexer: a sign that the indexer is running, and how far its shard is behind the folder.
 
 The heartbeat is stored with the shard in the engine, for searchers, which have no folder. Its age is measured
 by the engine's clock, so the clocks of the machines do not matter.
@@ -16,9 +16,9 @@ from vaultseek.base.model import REASON_CODES, Reason
 from vaultseek.base.when import local_time
 
 BEAT_SECONDS = 5.0
-"""Seconds between two heartbeats."""
+"""Number of seconds between two heartbeats."""
 SILENCE_SECONDS = 60.0
-"""Age in seconds of the last heartbeat at which its indexer counts as silent."""
+"""Age in seconds of the last heartbeat at which the indexer counts as silent."""
 STOPPED = "stopped"
 """The state of an indexer that has ended normally."""
 
@@ -27,7 +27,7 @@ STOPPED = "stopped"
 class Heartbeat:
     """The state of an indexer when it wrote the heartbeat, ``age`` seconds ago.
 
-    ``lag`` is the time in seconds between the last moment at which the shard was complete and the heartbeat;
+    ``lag`` is the number of seconds from the last time at which the shard was complete until the heartbeat;
     None if it was never complete.
     """
 
@@ -38,13 +38,13 @@ class Heartbeat:
     age: float = 0.0
 
     def as_text(self) -> str:
-        """Return the heartbeat as JSON, without its age."""
+        """Return the heartbeat as JSON text, without its age."""
         reason = None if self.reason is None else [self.reason.code, self.reason.text]
         return json.dumps([self.host, self.state, self.lag, reason])
 
     @classmethod
     def of_state(cls, state: Mapping[str, str]) -> Heartbeat | None:
-        """Return the heartbeat in the state of a shard; None if it is missing or from a later version."""
+        """Return the heartbeat stored in a shard's state; None if it is missing or from a later version."""
         try:
             host, work, lag, reason = json.loads(state["heartbeat"])[:4]
             if reason is not None:
@@ -66,7 +66,7 @@ class Heartbeat:
         return self.is_silent or self.state == STOPPED
 
     def behind(self) -> Reason | None:
-        """Return the reason why the shard may be behind its folder, or None."""
+        """Return the reason why the shard may be behind its folder; None if it is up to date."""
         synced = ""
         if self.lag is not None:
             synced = f"; the shard was last up to date with its folder {_moment(self.age + self.lag)}"

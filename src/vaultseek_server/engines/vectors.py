@@ -1,4 +1,4 @@
-"""The vectors of a shard, computed by the semantic worker, and stored and searched by PostgreSQL.
+"""Vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
 
 They are stored in half precision, which halves their size and the size of their approximate index.
 """
@@ -30,43 +30,46 @@ from vaultseek_server.engines.writer import ShardWriter
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 ANSWER_VECTORS = 20
-"""Number of notes in each list whose vectors are part of an answer."""
+"""Number of notes at the beginning of each list whose vectors are part of an answer."""
 VECTOR_PASSAGES = 5
-"""Number of passages per note in an answer."""
+"""Maximum number of passages per note in an answer."""
 PASSAGES_PER_NOTE = 2
-"""Number of passages first requested per wanted note; if the passages belong to too few notes, more are
+"""Number of passages first requested for each wanted note; if the passages belong to too few notes, more are
 requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Share of notes above which a filter is applied only after the search for the nearest of all notes."""
+"""Share of notes above which a filter is applied only after the nearest notes in the whole vault have been
+found."""
 BULK_VECTORS = 1000
-"""Minimum number of vectors in a batch after which more batches are expected. The index is then built after
-the last batch, which is faster."""
+"""Minimum number of vectors in a batch after which further batches are expected. The index is then built
+after the last batch, which is faster."""
 INDEXED_VECTORS = 20_000
-"""Minimum number of vectors for an approximate index; fewer vectors are compared one by one."""
+"""Minimum number of vectors for which an approximate index is built; fewer vectors are compared one by
+one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit in seconds for building an approximate index, and the minimum ``maintenance_work_mem`` of the
-server meanwhile."""
+"""Time limit in seconds for building an approximate index, and the server's minimum ``maintenance_work_mem``
+in the meantime."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
-"""Threads for requests to servers; a hanging request blocks no other part of the program."""
+"""Threads for requests to servers, so that a hanging request blocks no other part of the program."""
 _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
 """Threads for writes, which may take minutes while searches continue."""
 _NEAR = "SELECT number, note, 1 - (vector <=> %s::halfvec) FROM"
 _FIRST = "ORDER BY vector <=> %s::halfvec LIMIT %s"
 _HEADER = 4
-"""Number of bytes before the numbers of a vector, as sent by the server."""
+"""Number of bytes that the server sends before the numbers of a vector."""
 
 
 Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]
-"""The vectors nearest to a question, best first: their numbers, notes and cosines."""
+"""Vectors nearest to a question, best first: their numbers, notes and cosines."""
 
 
 class ShardVectors:
-    """The vectors of one vault in PostgreSQL; ``worker`` embeds the texts. See ``VectorKeeper``.
+    """The vectors of one vault in PostgreSQL; ``worker`` embeds the texts. See ``VectorKeeper`` for the
+    methods.
 
-    The last part of a store's path names its space. ``writer`` has the right to write; without it, another
-    daemon maintains the vectors, and writing does nothing. Raises WorkerUnavailable if the server does not
-    answer.
+    The last part of a store's path names its vector space. ``writer`` has the right to write; without a
+    writer, another daemon maintains the vectors, and writing does nothing. Raises WorkerUnavailable if the
+    server does not answer.
     """
 
     counts_quickly = False
@@ -80,7 +83,7 @@ class ShardVectors:
         self._writer = writer
         self._ledger = ledger
         self._unindexed: set[str] = set()
-        """Tables for which no approximate index could be built."""
+        """Names of the tables for which no approximate index could be built."""
 
     @property
     def state(self) -> WorkerState:
@@ -180,12 +183,13 @@ class ShardVectors:
         await _ask(drop, deadline, _writing_threads)
 
     def _nearest(self, table: str, vector: Vectors, k: int, notes: NoteIds | None, per_note: int) -> Hits:
-        """Return vectors of the ``k`` nearest notes; with ``notes``, only among these."""
+        """Return vectors of the ``k`` notes nearest to ``vector``; with ``notes``, only among these notes."""
         text = "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"
         known, source = ((), table) if notes is None else ((notes.tolist(),), f"{table} WHERE note = ANY(%s)")
         limit = min(MOST_HITS, k * per_note)
         if notes is not None and len(notes) > LARGE_SHARE * self._ledger.counts().notes:
-            # The nearest notes include enough of them; comparing this many ids would take the server long.
+            # The nearest notes include enough allowed ones; comparing this many ids would take the server
+            # long.
             many = min(MOST_HITS, int(2 * limit / LARGE_SHARE))
             rows = self._server.rows(f"{_NEAR} {table} {_FIRST}", text, text, many)
             passing = np.isin([note for _, note, _ in rows], notes)
@@ -210,7 +214,8 @@ class ShardVectors:
             f"CREATE INDEX IF NOT EXISTS {table}_note ON {table} (note)"
         )
         self._delete(table, numbers)
-        # Rows in the binary format of COPY: the number of columns, and each column after its bytes.
+        # Rows in the binary format of COPY: the number of columns, then each column, preceded by its number
+        # of bytes.
         fields: list[Any] = [("begin", "V6"), ("number", ">i8"), ("bytes", "V4"), ("note", ">i8")]
         rows = np.zeros(len(numbers), [*fields, ("head", "V8"), ("vector", ">f2", size)])
         rows["begin"], rows["bytes"] = np.void(pack(">hi", 3, 8)), np.void(pack(">i", 8))
@@ -223,7 +228,7 @@ class ShardVectors:
             self._server.run(f"DELETE FROM {table} WHERE number = ANY(%s)", np.asarray(numbers).tolist())
 
     def make_index(self, table: str) -> None:
-        """Build an approximate index once there are many vectors, which may take minutes."""
+        """Build an approximate index if there are enough vectors and no index yet. This may take minutes."""
         server = self._server
         many = f"SELECT 1 FROM {table} WHERE to_regclass(%s) IS NULL OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
         if table in self._unindexed or not server.rows(many, f"{server.schema}.{table}_near"):
@@ -249,7 +254,7 @@ def _by_cosine(row: tuple[int, int, float]) -> tuple[float, int]:
 
 
 def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
-    """Return vectors of the first ``k`` notes, a few per note."""
+    """Return vectors of the first ``k`` notes, a few vectors per note."""
     counts: Counter[int] = Counter()
     kept = []
     for row in rows:
@@ -262,19 +267,21 @@ def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
 
 
 def table_name(store: Path | str, collection: str) -> str:
-    """Return the table name of a collection, which is also the name of its version in the state."""
+    """Return the name of a collection's table, under which the collection's version is also stored in the
+    state."""
     return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
 
 
 async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoolExecutor = _threads) -> T:
-    """Do work in a thread. Raises WorkerUnavailable if the server does not answer in time."""
+    """Run ``work`` in a thread and return its result. Raises WorkerUnavailable if the server does not answer
+    in time."""
     running = asyncio.get_running_loop().run_in_executor(threads, work)
     try:
         async with asyncio.timeout(deadline):
             return await running
     except TimeoutError:
         raise WorkerUnavailable(
-            "the engine took too long to find vectors; it is retried automatically", "deadline"
+            "the engine took too long to find vectors; it is tried again automatically", "deadline"
         ) from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error

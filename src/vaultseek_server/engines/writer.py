@@ -1,7 +1,8 @@
 """The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
-Each write is a transaction that replaces the shard's mark. A write does nothing if the mark is not the one
-that this index left: another index, such as a copied folder, then writes there, or the server was restored.
+Each write is a transaction that replaces the shard's mark. A write fails if the mark is not the one that this
+index left there: either another index, such as a copied folder, writes to the shard, or the server was
+restored.
 """
 
 import json
@@ -23,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 class ShardFile:
-    """The file about a shard in the index folder.
+    """The file in the index folder that records the index's shard.
 
-    ``name``: the shard's name, "" before it has one. ``run``: the last run of the program that held the
-    shard. ``marks``: the marks before and after the last write; the shard has one of them.
+    ``name``: the shard's name, or "" before it has one. ``run``: the id of the last run of the program that
+    held the shard. ``marks``: the marks before and after the last write; the shard has one of these two.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,7 +40,7 @@ class ShardFile:
             self.run, *self.marks = known["written"]
 
     def give_name(self, vault: str) -> str:
-        """Return the shard's name, creating it if needed. The name does not change when the vault is
+        """Return the shard's name, creating a name if necessary. The name does not change when the vault is
         renamed."""
         if not self.name:
             plain = re.sub(r"[^A-Za-z0-9]+", "-", vault)[:40].strip("-") or "vault"
@@ -48,7 +49,7 @@ class ShardFile:
         return self.name
 
     def write(self) -> None:
-        """Write the file."""
+        """Replace the file with the current values."""
         paths.private_directory(self._file.parent)
         paths.write_atomically(
             self._file, json.dumps({"name": [self.name], "written": [self.run, *self.marks]})
@@ -56,26 +57,26 @@ class ShardFile:
 
 
 class ShardWriter:
-    """Writes to a shard as its only indexer."""
+    """Writer of a shard, as the shard's only indexer."""
 
     def __init__(self, backend: PostgresBackend, folder: Path, vault: str) -> None:
-        """``vault`` is the name of the vault that searchers show."""
+        """Prepare to write; ``vault`` is the name that searchers show for the vault."""
         self.lost: Unavailable | None = None
-        """The reason why the shard must be compared with the ledger before it is written to."""
+        """The reason why the shard must be compared with the ledger before it can be written to, or None."""
         self._backend = backend
         self._folder = folder
         self._vault = vault
         self._file = ShardFile(folder)
         self._run = uuid.uuid4().hex
         self._beat: Heartbeat | None = None
-        """The last heartbeat published by a daemon."""
+        """The last heartbeat that the daemon has published, or None."""
         self._writing = threading.RLock()
         self._marks: tuple[str, ...] = ()
-        """The possible marks of the shard: none before ``acquire``, two after a failed write."""
+        """Marks that the shard may have: none before ``acquire``, two after a failed write."""
 
     def acquire(self) -> bool:
-        """Take over writing to the shard. If its content was not written by this index, empty the shard and
-        return False.
+        """Take over the right to write to the shard. If its content was not written by this index, empty the
+        shard and return False.
 
         Raises Unavailable while another indexer is active.
         """
@@ -117,9 +118,10 @@ class ShardWriter:
             self._marks = (mark,)
 
     def publish(self, beat: Heartbeat) -> None:
-        """Write the heartbeat. Raises Unavailable, including if another indexer has the shard."""
+        """Write a heartbeat. Raises Unavailable if the server does not answer, or if another indexer has
+        taken over the shard."""
         marks = None
-        while marks != self._marks:  # or another client has written to it
+        while marks != self._marks:  # if they are equal, another client has written
             marks = self._marks
             if self._backend.set_heartbeat(beat, marks):
                 self._beat = beat
@@ -127,7 +129,8 @@ class ShardWriter:
         self._check(False)
 
     def close(self) -> None:
-        """Record the shard's final state. Without a daemon, mark the shard as no longer written to."""
+        """Record the shard's final state. If no daemon has published a heartbeat, mark the shard as no longer
+        written to."""
         if len(self._marks) == 1:
             self._file.marks = list(self._marks)
             self._file.write()
@@ -143,7 +146,8 @@ class ShardWriter:
             raise self.lost or Unavailable("the engine is being compared with the index", "behind")
 
     def _check_ended(self, beat: Heartbeat | None) -> None:
-        """Raise Unavailable while another writer may be active; an inactive one is silent for a while."""
+        """Raise Unavailable if another writer may still be active. A writer counts as inactive once it has
+        been silent for a while."""
         if beat is not None and not beat.is_last:
             raise Unavailable(
                 f"an indexer on {beat.host} writes to the same shard, {self._backend.options.shard}: one "

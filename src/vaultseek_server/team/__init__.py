@@ -1,1 +1,1 @@
-"""Clients with tokens: their rights, limits and audit log, and their addresses."""
+"""Clients with tokens: their rights, their limits, the audit log, and the addresses for them."""

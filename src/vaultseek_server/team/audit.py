@@ -1,4 +1,5 @@
-"""The audit log: a JSON line for each request with a token, without query texts unless enabled."""
+"""Audit log: a JSON line for each request with a token; queries are left out unless the settings enable
+them."""
 
 import json
 import logging
@@ -13,27 +14,27 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 
 AUDIT_FILES = 20
-"""Number of full files that are kept in addition to the current one."""
+"""Number of full log files that are kept in addition to the current one."""
 
 log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Writes to ``file``, which only the user can read, and to a new file when it is full."""
+    """Audit log in ``file``, which only the user can read; a new file is begun when it is full."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
         self._handler: logging.handlers.RotatingFileHandler | None = None
 
     def write(self, entry: JSON, query: str | None = None) -> None:
-        """Write a line with the time and the ``entry``, and with the ``query`` if enabled."""
+        """Write a line with the time and ``entry``, and with ``query`` if it is given."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, **entry, **({} if query is None else {"query": query[: limits.QUERY_CHARS]})}
         record = logging.LogRecord("audit", logging.INFO, "", 0, json.dumps(line, default=str), None, None)
         self._opened().emit(record)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the log file."""
         if self._handler is not None:
             self._handler.close()
 
@@ -48,7 +49,7 @@ class AuditLog:
 
 
 class _Handler(logging.handlers.RotatingFileHandler):
-    """A log handler that reports a failure to write once, instead of printing each lost line."""
+    """A log handler that reports the first failure to write, instead of printing every lost line."""
 
     _failed = False
 
@@ -59,7 +60,7 @@ class _Handler(logging.handlers.RotatingFileHandler):
 
 
 def entry_of(grant: str, client: str, method: str, params: JSON) -> JSON:
-    """Return the fields of an entry that are known before the answer."""
+    """Return the fields of a log entry that are known before the request is answered."""
     names: dict[str, Any] = {"vault": params.get("vault"), "note": params.get("note")}
     present = {
         key: one_line(value, limits.NAME_CHARS) for key, value in names.items() if isinstance(value, str)

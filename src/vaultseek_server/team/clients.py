@@ -1,4 +1,4 @@
-"""The clients of a team: their addresses, and the gate that admits them."""
+"""Clients of a team's server: the addresses for them, and the gate that admits their requests."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ log = logging.getLogger(__name__)
 
 
 class TeamClients(Clients):
-    """Clients with a token of the settings."""
+    """Clients whose tokens are in the settings."""
 
     def __init__(self, registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) -> None:
         self._team = team_of(registry.settings)
-        """The settings at the start, because addresses do not change later."""
+        """The team's settings when the daemon started, because addresses do not change later."""
         self._verifier = TeamVerifier(lambda: registry.settings, refresh)
         self._audit = AuditLog(paths.state_directory() / "audit.log")
         self._metrics = (
@@ -41,12 +41,12 @@ class TeamClients(Clients):
         )
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method for all clients."""
+        """Return a handler for ``method`` that calls ``handler`` and also serves clients with a token."""
         return self._gate.guard(method, handler)
 
     @contextlib.asynccontextmanager
     async def served(self, server: Server, addresses: dict[str, str | None]) -> AsyncIterator[None]:
-        """Accept clients with a token and serve metrics; continue without addresses that cannot be opened."""
+        """Accept clients with a token and serve metrics. Addresses that cannot be opened are skipped."""
         of_clients = partial(_accept, server, self._verifier)
         async with contextlib.AsyncExitStack() as servers:
             await servers.enter_async_context(_open_address(self._team.listen, of_clients, addresses))
@@ -66,8 +66,8 @@ async def _open_address(
     serve_at: Callable[[str, int], contextlib.AbstractAsyncContextManager[None]],
     addresses: dict[str, str | None],
 ) -> AsyncIterator[None]:
-    """Serve at an address in the settings. If that fails, continue. Record in ``addresses`` the reason for
-    the failure, or None."""
+    """Serve at an address from the settings; if that fails, continue without it. Record in ``addresses`` the
+    reason for the failure, or None."""
     async with contextlib.AsyncExitStack() as stack:
         if (address := address_of(text)) is not None:
             try:

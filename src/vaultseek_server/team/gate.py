@@ -1,4 +1,4 @@
-"""Requests of clients with a token: their methods, rate limits, audit log and metrics."""
+"""Requests from clients with a token: allowed methods, rate limits, audit log and metrics."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,11 @@ from vaultseek_server.team.grants import Grant
 from vaultseek_server.team.metrics import Metrics
 
 _SERVER_SETTINGS = {"rerank_model"}
-"""Search settings that refer to something on the server."""
+"""Search settings that refer to files or models on the server."""
 
 
 class TokenGate:
-    """Admits requests that the rights of a client's token allow, and records them.
+    """Gate that admits the requests allowed by the rights of a client's token, and records them.
 
     ``current`` returns a token's current rights.
     """
@@ -43,7 +43,7 @@ class TokenGate:
         self._refusals = Refusals(clock)
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return a method's handler that also serves clients with a token."""
+        """Return a handler for ``method`` that calls ``handler`` and also serves clients with a token."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             if context.client.grant is None and self._metrics is None:
@@ -62,7 +62,7 @@ class TokenGate:
             elif grant is None:
                 answer = await handler(params, context)
             else:
-                raise Forbidden("the rights of this connection are unknown; connect again")
+                raise Forbidden("this connection's rights are unknown; connect again")
             return answer
         except VaultseekError as error:
             outcome = error.code
@@ -117,7 +117,7 @@ class TokenGate:
 
 
 def _refuse_waiting(params: JSON) -> None:
-    """Raise Forbidden for requests that cost more than a search, or that name files of the server."""
+    """Raise Forbidden for requests that cost more than a search, or that name files on the server."""
     if params.get("wait"):
         raise Forbidden("clients with a token cannot request a comparison with the disk; leave 'wait' out")
     settings = params.get("settings")
@@ -130,21 +130,21 @@ def _refuse_waiting(params: JSON) -> None:
 
 
 REFUSAL_SECONDS = 60.0
-"""Seconds during which refused requests of one kind get only one line in the audit log."""
+"""Number of seconds during which similar refused requests get only one line in the audit log."""
 _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts refused requests, so that they do not fill the audit log. A client can send many of them at
-    little cost."""
+    """Counts of refused requests, kept so that these requests do not fill the audit log. A client can send
+    many of them at little cost."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
 
     def repeated(self, grant: str, method: str, outcome: str) -> int | None:
-        """Return the number of similar requests left out since the last logged one; None if this request
-        should be left out as well."""
+        """Return the number of similar requests left out of the log since the last logged one; None if this
+        request should be left out as well."""
         key, now = (grant, method, outcome), self._clock()
         since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
         if now - since < REFUSAL_SECONDS:
@@ -156,7 +156,8 @@ class Refusals:
 
 @dataclass(slots=True)
 class _Usage:
-    """The usage of a token: the remaining requests, the time of that count, and the requests in progress."""
+    """Usage of a token: the number of remaining requests, the time of that count, and the number of requests
+    in progress."""
 
     left: float
     since: float
@@ -164,7 +165,7 @@ class _Usage:
 
 
 class Quotas:
-    """Limits the requests of each token with a token bucket that holds a minute's worth."""
+    """Limits on the requests with each token, kept by a token bucket that holds one minute's requests."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -172,7 +173,7 @@ class Quotas:
 
     @contextlib.contextmanager
     def request(self, grant: Grant) -> Iterator[None]:
-        """Count a request while it runs. Raises Busy if the token has reached its limit."""
+        """Count a request while it runs. Raises Busy if the token has reached a limit."""
         most, now = grant.token.requests_per_minute, self._clock()
         use = self._usage.setdefault(grant.token.sha256, _Usage(most, now))
         use.left = min(most, use.left + (now - use.since) * most / 60)

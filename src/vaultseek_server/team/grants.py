@@ -1,4 +1,4 @@
-"""The rights of a token: its visible vaults, and the visible folders within them."""
+"""Rights of a token: the vaults that its clients can see, and the folders that they can see in each vault."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ EVERY_VAULT = "*"
 
 @dataclass(frozen=True)
 class Grant:
-    """The rights of a token with these settings."""
+    """The rights that a token's settings give to its clients."""
 
     token: TokenSettings
 
@@ -28,12 +28,12 @@ class Grant:
         return self.token.name
 
     def sees(self, vault: str) -> bool:
-        """True if any part of the vault may be seen."""
+        """Return true if any part of the vault is visible."""
         return EVERY_VAULT in self._folders or vault.casefold() in self._folders
 
     def folders(self, vault: str) -> tuple[str, ...] | None:
-        """Return the visible folders of the vault, none of which is inside another; None if all of the vault
-        is visible."""
+        """Return the visible folders of a vault, none of which is inside another; None if the whole vault is
+        visible."""
         if EVERY_VAULT in self._folders:
             return None
         folders = self._folders.get(vault.casefold(), frozenset())
@@ -51,7 +51,8 @@ class Grant:
 
 
 class TeamVerifier:
-    """Admits clients with a token from the settings. ``refresh`` applies settings that changed on disk."""
+    """Verifier that admits clients with a token from the settings. ``refresh`` applies settings that changed
+    on disk."""
 
     where = "ask the server's administrator for one"
 
@@ -60,21 +61,21 @@ class TeamVerifier:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `TokenVerifier.admit`. A client that has the address file recognizes the server by the
-        proof."""
+        """Admit a client with a valid token; see `TokenVerifier.admit`. A client that has the address file
+        recognizes the server by the proof."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None
         await self._refresh()
         digest = token_digest(text)
-        # Compare all of them, in constant time.
+        # Compares the digest with those of all tokens, in constant time.
         same = [each for each in team_of(self._settings()).tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None
         return Admission({PROOF: token_proof(text), "token": same[0].name}, Grant(same[0]), same[0].sha256)
 
     async def current(self, grant: Grant) -> Grant:
-        """Return the current rights of the token. Raises Forbidden if it was withdrawn."""
+        """Return the current rights of a token. Raises Forbidden if the token was withdrawn."""
         await self._refresh()
         for token in team_of(self._settings()).tokens:
             if token.sha256 == grant.token.sha256:
@@ -83,10 +84,10 @@ class TeamVerifier:
 
 
 def token_digest(token: str) -> str:
-    """Return the digest of a token. The settings contain the digest instead of the token."""
+    """Return the digest of a token, which the settings contain instead of the token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_proof(token: str) -> str:
-    """Return the proof that a server knows this token."""
+    """Return the proof by which a server shows that it knows a token."""
     return hashlib.sha256(f"proof of {token}".encode("utf-8", "replace")).hexdigest()

@@ -16,10 +16,10 @@ _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Metrics:
-    """Request counts, and the state of the vaults from ``vaults``, in Prometheus' format.
+    """Request counts and the states of the vaults, in Prometheus' format.
 
-    ``vaults`` returns a dictionary for each open vault: name, state, notes, passages, waiting texts, and
-    working kinds of search.
+    ``vaults`` returns a dictionary for each open vault: name, state, number of notes, of passages and of
+    waiting texts, and the kinds of search that work.
     """
 
     def __init__(self, vaults: Callable[[], Iterable[JSON]]) -> None:
@@ -41,16 +41,16 @@ class Metrics:
         self.registry.register(self)
 
     def observe(self, token: str, method: str, outcome: str, seconds: float) -> None:
-        """Count a request; the user's own requests have no token."""
+        """Count a request and record its duration. Requests by the user have no token."""
         self._requests.labels(token, method, outcome).inc()
         self._seconds.labels(method).observe(seconds)
 
     def describe(self) -> list[Any]:
-        """Return nothing, because the gauges are read only when collected."""
+        """Return an empty list, because the gauges are read only when they are collected."""
         return []
 
     def collect(self) -> Iterator[Any]:
-        """Yield the gauges of the vaults."""
+        """Yield the gauges that describe the vaults."""
         from prometheus_client.core import GaugeMetricFamily
 
         vaults = list(self._vaults())
@@ -68,7 +68,7 @@ class Metrics:
         yield up
 
     def health(self) -> tuple[bool, JSON]:
-        """Return whether every vault can be searched, with the state of each."""
+        """Return two values: true if every vault can be searched, and the state of each vault."""
         vaults = {vault["name"]: vault for vault in self._vaults()}
         healthy = all(vault["lanes"].get("keyword") for vault in vaults.values())
         states = {name: {"state": vault["state"], "lanes": vault["lanes"]} for name, vault in vaults.items()}
@@ -84,11 +84,11 @@ _GAUGES = {
 
 @asynccontextmanager
 async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncIterator[None]:
-    """Serve the ``metrics`` at this address within the context. Raises Unavailable."""
+    """Serve ``metrics`` at an address until the ``with`` block ends. Raises Unavailable."""
     from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server takes long
 
-    # Separate threads, because the ledgers are read, and searches keep theirs however many requests there
-    # are.
+    # A separate thread, because the ledgers are read, and searches keep their own threads however many
+    # requests there are.
     thread = ThreadPoolExecutor(1, "metrics")
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -111,7 +111,7 @@ async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncItera
 
 
 def _own_hosts(host: str, port: int) -> frozenset[bytes]:
-    """Return the host names accepted in requests to an address of this machine; empty for other addresses.
+    """Return the host names accepted in requests to an address on this machine; empty for other addresses.
 
     A web page can point its own domain name at this machine and read the answer.
     """
@@ -122,8 +122,8 @@ def _own_hosts(host: str, port: int) -> frozenset[bytes]:
 
 
 def _refusal(scope: Any, hosts: Collection[bytes]) -> int | None:
-    """Return the status of a refusal; None if the request is read-only and, if ``hosts`` is set, its host is
-    one of ``hosts``."""
+    """Return the HTTP status with which a request is refused; None if it is read-only and, if ``hosts`` is
+    not empty, names one of ``hosts``."""
     named = [value.lower() for name, value in scope["headers"] if name == b"host"]
     if hosts and (len(named) != 1 or named[0] not in hosts):
         return 421

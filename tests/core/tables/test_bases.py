@@ -497,7 +497,7 @@ def test_the_values_of_a_table_are_bounded_together_and_named(vault, monkeypatch
         "formulas: {big: \"'x'.repeat(4000)\", small: 1}\n"
         "views: [{type: table, order: [file.name, formula.big, formula.small]}]",
     )
-    assert any("the values of the table hold more than" in problem for problem in answer["problems"])
+    assert any("the table's values hold more than" in problem for problem in answer["problems"])
     big = [row[1] for row in cells(answer)]
     assert "x" * 4000 in big
     assert None in big

@@ -69,9 +69,9 @@ def test_a_vault_with_texts_that_could_not_be_embedded() -> None:
 
 def test_how_vectors_are_computed() -> None:
     about = status()
-    about["daemon"]["worker"]["computing"] = "float32 by onnxruntime"
+    about["daemon"]["worker"]["computing"] = "float32 in onnxruntime"
     text = page(about, Terminal(), now=NOW)
-    assert "model: all-MiniLM-L6-v2 · ready · 412 MB · float32 by onnxruntime" in text
+    assert "model: all-MiniLM-L6-v2 · ready · 412 MB · float32 in onnxruntime" in text
 
 
 def test_a_vault_that_is_being_indexed() -> None:

@@ -106,7 +106,7 @@ def test_a_token_that_others_can_read_is_refused(tmp_path):
     file = tmp_path / "mcp.token"
     read_token(file)
     file.chmod(0o644)
-    with pytest.raises(Forbidden, match="others can read"):
+    with pytest.raises(Forbidden, match="other users can read"):
         read_token(file)
 
 

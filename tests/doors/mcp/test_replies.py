@@ -220,7 +220,7 @@ def test_tags_properties_and_notes_are_listed():
     vault = {"vault": "notes"}
     tags = [{"tag": "work", "count": 1, "total": 3}, {"tag": "work/a", "count": 2, "total": 2}]
     text = lists.tags(vault, lists.page_of(tags, 1, 9), LARGE).text
-    assert text.endswith("- #work | 3 (1 itself)\n- #work/a | 2")
+    assert text.endswith("- #work | 3 (1 directly)\n- #work/a | 2")
     status = {
         "name": "status",
         "count": 4,
@@ -230,7 +230,7 @@ def test_tags_properties_and_notes_are_listed():
     }
     text = lists.properties(vault, lists.page_of([status], 1, 9), LARGE).text
     assert text.endswith(
-        "1 property in vault 'notes', with the number of notes\n- status | 4 | text | open 3, 1 other"
+        "1 property in vault 'notes', with note counts\n- status | 4 | text | open 3, 1 other"
     )
     values = lists.values({**vault, "property": "status"}, lists.page_of(status["values"], 1, 9), LARGE)
     assert values.text.endswith("- open | 3")
@@ -294,7 +294,7 @@ def test_notes_of_the_graph_say_when_they_were_changed():
         },
         LARGE,
     )
-    assert "0 without any; only the first 10,000 links of star.md" in overview.text
+    assert "0 without any link; only the first 10,000 links of star.md" in overview.text
     assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
     missing = lists.suggestions(
         {"suggestions": [{**about, "reasons": [{"kind": "meaning", "cosine": 0.41}]}]}, LARGE

@@ -189,7 +189,7 @@ def test_files_that_are_not_our_socket_are_never_removed(path, tmp_path, kind):
     }
     make[kind]()
     before = path.lstat()
-    with pytest.raises(Unavailable, match=r"daemon\.sock is not a socket of vaultseek"):
+    with pytest.raises(Unavailable, match=r"daemon\.sock is not vaultseek's socket"):
         Endpoint.open(path)
     assert path.lstat().st_ino == before.st_ino
 
@@ -227,7 +227,7 @@ def test_a_configured_folder_that_others_may_write_to_is_refused_and_not_changed
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    with pytest.raises(Unavailable, match="others may write"):
+    with pytest.raises(Unavailable, match="other users can write"):
         Endpoint.open(shared / "daemon.sock")
     assert mode(shared) == 0o1777
 

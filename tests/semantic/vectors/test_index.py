@@ -433,6 +433,26 @@ def test_any_change_of_the_files_of_chroma_is_noticed(
 
 
 @pytest.mark.fault("B4")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_to_the_files_of_chroma_while_they_are_open_is_not_sealed(
+    tmp_path: Path, counted: type[Counted], damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "PROPOSAL_TAIL", 10)
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(entries(unit(500)))
+    propose(index)
+    (folder,) = tmp_path.glob("*.proposals")
+    DAMAGES[damage](folder)
+    index.apply(entries(unit(30, seed=4), first=500))
+    index.search(unit(500)[3], 9)
+    propose(index)
+    assert counted.written == 500 + 530
+    stored = entries(np.concatenate([unit(500), unit(30, seed=4)]))
+    assert notes_of(index.search(unit(500)[3], 9)) == brute_force(stored, unit(500)[3], 9)
+    index.end()
+
+
+@pytest.mark.fault("B4")
 def test_a_flipped_bit_in_any_page_breaks_a_seal(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     for name in ("chroma.sqlite3", "inner/data_level0.bin"):

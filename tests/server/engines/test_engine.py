@@ -26,7 +26,7 @@ def test_a_page_holds_all_notes_of_one_commit():
             {"uri": "postgresql://db/notes", "token_variable": "NO_SUCH"},
             r"NO_SUCH \(index\.token_variable\) is not",
         ),
-        ({"uri": "postgresql://db/notes", "token_file": "{shared}"}, "others can read"),
+        ({"uri": "postgresql://db/notes", "token_file": "{shared}"}, "other users can read"),
         ({"uri": "postgresql://db/notes", "token_file": "/no/such"}, "cannot be read"),
     ],
 )

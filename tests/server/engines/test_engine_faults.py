@@ -190,7 +190,9 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, engine, mon
         index(vault)
         [(notes, partial)] = said
         assert notes == []
-        assert "some changes are not in the engine yet: syncing to the engine for" in partial["vault"].text
+        assert (
+            "some changes are not in the engine yet: writing to the engine has taken" in partial["vault"].text
+        )
         assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
 
 

@@ -92,7 +92,7 @@ function M.read_address(file)
   end
   local others = stat.mode % 64
   if stat.type ~= "file" or (uv.getuid and stat.uid ~= uv.getuid()) or others ~= 0 then
-    return { message = ("others could read the token in %s; remove it and start the daemon again"):format(file) }
+    return { message = ("other users could read the token in %s; remove the file and start the daemon again"):format(file) }
   end
   local descriptor = uv.fs_open(file, "r", 0)
   local text = descriptor and uv.fs_read(descriptor, ADDRESS_BYTES, 0)

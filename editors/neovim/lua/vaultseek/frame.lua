@@ -64,7 +64,7 @@ end
 function M.decode(body)
   local ok, message = pcall(vim.json.decode, body, { luanil = { object = true } })
   if not ok or type(message) ~= "table" then
-    error("the daemon sent an invalid message; is it another version?", 0)
+    error("the daemon sent an invalid message; is it a different version?", 0)
   end
   return message
 end

@@ -53,7 +53,7 @@ function M.check_daemon(report)
   local problem, answer = require("vaultseek.client").wait("index/status", {}, TIMEOUT_MS)
   if problem then
     local log = require("vaultseek.endpoint").state_directory() .. "/daemon.log"
-    local advice = { "run `vaultseek start`, or any search, which starts it", "its log is " .. log }
+    local advice = { "run `vaultseek start`, or any search, which also starts the daemon", "its log is " .. log }
     return report.warn(say.clean(problem.message), advice)
   end
   local daemon = answer.daemon or {}

@@ -44,7 +44,7 @@ function M.about(method, title, none, name, to_quickfix)
   local here = require("vaultseek.here")
   local note = here.note(name)
   if not note then
-    return require("vaultseek.say").warn(("this buffer is not a note; give one, as in :%s Some note"):format(title))
+    return require("vaultseek.say").warn(("this buffer is not a note; name one, as in :%s Some note"):format(title))
   end
   local on_done = M.show_places(title, to_quickfix, none)
   require("vaultseek.requests").about(method, here.vault(), note, on_done)

@@ -44,7 +44,7 @@ export function wrongSocket(setting: string): string | undefined {
 /** Connect to the socket at `path`. Throws NotConnected. */
 export async function openSocket(path: string): Promise<Socket> {
 	if (isTooLong(path)) {
-		throw new NotConnected(`The path of the socket is too long for this system: ${path}.`);
+		throw new NotConnected(`The socket's path is too long for this system: ${path}.`);
 	}
 	refuseForeign(path);
 	const folder = isLong(path) ? openSync(dirname(path), constants.O_DIRECTORY) : undefined;

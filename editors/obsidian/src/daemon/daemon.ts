@@ -72,7 +72,7 @@ export class Daemon {
 
 	/** Reconnect, because the address changed. */
 	restart(): void {
-		this.disconnect("The address of the daemon changed.");
+		this.disconnect("The daemon's address has changed.");
 		this.wait = this.retry.first;
 		this.connectQuietly();
 	}
@@ -134,7 +134,7 @@ export class Daemon {
 		const connection = this.listen(socket);
 		const check = (): void => {
 			if (generation !== this.generation) {
-				throw new NotConnected("The address of the daemon changed.");
+				throw new NotConnected("The daemon's address has changed.");
 			}
 		};
 		try {

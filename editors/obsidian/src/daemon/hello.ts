@@ -26,7 +26,7 @@ export function checkHello(hello: Partial<Hello> | null): asserts hello is Hello
 	if (spoken !== PROTOCOL_VERSION) {
 		const older = typeof spoken === "number" && spoken < PROTOCOL_VERSION;
 		throw new Unsuited(
-			`The vaultseek daemon (${version}) speaks version ${spoken} of the protocol, this plugin version ${PROTOCOL_VERSION}. ` +
+			`The vaultseek daemon (${version}) speaks version ${spoken} of the protocol, but this plugin speaks version ${PROTOCOL_VERSION}. ` +
 				(older ? "Update vaultseek, and restart the daemon." : "Update the plugin."),
 			"Other version",
 		);

@@ -49,7 +49,7 @@ export class Notes {
 		const name = this.settings().vault.trim();
 		if (name) {
 			return new UnknownVault(
-				`The vault ${name} of the settings is ${vaultPath}, not the one that is open here. Leave the name empty, or correct it.`,
+				`The vault ${name} named in the settings is ${vaultPath}, not the one that is open here. Leave the name empty, or correct it.`,
 			);
 		}
 		const folder = `'${this.folder.replace(/'/g, "'\\''")}'`;

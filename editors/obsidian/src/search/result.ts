@@ -4,7 +4,7 @@ import type { Result } from "../daemon/protocol";
 import { appendMarked, shown } from "../text";
 
 const LANES: Record<string, { badge: string; about: string }> = {
-	keyword: { badge: "words", about: "Has words of the search" },
+	keyword: { badge: "words", about: "Contains words from the search" },
 	semantic: { badge: "meaning", about: "Similar in meaning" },
 	graph: { badge: "link", about: "Linked to a note that was found" },
 };

@@ -1,1 +1,3 @@
-"""Text extraction from files other than Markdown: one extractor per kind, run in a separate process."""
+"""Extract text from files other than Markdown: one extractor for each kind of file, run in a separate
+process.
+"""

@@ -1,5 +1,5 @@
-"""Reader of Obsidian bases: their names, their views, and the tags, folders, properties and notes that
-filters and formulas mention.
+"""Read Obsidian bases: the names of views, and the tags, folders, properties and notes that filters and
+formulas mention.
 """
 
 import re
@@ -24,7 +24,7 @@ _WORDS = frozenset({"and", "or", "not", "true", "false", "null", "this", "file",
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a base; each view is a separate part."""
+    """Read a base as a note; each view is a separate part."""
     text, _ = decode(data)
     try:
         base = load(text, _BOUNDS).value if text.strip() else {}
@@ -69,7 +69,7 @@ def _write_view(view: JSON, made: Composition) -> None:
 
 
 class _Mentions:
-    """The names that expressions refer to, by kind, in order of first mention."""
+    """Names mentioned in expressions, by kind, in the order in which they are first mentioned."""
 
     def __init__(self) -> None:
         self._lists: dict[str, dict[str, None]] = {"tags": {}, "folders": {}, "properties": {}, "notes": {}}

@@ -1,5 +1,6 @@
-"""Reader of JSON Canvas 1.0: cards become Markdown, files and labelled edges become links, and groups become
-headings."""
+"""Read JSON Canvas 1.0 files: cards become Markdown, files and labelled edges become links, and groups become
+headings.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class _Node:
     groups: list[_Node] = field(default_factory=list)
 
     def holds(self, other: _Node) -> bool:
-        """True if the centre of another node lies within this node."""
+        """True if the centre of the other node is within this node."""
         across, down = other.x + other.width / 2, other.y + other.height / 2
         return self.x <= across <= self.x + self.width and self.y <= down <= self.y + self.height
 
@@ -46,7 +47,9 @@ class _Node:
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a canvas. Each card is a separate part, in reading order: down, then across."""
+    """Read a canvas as a note. Each card is a separate part, in reading order: from top to bottom, then left
+    to right.
+    """
     text, _ = decode(data)
     try:
         canvas = json.loads(text) if text.strip() else {}
@@ -57,7 +60,7 @@ def read(data: bytes, path: str) -> Note:
     made = Composition(path)
     every = [node for node in map(_node, _objects(canvas.get("nodes"))) if node is not None]
     if len(every) > CANVAS_NODES:
-        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; the first ones are searched")
+        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; only the first ones are searched")
     nodes = every[:CANVAS_NODES]
     edges = _edges(canvas.get("edges"), nodes)
     top = _nested(nodes, made)
@@ -101,13 +104,13 @@ def _edges(value: Any, nodes: Sequence[_Node]) -> dict[str, list[_Edge]]:
 
 
 def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
-    """Put each node into the smallest group around it, and return the root group."""
+    """Put each node into the smallest group that contains it, and return the root group."""
     top = _Node("", "group", {}, 0.0, 0.0, 0.0, 0.0)
     groups = sorted((n for n in nodes if n.kind == "group"), key=lambda n: n.width * n.height)
     if len(groups) > CANVAS_GROUPS:
         made.problem(
             "too_many_groups",
-            f"more than {CANVAS_GROUPS} groups; cards of the remaining ones are indexed without their group",
+            f"more than {CANVAS_GROUPS} groups; cards in further groups are indexed without their group",
         )
         groups = groups[-CANVAS_GROUPS:]
     for number, group in enumerate(groups):
@@ -162,7 +165,7 @@ def _write_edge(edge: _Edge, made: Composition) -> None:
 # -- where links are written
 
 FILE_FIELDS = ("file", "background")
-"""Fields with a file path: the file of a card, the background of a group."""
+"""Canvas fields that hold a file path: the file of a card, and the background of a group."""
 _LINKING = re.compile(
     r'(?<!\\)"(file|background|subpath|text)"\s*:\s*'
     r'"((?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"'
@@ -172,9 +175,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Written(NamedTuple):
-    """The value of a field that may contain links, as written between quotation marks on one line of the
-    file.
-    """
+    """Value of a field that may contain links, as written between quotation marks on one line of the file."""
 
     field: str
     line: int
@@ -187,19 +188,19 @@ class Written(NamedTuple):
         return str(json.loads(f'"{self.raw}"'))
 
     def escaped(self, text: str) -> str:
-        """Return another text, escaped like this value. Other characters than ASCII are escaped only if they
-        are escaped in this value.
+        """Return ``text`` escaped in the same way as this value: characters other than ASCII are escaped only
+        if this value escapes them.
         """
         in_ascii = self.raw.isascii() and "\\u" in self.raw
         return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
 
     @property
     def whole(self) -> Place:
-        """The place of the value in the file."""
+        """Position of the whole value in the file."""
         return Place(self.line, self.start, self.start + len(self.raw))
 
     def place(self, of_text: Place) -> Place:
-        """Convert a place in the value's text to its place in the file."""
+        """Convert a position in the unescaped value to a position in the file."""
         offsets = [0, *accumulate(map(len, _CHARACTER.findall(self.raw)))]
         text = self.text
         line = [0, *(end.end() for end in _LINE_END.finditer(text))][of_text.line - 1]
@@ -208,8 +209,10 @@ class Written(NamedTuple):
 
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
-    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and texts of
-    cards. ``lines`` is the whole source of the canvas file.
+    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and card
+    texts.
+
+    ``lines`` are all lines of the canvas file.
     """
     text = "\n".join(lines)
     number = start = counted = 0

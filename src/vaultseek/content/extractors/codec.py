@@ -1,4 +1,4 @@
-"""The JSON form of a file's text, for passing between processes and for the cache."""
+"""Convert a file's extracted text to and from JSON, for passing it between processes and for the cache."""
 
 import json
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ _PARTS: Mapping[str, Any] = {
     "places": Part,
 }
 _WRITTEN = 7
-"""Number of fields that are stored of a link. The fields after these hold columns for edits, and links in
-these files are never edited."""
+"""Number of link fields to store. The other fields hold columns for edits, and links in these files are never
+edited."""
 _LISTS = ("lines", "tags", "aliases")
 
 
 def encode(note: Note) -> bytes:
-    """Return a note as JSON."""
+    """Encode a note as JSON."""
     values = {field.name: getattr(note, field.name) for field in fields(note)}
     for name in _PARTS:
         values[name] = [astuple(part) for part in values[name]]
@@ -47,7 +47,7 @@ def encode(note: Note) -> bytes:
 
 
 def decode(data: bytes) -> Note:
-    """Return the note from the JSON of ``encode``. Raises ValueError or TypeError for other input."""
+    """Decode a note from the JSON that ``encode`` returns. Raises ValueError or TypeError for other data."""
     values = json.loads(data)
     for name, part in _PARTS.items():
         values[name] = tuple(part(*each) for each in values[name])

@@ -1,4 +1,4 @@
-"""Composition of a file's text as a note, from parts with their places."""
+"""Compose a file's text as a note, from parts that each have a place in the file."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ LEVELS = 6
 
 
 class Composition:
-    """The text of one file, to which parts are added in reading order."""
+    """The text of one file, composed by adding parts in reading order."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -38,11 +38,11 @@ class Composition:
 
     @property
     def next_line(self) -> int:
-        """The number of the line that is added next."""
+        """Number of the next line to be added."""
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part ``name`` of the file. It is below the last headings of levels up to ``depth``."""
+        """Begin the part ``name`` of the file, below the last headings of levels up to ``depth``."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -69,9 +69,10 @@ class Composition:
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
         """Add Markdown, with its headings demoted by ``level`` levels.
 
-        ``of_app`` is false for text in which ``#word`` is not a tag and ``[[word]]`` is not a link.
+        ``of_app`` is false for text from another program, in which ``#word`` is not a tag and ``[[word]]`` is
+        not a link.
         """
-        # A rule at the beginning of a part is not frontmatter.
+        # The line break keeps a rule at the beginning of a part from being read as frontmatter.
         part = parse(f"\n{text}", self._path)
         shift = self.next_line - 2
         self._add([*part.lines[1:], ""])
@@ -85,13 +86,13 @@ class Composition:
             self.tag(tag)
 
     def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a line that links to ``target``, and to its heading or block ``fragment``."""
+        """Add a line with a link to ``target``, or to the heading or block ``fragment`` in it."""
         line = self.next_line
         self.paragraph(text)
         self.link_at(line, target, fragment, alias)
 
     def link_at(self, line: int, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a link in an existing line."""
+        """Add a link to an existing line, without changing the line's text."""
         fragment = fragment.removeprefix("#")
         block = fragment[1:] if fragment.startswith("^") else None
         heading = None if block is not None else fragment or None
@@ -99,16 +100,16 @@ class Composition:
             self._links.append(Link("embed", link_target(target), heading, block, alias, line))
 
     def tag(self, tag: str) -> None:
-        """Add a tag of the whole file."""
+        """Add a tag that applies to the whole file."""
         self._tags.setdefault(tag.casefold(), tag)
 
     def problem(self, code: str, message: str) -> None:
-        """Add a problem."""
+        """Add a problem found in the file."""
         if len(self._problems) < limits.NOTE_PROBLEMS:
             self._problems.append(Problem(code, message))
 
     def note(self, title: str = "", properties: JSON | None = None) -> Note:
-        """Return the note, titled with the file's name unless there is a ``title``."""
+        """Return the composed note, with ``title`` or else the file's name as its title."""
         if self.full:
             message = "only the beginning of the text is searched; split the file"
             self.problem("too_long", message)
@@ -138,24 +139,25 @@ class Composition:
 
 
 def name_of(path: str) -> str:
-    """Return the name of a file, which serves as its title if it has no title of its own."""
+    """Return the name of the file at ``path``, to serve as the title of a file that has none."""
     return shown_name(file_stem(path))
 
 
 def named_only(path: str, code: str, message: str) -> Note:
-    """Return a note that has only the name of a file, and the problem that prevented reading its content."""
+    """Return a note that has only the file's name, and the problem that prevented reading its content."""
     return Note(path, name_of(path), problems=(Problem(code, f"{message}; only its name is searched"),))
 
 
 def plain_lines(text: str) -> list[str]:
-    """Return the lines of a text, with its control characters replaced."""
+    """Return the lines of a text, with control characters replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return [_UNREADABLE.sub("\ufffd", line) for line in text.rstrip("\n").split("\n")]
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the paragraphs of a text, which are separated by blank lines. The first of its ``lines`` has the
-    number ``first``.
+    """Return the spans of a text's paragraphs, which are separated by blank lines.
+
+    ``first`` is the number of the first line.
     """
     spans: list[Span] = []
     start = last = 0

@@ -1,8 +1,9 @@
-"""Confinement of a process that reads untrusted files: it can open libraries but no other files, no network
-connections and no programs.
+"""Confine a process that reads untrusted files: it can open libraries, but no other files, network
+connections or programs.
 
-Landlock closes the file system, and a seccomp filter blocks other dangerous system calls. Both apply to all
-later threads and cannot be undone. A kind of protection that the kernel does not support is left out.
+Landlock restricts the file system, and a seccomp filter blocks other dangerous system calls. Both apply to
+all threads started later and cannot be undone. A kind of protection that the kernel does not support is left
+out.
 """
 
 import contextlib
@@ -16,14 +17,14 @@ from pathlib import Path
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/etc/ld.so.cache")
 PROCESSORS = ("/proc/cpuinfo", "/sys/devices/system/cpu")
-"""Files that libraries read to find the number of threads and the instruction set."""
+"""Files from which libraries read the number of processors and their instruction set."""
 
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # on every architecture
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of file rights by version of Landlock; later versions have all rights."""
+"""Number of file access rights in each version of Landlock; later versions have all rights."""
 _ALL_FILE_RIGHTS = 16
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 
@@ -31,9 +32,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _FILTER = 38, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _NUMBER, _ARCHITECTURE = 0, 4
-"""Offsets of the system call's number and architecture in the data of a filter."""
+"""Offsets of the system call number and of the architecture in the data that a filter examines."""
 _OTHER_NUMBERS = 0x40000000
-"""Bit that marks the numbers of the second set of system calls (x32) on x86-64."""
+"""Bit set in the numbers of the second set of system calls (x32) on x86-64."""
 _REFUSED = {
     # socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, pidfd_getfd, io_uring_setup
     "x86_64": (0xC000003E, (41, 59, 322, 101, 310, 311, 438, 425)),
@@ -42,8 +43,9 @@ _REFUSED = {
 
 
 def confine() -> None:
-    """Confine this process: it can then open no files except libraries, and can open no connections and start
-    no programs or processes."""
+    """Confine this process: it can then open no files except libraries, open no network connections, and
+    start no programs or processes.
+    """
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None, use_errno=True)
@@ -83,7 +85,7 @@ def _close_files(libc: ctypes.CDLL) -> None:
 
 
 def _readable() -> Iterator[Path]:
-    """Yield the folders of Python and shared libraries, and the files that describe the processors."""
+    """Yield the folders of Python and of shared libraries, and the files that describe the processors."""
     own = Path(__file__).parents[3]
     names = dict.fromkeys((sys.prefix, sys.base_prefix, *sys.path, str(own), *LIBRARIES, *PROCESSORS))
     return (path for path in map(Path, filter(None, names)) if path.is_absolute() and path != Path("/"))

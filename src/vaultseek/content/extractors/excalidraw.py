@@ -1,4 +1,4 @@
-"""Reader of Excalidraw drawings: texts, links and embedded files, without the drawing itself."""
+"""Read Excalidraw drawings: texts, links and embedded files, without the drawing itself."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _MOST_HEAD = 4000
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a drawing; each text is a separate part, frames are headings."""
+    """Read a drawing as a note. Each text is a separate part, and frames become headings."""
     text, problems = decode(data)
     if path[-3:].lower() == ".md":
         return read_markdown(text, path, problems)
@@ -63,21 +63,24 @@ def read(data: bytes, path: str) -> Note:
 
 
 def is_drawing(text: str) -> bool:
-    """True if a Markdown file is a drawing of the Excalidraw plugin."""
+    """True if a Markdown file is a drawing made by the Excalidraw plugin."""
     return text.startswith("---") and _PLUGIN.search(text[:_MOST_HEAD]) is not None
 
 
 def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Read a drawing stored in Markdown, with the file's line numbers; each element is a part."""
+    """Read a drawing stored in Markdown, keeping the file's line numbers; each element of the drawing is a
+    part.
+    """
     note = parse("\n".join(without_drawing(text)), path, problems)
     title = note.title if note.title_source != "name" else name_of(path)
     return replace(note, title=title, places=tuple(_places(_lines(text))))
 
 
 def without_drawing(text: str) -> Iterator[str]:
-    """Yield the lines of a drawing in Markdown. Drawing data and their markers are replaced by blank lines.
+    """Yield the lines of a drawing stored in Markdown, with blank lines in place of the drawing data and its
+    markers.
 
-    A drawing may have a note above its data, which is left unchanged.
+    A note above the drawing data is left unchanged.
     """
     lines = _lines(text)
     began = _beginning(lines)
@@ -100,12 +103,14 @@ def _lines(text: str) -> list[str]:
 
 
 def _beginning(lines: Sequence[str]) -> int:
-    """Return the beginning of the drawing data, which the plugin writes below the note."""
+    """Return the index of the line at which the drawing data begins; the plugin writes the data below the
+    note.
+    """
     return next((at for at, line in enumerate(lines) if _FRAME.fullmatch(line)), len(lines))
 
 
 def _places(lines: Sequence[str]) -> Iterator[Part]:
-    """Yield the elements of a drawing in Markdown: texts end with their id, links begin with it."""
+    """Yield the elements of a drawing stored in Markdown: texts end with their ids, links begin with them."""
     section, begun = "", 0
     for number, line in enumerate(lines[(start := _beginning(lines)) :][:DRAWING_ELEMENTS], start + 1):
         if _FRAME.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Reader of Org files: headings, tags, links, tasks and properties."""
+"""Read Org files: headings, tags, links, tasks and properties."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -24,12 +24,12 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 STRUCTURE_CHARS = 1000
-"""Number of characters at the start of a line that are searched for headings, properties and dates. If more
-were searched, orgparse would take quadratic time or recurse too deeply."""
+"""Number of characters at the start of a line in which headings, properties and dates are searched for. With
+more, orgparse would take quadratic time or recurse too deeply."""
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read an Org file; line numbers refer to the file."""
+    """Read an Org file as a note. Line numbers are those of the file."""
     text, of_text = decode_any(data)
     problems = list(of_text)
     lines = plain_lines(text) if text else []
@@ -70,7 +70,8 @@ def _heading(node: OrgNode) -> Heading:
 
 def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:
     """Yield the edits that turn a line into displayed text: without stars, and with links and emphasis as
-    plain text."""
+    plain text.
+    """
     if is_heading:
         yield Edit(0, len(line) - len(line.lstrip("*").lstrip()))
     for match in _MARKUP.finditer(line):
@@ -89,7 +90,7 @@ def _properties(root: OrgBaseNode) -> JSON:
 
 
 def _keywords(lines: Sequence[str]) -> JSON:
-    """Return the keywords above the first heading, with lower-case names."""
+    """Return the keywords above the first heading with their values. The names are in lower case."""
     keywords = (match for line in lines if (match := _KEYWORD.match(line)))
     return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
 
@@ -118,7 +119,9 @@ def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
 
 
 def links(lines: Sequence[str]) -> Iterator[Link]:
-    """Yield the links of an Org file; ``written`` is the place of the target without ``file:``."""
+    """Yield the links in an Org file; each link's ``written`` is the position of the target without
+    ``file:``.
+    """
     in_code = _lines_of(_code(lines))
     for number, line in enumerate(lines, 1):
         if number in in_code or "[[" not in line:

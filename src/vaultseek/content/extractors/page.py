@@ -1,4 +1,4 @@
-"""Reader of HTML pages: their readable text, without menus and advertisements, as Markdown."""
+"""Read HTML pages: their readable text, without menus and advertisements, as Markdown."""
 
 import re
 from typing import Any
@@ -16,17 +16,17 @@ DEPTH = 400
 """Maximum nesting depth of elements. The time to read a page grows with its size times its depth, and the
 stack is limited."""
 HEAD_CHARS = 65_536
-"""Number of characters at the beginning of a page that are searched for its title and keywords."""
+"""Number of characters at the beginning of a page in which its title and keywords are searched for."""
 _UNREAD = {"aside", "button", "footer", "form", "iframe", "nav", "noscript", "object"}
 _UNREAD |= {"script", "select", "style", "svg", "template", "textarea", "title"}
-"""Elements that are left out with their content."""
+"""HTML elements that are left out together with their content."""
 _CLEANER = nh3.Cleaner(
     tags=nh3.ALLOWED_TAGS - _UNREAD,
     clean_content_tags=_UNREAD,
     attributes={"a": {"href"}, "img": {"alt"}},
     link_rel=None,
 )
-"""Reads a page as browsers do, and closes elements that were left open."""
+"""Cleaner that parses a page as browsers do, and closes elements that were left open."""
 _OPTIONS: dict[str, Any] = {
     "heading_style": "atx",
     "bullets": "-",
@@ -37,21 +37,21 @@ _OPTIONS: dict[str, Any] = {
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
 _BLANKS = re.compile(r"(\s{100})\s+")
-"""Long runs of white space, which markdownify would read in quadratic time."""
+"""Long runs of white space, which markdownify would process in quadratic time."""
 _COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
-"""A comment; html.parser takes quadratic time for unclosed comments."""
+"""An HTML comment. Comments are removed because html.parser takes quadratic time for unclosed ones."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
-"""Elements that stay open until their end tag, so that they can be nested deeply."""
+"""HTML elements that stay open until their end tag and can therefore be nested deeply."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read an HTML file. Line numbers refer to the resulting Markdown."""
+    """Read an HTML file as a note. Line numbers are those of the resulting Markdown."""
     text = _text(data)
     try:
         markdown = _markdown(text)
     except RecursionError:
-        return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
+        return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} levels deep")
     start = _COMMENT.sub("", _BODY.split(text[:HEAD_CHARS], maxsplit=1)[0])
     head = BeautifulSoup(start, "html.parser", parse_only=SoupStrainer(["title", "meta"]))
     keywords = head.find("meta", attrs={"name": re.compile("(?i)^keywords$")})
@@ -65,7 +65,7 @@ def read(data: bytes, path: str) -> Note:
 
 
 def _markdown(text: str) -> str:
-    """Return a page as Markdown. Raises RecursionError if its elements are nested too deeply."""
+    """Convert a page to Markdown. Raises RecursionError if its elements are nested too deeply."""
     depth = 0
     for tag in _NESTING.finditer(text):
         depth = max(0, depth - 1 if tag[1] else depth + 1)
@@ -76,7 +76,9 @@ def _markdown(text: str) -> str:
 
 class _Converter(MarkdownConverter):
     def convert_img(self, image: Any, _text: str, parent_tags: object) -> str:
-        """Return an image's alternative text. The image's address belongs to the site and is left out."""
+        """Return an image's alternative text. The image's address is left out, because it belongs to the web
+        site.
+        """
         return f" {image.get('alt', '')} "
 
 

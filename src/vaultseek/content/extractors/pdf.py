@@ -1,5 +1,6 @@
-"""Reader of PDFs: the text of each page, the title and the outline. Pages without text are read by OCR if
-that is enabled."""
+"""Read PDFs: the text of each page, the title and the outline. If OCR is enabled, it reads pages that have no
+text.
+"""
 
 import math
 import re
@@ -24,16 +25,16 @@ _NO_TITLE = re.compile(
 )
 _NUMBERING = re.compile(r"(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.):]?")
 _OCR_DOTS = 2.5
-"""Scale for rendering a page for OCR, in pixels per point; large pages are scaled down."""
+"""Scale at which a page is rendered for OCR, in pixels per point; large pages are scaled down."""
 _SCREEN_DOTS = 2.0
-"""Scale for rendering a page for a screen."""
+"""Scale at which a page is rendered for a screen, in pixels per point."""
 SCREEN_PIXELS = 6_000_000
-"""Maximum number of pixels of a page rendered for a screen."""
+"""Maximum number of pixels in a page rendered for a screen."""
 NEED_OCR = "no text, only scanned pictures; to read them, add the extra ocr and list ocr in [index] kinds"
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
-    """Read a PDF. Each page is a separate part, ``page=N``; the outline provides the headings."""
+    """Read a PDF as a note. Each page is a separate part, ``page=N``; the outline provides the headings."""
     try:
         document = PdfDocument(data)
         pages = len(document)
@@ -55,11 +56,13 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         made.place(f"page={number + 1}", LEVELS)
         _write_page(text, outline.get(number, ()), made)
     if pages > PDF_PAGES:
-        made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; the first ones are searched")
+        made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; only the first ones are searched")
     if scanned and ocr and not has_extra("ocr"):
         made.problem("no_ocr", picture.NOT_INSTALLED)
     elif len(scanned) > OCR_PAGES and ocr:
-        made.problem("too_many_pages", f"more than {OCR_PAGES} scanned pages; the first ones are searched")
+        made.problem(
+            "too_many_pages", f"more than {OCR_PAGES} scanned pages; only the first ones are searched"
+        )
     if scanned and not ocr:
         which = "this PDF" if len(scanned) == pages else f"page {scanned[0] + 1}"
         more = f" and {len(scanned) - 1} more" if 1 < len(scanned) < pages else ""
@@ -68,7 +71,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
 
 
 def draw(data: bytes, number: int) -> bytes:
-    """Return a page, 1-based, as a PNG. Raises PdfiumError or IndexError."""
+    """Render a page as a PNG; ``number`` is 1-based. Raises PdfiumError or IndexError."""
     page = PdfDocument(data)[number - 1]
     area = max(page.get_width() * page.get_height(), 1.0)
     pixels = page.render(
@@ -81,7 +84,7 @@ def draw(data: bytes, number: int) -> bytes:
             struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
         )
 
-    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each row begins with its filter: none
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each row begins with its filter type: 0, none
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     return (
         b"\x89PNG\r\n\x1a\n"
@@ -128,9 +131,10 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
-    """Add a page. A heading of the outline replaces the line with the same text, with or without a number.
+    """Add a page's text, with its headings from the outline.
 
-    Without such a line, the heading goes to the top of the page.
+    A heading replaces the line with the same text, with or without a number. If there is no such line, the
+    heading goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)
@@ -154,8 +158,8 @@ def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Compositio
 
 
 def _places_of(lines: Sequence[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return two maps to the index of the first matching line: by the line's text, and by its text after a
-    leading number.
+    """Return two maps to the index of the first matching line: one keyed by the line's text, the other by the
+    text without its leading number.
     """
     places: dict[str, int] = {}
     numbered: dict[str, int] = {}

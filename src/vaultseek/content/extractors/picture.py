@@ -1,4 +1,4 @@
-"""Text in pictures, by OCR; needs the extra ``ocr``."""
+"""Recognize text in pictures by OCR; needs the extra ``ocr``."""
 
 import io
 from functools import cache
@@ -10,13 +10,14 @@ from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
 NOT_INSTALLED = "reading pictures needs the extra ocr; add it, or take ocr out of [index] kinds"
-"""Problem of a picture that cannot be read without the extra."""
+"""Message of the problem for a picture that cannot be read because the extra is missing."""
 CERTAINTY = 0.5
-"""Minimum certainty, in [0, 1], that a line was recognized correctly. Lines below it are left out."""
+"""Minimum certainty, from 0 to 1, that a line was recognized correctly. Lines with a lower certainty are left
+out."""
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read the text in a picture."""
+    """Read the text in a picture as a note."""
     if not has_extra("ocr"):
         return named_only(path, "no_ocr", NOT_INSTALLED)
     from PIL import Image, UnidentifiedImageError

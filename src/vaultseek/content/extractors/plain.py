@@ -1,4 +1,4 @@
-"""Plain text: lines only, without headings or links.
+"""Read plain text files: only lines, without headings or links.
 
 A text file does not state its encoding; if it is not Unicode, the most likely encoding is guessed.
 """
@@ -13,7 +13,7 @@ from vaultseek.content.markdown.rendering import render_plain
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a text file; line numbers refer to the file."""
+    """Read a text file as a note. Line numbers are those of the file."""
     text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
     return Note(
@@ -28,24 +28,27 @@ def read(data: bytes, path: str) -> Note:
 
 PROBE_BYTES = 64 * 1024
 WESTERN_SHARE = 0.3
-"""Maximum number of non-ASCII bytes in a text in Latin letters, as a share of its letters. In such a text,
-only some letters have accents."""
+"""Maximum number of non-ASCII bytes in a text in Latin script, relative to its number of letters. In such a
+text, only some letters have accents."""
 _OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp1252")
 _OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _EAST_OF_GERMANY = re.compile("[a-z][¹³¿¼¾Ÿ]|[¹³¿¼¾][a-zê]", re.ASCII)
-"""Character sequences within words that reveal Polish, Czech and other texts decoded as Western European."""
+"""Character sequences within words which show that a text in Polish, Czech or a similar language was decoded
+as Western European."""
 _NAMES = {"cp932": "Shift_JIS", "cp949": "EUC-KR", "gb18030": "GBK"}
 
 
 def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """Return the text of a file and its problems, guessing the encoding if it is not Unicode."""
+    """Decode the bytes of a file, guessing the encoding if it is not Unicode; return the text and any
+    problems.
+    """
     text, problems = decode(data)
     broken = text.count("\ufffd")
     if not broken or not any(problem.code == "bad_encoding" and problem.line for problem in problems):
         return text, problems
     if sum(character > "\x7f" for character in text) > 2 * broken:
-        return text, problems  # damaged UTF-8
+        return text, problems  # treat it as damaged UTF-8
     probe = data[:PROBE_BYTES]
     encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
     name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
@@ -60,7 +63,7 @@ def _likeliest(probe: bytes) -> str:
         return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
     best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
     text = probe.decode(best, errors="replace")
-    # Nobody writes whole texts in half-width kana, but texts in other languages are misread as such.
+    # Nobody writes whole texts in half-width kana, but texts in other languages may be decoded as such.
     return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
 
 

@@ -1,7 +1,7 @@
-"""The process that reads files, and its caller's side. The process gets the bytes of a file, and returns the
-text as JSON, or a page as a picture.
+"""The separate process that reads files, and the code that calls it.
 
-It runs while there is something to read, and cannot open other files or connections.
+The process receives the bytes of a file, and returns the text as JSON, or a page as a picture. It runs while
+there are files to read, and cannot open other files or network connections.
 """
 
 import contextlib
@@ -33,12 +33,12 @@ from vaultseek.errors import Cancelled
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.process")
 NICENESS = 10
 PATIENCE = 20
-"""Wall time allowed for a file on a busy machine, as a multiple of its processor time."""
+"""Wall-clock time allowed for a file on a busy machine, as a multiple of the processor time allowed."""
 STOPPED = "vaultseek is stopping; the rest is read after the next start"
 
 
 class ReaderEnded(Exception):
-    """Raised when the process ended while it was reading a file. The file may or may not be the cause."""
+    """Raised when the process ended while it was reading a file. The file may not be the cause."""
 
 
 class ExtractionProcess:
@@ -51,10 +51,10 @@ class ExtractionProcess:
         self._stopped = False
 
     def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False, alone: bool = False) -> Note:
-        """Return the text of a file, or its name and a problem if it cannot be read.
+        """Return the text of a file or, if it cannot be read, its name and a problem.
 
         With ``alone``, the file is read in a process that has read no other file. Raises ReaderEnded,
-        Cancelled after ``stop``, and OSError if no process can be started.
+        Cancelled after ``stop``, or OSError if no process can be started.
         """
         with self._busy:
             if alone:
@@ -67,13 +67,15 @@ class ExtractionProcess:
                 if self._stopped:
                     raise Cancelled(STOPPED)
                 if ending == -signal.SIGPROF:
-                    return named_only(path, "too_slow", "reading it takes too long")
+                    return named_only(path, "too_slow", "reading the file takes too long")
                 if ending != 0:
-                    break  # 0 if it had just ended for being idle
+                    break  # status 0 means that the process had just ended because it was idle
             raise ReaderEnded(path)
 
     def page(self, data: bytes, number: int) -> bytes | None:
-        """Return a page of a PDF, 1-based, as a PNG; None if it cannot be drawn. Raises OSError."""
+        """Return a page of a PDF as a PNG; None if it cannot be rendered. ``number`` is 1-based. Raises
+        OSError.
+        """
         with self._busy:
             for _ in range(2):
                 with contextlib.suppress(ChildEnded):
@@ -83,7 +85,7 @@ class ExtractionProcess:
         return None
 
     def stop(self) -> None:
-        """End the process, even in the middle of a file. The ``extract`` of that file raises Cancelled."""
+        """End the process, even in the middle of a file. A running ``extract`` call raises Cancelled."""
         self._stopped = True
         process = self._process
         if process is not None:
@@ -96,7 +98,7 @@ class ExtractionProcess:
             self._end()
 
     def _ask(self, job: JSON, data: bytes, seconds: float) -> bytes:
-        """Return the answer of the process. Raises ChildEnded."""
+        """Send a job to the process and return its answer. Raises ChildEnded."""
         process = self._running(ocr=job["ocr"])
         process.send(job, data)
         return process.receive(seconds * PATIENCE)[1]
@@ -127,7 +129,7 @@ class ExtractionProcess:
 
 
 def main() -> None:
-    """Serve jobs from standard input until it ends or has been idle for a while."""
+    """Run jobs from standard input until it is closed or has been idle for a while."""
     incoming, outgoing = reserve_pipes()
     memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
     apply_child_limits(NICENESS, memory)
@@ -152,7 +154,7 @@ def _extract(job: JSON, data: bytes) -> Note:
         read = extractor.function()
         return read(data, path, ocr=ocr) if job["kind"] == "pdf" else read(data, path)
     except (MemoryError, RecursionError):
-        return named_only(path, "too_complex", "reading it takes too much memory")
+        return named_only(path, "too_complex", "reading the file takes too much memory")
     except Exception as error:
         return named_only(path, "not_indexed", f"this file could not be read ({type(error).__name__})")
     finally:

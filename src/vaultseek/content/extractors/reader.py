@@ -1,4 +1,4 @@
-"""Reading files other than Markdown: from the cache, or in a separate process."""
+"""Read files other than Markdown, from the cache or in a separate process."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
 
 
 class FileReader:
-    """Reads the files of one vault, with its enabled kinds, its cache and its process."""
+    """Reader for the files of one vault, with the kinds enabled there, a cache and an extraction process."""
 
     def __init__(self, switches: Sequence[str] = DEFAULT_SWITCHES, cache: Path | None = None) -> None:
         self.switches = tuple(switches)
         self.cache = TextCache(cache)
         self.process = ExtractionProcess()
         self.ahead: dict[tuple[str, bytes], Note] = {}
-        """Texts extracted by ``prepare`` and missing from the cache, by path and hash."""
+        """Texts that ``prepare`` extracted and that are not in the cache, by path and hash."""
         self._directory = cache
         self._suspects: set[tuple[str, bytes]] = set()
 
     def describe(self) -> JSON:
-        """Return the arguments that create the same reader in another process."""
+        """Return the arguments with which another process can create an identical reader."""
         return {"switches": self.switches, "cache": None if self._directory is None else str(self._directory)}
 
     @classmethod
     def of(cls, described: JSON) -> FileReader:
-        """Return the reader described by ``describe``."""
+        """Create a reader from the result of ``describe``."""
         cache = described["cache"]
         return cls(described["switches"], None if cache is None else Path(cache))
 
     def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
-        """Extract the text of a file, so that ``read`` returns at once.
+        """Extract the text of a file in advance, so that ``read`` returns at once.
 
-        Return False if the process ended, perhaps for a reason other than the file; the caller then retries
-        once, later. Raises the errors of ``read``.
+        Returns False if the process ended, perhaps for a reason other than the file; the caller then retries
+        once, later. Raises the same errors as ``read``.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
             return True
@@ -63,9 +63,9 @@ class FileReader:
         return True
 
     def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
-        """Return the text of a file, or only its name if it has a problem.
+        """Return the text of a file or, if there is a problem with it, only its name.
 
-        Raises Cancelled after ``process.stop``, OSError if no process can be started.
+        Raises Cancelled after ``process.stop``, or OSError if no process can be started.
         """
         if (prepared := self.ahead.pop((path, digest), None)) is not None:
             return prepared
@@ -92,7 +92,7 @@ class FileReader:
 
 
 def _hostile(path: str) -> Note:
-    return named_only(path, "ends_reader", "reading it crashes the process that reads files")
+    return named_only(path, "ends_reader", "reading the file crashes the process that reads files")
 
 
 def _kind(path: str) -> Kind:
@@ -106,30 +106,32 @@ _UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "n
 
 
 def file_kind(path: str) -> Kind | None:
-    """Return the kind of a file that needs an extractor; None for Markdown."""
+    """Return the kind of a file that needs an extractor; None for Markdown and attachments."""
     return None if is_markdown(path) else kind_of(path)
 
 
 def most_bytes(path: str) -> int | None:
-    """Return the maximum size, in bytes, of a file of this kind; None for Markdown."""
+    """Return the maximum size, in bytes, for a file of the same kind as ``path``; None for Markdown."""
     kind = file_kind(path)
     return None if kind is None else EXTRACTORS[kind].most_bytes
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return a version of the extractors. It changes whenever the same file may yield different text."""
+    """Return the version of the enabled extractors, which changes whenever a file may yield a different
+    text.
+    """
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 
 
 class TextCache:
-    """A folder of cached texts; a damaged or unwritable text counts as missing."""
+    """Cache of extracted texts in a folder. A text that is damaged or cannot be written counts as missing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
 
     def get(self, digest: bytes, extractor: Extractor, *, ocr: bool) -> Note | None:
-        """Return the text of the content with this hash; None if missing."""
+        """Return the cached text for the content with this hash; None if it is not cached."""
         if self._directory is None or not extractor.kept:
             return None
         try:
@@ -139,7 +141,7 @@ class TextCache:
             return None
 
     def put(self, digest: bytes, extractor: Extractor, note: Note, *, ocr: bool) -> None:
-        """Store the text of the content with this hash."""
+        """Store the text for the content with this hash."""
         if self._directory is None or not extractor.kept:
             return
         body = encode(note)
@@ -150,7 +152,7 @@ class TextCache:
             )
 
     def prune(self, used: Collection[bytes]) -> None:
-        """Delete the texts of all contents except those with these hashes."""
+        """Delete all cached texts except those for contents with these hashes."""
         names = {digest.hex() for digest in used}
         if self._directory is None or not self._directory.is_dir():
             return

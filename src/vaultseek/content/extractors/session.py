@@ -1,4 +1,6 @@
-"""Logs of coding agents, Claude Code's and Codex's: turns of user and agent, without tools and secrets."""
+"""Read logs of coding agents, Claude Code and Codex: the turns of user and agent, without tool calls and
+secrets.
+"""
 
 import json
 import re
@@ -12,17 +14,18 @@ from vaultseek.content.markdown.decode import decode
 SPEAKERS = {"user": "User", "assistant": "Agent"}
 TITLE_CHARS = 80
 TIME_CHARS = 40
-"""Maximum length of a turn's time, in characters. A log may contain any text in the field for the time."""
+"""Maximum length of a turn's time, in characters. The log's time field may contain any text."""
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
-"""Types of message items written by a person or an agent; other items are tools, pictures and thoughts."""
+"""Types of message items written by a person or an agent; items of other types are tool calls, pictures and
+thoughts."""
 _ADDED = re.compile(
     r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>"
     r"|\A\s*# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>"
     r"|\A\s*# Context from my IDE setup:.*?\n## My request for Codex:",
     re.DOTALL,
 )
-"""Text added to a turn by a program, such as ``<system-reminder>``, or project instructions."""
+"""Text that a program added to a turn, such as ``<system-reminder>`` or project instructions."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|AGE-SECRET-KEY-1\w+"
@@ -34,29 +37,29 @@ _SECRETS = re.compile(
     r"|(?<=hooks\.slack\.com/services/)\S+|(?<=/api/webhooks/)\S+"
     r"|(?<=://)[^\s/@\"'<>]*:[^\s\"'<>]+(?=@)|(?<=://)[^\s/@:]{12,}(?=@)"
     r"|(?i:(?<=bearer)|(?<=basic)|(?<=authorization: token))\s+(?=\S*[A-Z0-9])[\w.~+/-]{12,}=*"
-    # Long words that mix upper and lower case and digits are keys of any provider.
+    # A long word that mixes upper case, lower case and digits is a key, whoever issued it.
     r"|(?<![\w/.-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d)[\w+-][\w+/-]{23,}={0,2}",
     re.DOTALL,
 )
-"""Keys and tokens recognized by their form."""
+"""Keys and tokens that can be recognized by their form."""
 _PASSWORDS = re.compile(
     r"((?:pass(?:word|wd|phrase|wort)|\b(?:pwd|psk))[\"'\\*]*\s*(?:=>|[:=|>-]|\b(?:is|was)\b:?)[\"'\\*\s]*"
     r"|--pass(?:word)?[ =]|\bsshpass -p ?|\bcurl -u ?)"
     r"(?!(?:required|wrong|too|not|missing|empty|the|a|stored|hashed)\b)([^\s\"'<|]{3,})",
     re.IGNORECASE,
 )
-"""Passwords recognized by the word before them."""
+"""Passwords that can be recognized by the word before them."""
 _ASSIGNED = re.compile(
     r"((?:secret|token|(?:api|access|account|private|signing|encryption|secret)[-_ ]?key|credential|cookie"
     r"|\bsig)[\"'\\*]*\s*(?:=>|[:=]|\bis\b)[\"'\\*\s]*|--(?:token|secret|api-key)[ =])"
     r"(?=\S*\d)(?!\d+\b)([^\s\"'<|]{6,})",
     re.IGNORECASE,
 )
-"""Values of names that indicate a secret, if they contain a digit and are not numbers."""
+"""Values assigned to names that suggest a secret, if they contain a digit and are not numbers."""
 
 
 class Turn(NamedTuple):
-    """One turn: its text, its speaker, and its time in ISO 8601, empty if unknown."""
+    """One turn in a log: its text, its speaker, and its time in ISO 8601 format, empty if unknown."""
 
     speaker: str
     when: str
@@ -64,11 +67,13 @@ class Turn(NamedTuple):
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a log. Each turn is a separate part, ``turn=3``, below a heading with speaker and time."""
+    """Read a log as a note. Each turn is a separate part, such as ``turn=3``, below a heading with speaker
+    and time.
+    """
     entries = [*_entries(decode(data)[0])]
     turns = [*_turns(entries)]
     if not turns:
-        return named_only(path, "damaged", "not a session: none of its lines is a turn of a known agent")
+        return named_only(path, "damaged", "not a session: none of its lines is from a known agent")
     made = Composition(path)
     for number, turn in enumerate(turns, start=1):
         if made.full:
@@ -90,7 +95,7 @@ def without_secrets(text: str) -> str:
 
 
 def _entries(text: str) -> Iterator[JSON]:
-    """Yield the objects of the lines; for newer Codex logs, yield the wrapped objects with their time."""
+    """Yield the JSON object on each line. In newer Codex logs, yield the wrapped object with its time."""
     for line in text.split("\n"):
         try:
             entry = json.loads(line)
@@ -125,8 +130,8 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
 
 
 def _shown(when: str) -> str:
-    """Return a moment to the minute, in UTC as agents write it, so that the text is the same for every
-    reader.
+    """Return a time to the minute, in UTC as agents write it, so that the text is the same in every time
+    zone.
     """
     minute = when[:16].replace("T", " ")
     return f"{minute} UTC" if when.endswith("Z") else minute

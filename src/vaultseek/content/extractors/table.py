@@ -1,4 +1,4 @@
-"""The table of extractors: for each kind of file its function, limits and version."""
+"""Table of extractors: the function, limits and version for each kind of file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from vaultseek.base.model import Note, Problem
 from vaultseek.content.kinds import Kind
 
 Read = Callable[..., Note]
-"""Function from bytes and path to the file's text and structure; the function for PDFs also takes ``ocr``."""
+"""Function that converts a file's bytes and path to a note; the function for PDFs also takes ``ocr``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """The function, limits and version for reading a kind of file.
+    """Function, limits and version for reading one kind of file.
 
     Increase ``version`` whenever the same file gives a different text. If ``kept`` is true, the text is
     cached and not extracted again when the index is rebuilt.
@@ -27,12 +27,12 @@ class Extractor:
     seconds: float = limits.EXTRACTION_SECONDS
 
     def function(self) -> Read:
-        """Return the function, importing its libraries."""
+        """Import the extractor's libraries and return its function."""
         read: Read = import_module(f"vaultseek.content.extractors.{self.module}").read
         return read
 
     def too_large(self) -> Problem:
-        """Return the problem of a file that is too large."""
+        """Return the problem to report for a file that is too large."""
         return Problem(
             "too_large", f"larger than {self.most_bytes // limits.MIB} MiB; only its name is searched"
         )

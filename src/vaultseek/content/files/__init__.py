@@ -1,1 +1,1 @@
-"""The file system of a vault: scan, read, compare, watch. Nothing here writes to a vault."""
+"""Access to a vault's files: scan, read, compare and watch. Nothing here writes to a vault."""

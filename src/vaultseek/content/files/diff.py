@@ -1,4 +1,4 @@
-"""The difference between a vault on disk and its ledger."""
+"""Compute the differences between a vault on disk and its ledger."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from vaultseek.content.kinds import turn
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A note's file as recorded in the ledger. If it is ``racy``, its ``stat`` cannot be trusted, so it is
-    read again."""
+    """State of a note's file as recorded in the ledger.
+
+    If ``racy`` is true, ``stat`` cannot be trusted, so the file is read again.
+    """
 
     stat: FileStat
     racy: bool
@@ -19,12 +21,11 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes that sync the ledger with the disk. ``moved`` holds pairs of old and new path.
+    """The changes needed to sync the ledger with the disk. ``moved`` holds pairs of old and new path.
 
     The files to ``read`` are sorted: notes come before PDFs and pictures, and recently modified files before
-    older ones, because recent files are searched for most.
-
-    ``scope`` names the files and folders that were compared; ``""`` is the whole vault.
+    older ones, because recent files are searched for most. ``scope`` has the files and folders that were
+    compared; ``""`` means the whole vault.
     """
 
     read: tuple[str, ...] = ()
@@ -49,8 +50,8 @@ def compare(
 ) -> Changes:
     """Compare a scan of the vault, or of a part of it, with the same part of the ledger.
 
-    A note that disappears from one path and appears at another with the same inode, size and modification
-    time has moved. Times are compared for equality only: clocks jump.
+    A note has moved if it disappears from one path and appears at another with the same inode, size and
+    modification time. Times are compared for equality only, because clocks may jump.
     """
     new: dict[str, FileStat] = {}
     changed: dict[str, FileStat] = {}

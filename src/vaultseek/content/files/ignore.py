@@ -1,4 +1,6 @@
-"""Files that are not part of a vault: hidden files, leftovers of editors and sync tools, exclusions."""
+"""Recognize files that are not part of a vault: hidden files, leftovers of editors and sync tools, and
+excluded files.
+"""
 
 import fnmatch
 import re
@@ -23,7 +25,7 @@ FOLDERS = re.compile(
     | vx_recycle_bin | _v_recycle_bin                         # of VNote
     """
 )
-"""Names of folders that systems and programs create, and that never contain a user's notes."""
+"""Names of folders that systems and programs create and that never contain a user's notes."""
 _LOGSEQ = re.compile(r"(?:^|/)logseq/(?:bak|version-files)$")
 _EXTENSIONS = r"(?:\.\w+){0,2}$"
 LEFTOVER = re.compile(
@@ -36,7 +38,7 @@ LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
-"""The part of a file name with which git mergetool distinguishes the versions of a note."""
+"""Part of a file name by which git mergetool distinguishes the versions of a file."""
 _VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
@@ -56,17 +58,18 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git make when two versions of a note conflict.
+"""Names of the copies that sync tools and git create when two versions of a note conflict.
 
-A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. All matches
-contain ``_IN_ALL``, which is faster to search for."""
+A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. Every
+matching name contains ``_IN_ALL``, which is faster to search for.
+"""
 _IN_ALL = "onfli"
 
 
 class Ignore:
-    """The rules of a vault that decide which files are read. Paths are relative to the vault, with ``/``.
+    """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/``.
 
-    They apply only to names. ``switches`` are the kinds of files that are read besides notes.
+    The rules apply only to names. ``switches`` are the kinds of files that are read besides notes.
     """
 
     def __init__(
@@ -80,33 +83,37 @@ class Ignore:
 
     @property
     def problems(self) -> list[str]:
-        """The vault's own rules that are not applied, each with the reason."""
+        """Rules from the vault's own settings that are not applied, each with the reason."""
         return [
             f"the rule /{printable(pattern)}/ in the vault's excluded files is not applied: {why}"
             for pattern, why in self._expressions.problems.items()
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file that is not skipped is read; otherwise it is an attachment."""
+        """True if a file that is not skipped is read; otherwise it is indexed by name only, as an
+        attachment.
+        """
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:
-        """True if a folder and everything below it is skipped; a nested vault is a separate vault."""
+        """True if a folder and everything below it is skipped, because it is excluded or is a separate
+        vault.
+        """
         return self.is_excluded(path) or self.is_nested_vault(path)
 
     def is_excluded(self, path: str) -> bool:
-        """True if a folder is skipped because of its name or because the user excluded it."""
+        """True if a folder is skipped because of its name, or because the user excluded it."""
         name = path.rpartition("/")[2]
         if name.startswith(".") or FOLDERS.fullmatch(name) or _LOGSEQ.search(path):
             return True
         return self._is_named(path + "/")
 
     def is_nested_vault(self, path: str) -> bool:
-        """True if a folder is a separate vault."""
+        """True if a folder is a separate vault inside this one."""
         return has_obsidian(self._root / path)
 
     def skips_file(self, path: str) -> bool:
-        """True if a file is skipped, provided its folder is not."""
+        """True if a file is skipped; its folder is not checked."""
         name = unicodedata.normalize("NFC", path.rpartition("/")[2])
         if name.startswith(".") or LEFTOVER.search(name):
             return True
@@ -115,7 +122,9 @@ class Ignore:
         return self._is_of_merge(path, name) or self._is_named(path) or self._expressions.match(path)
 
     def _is_of_merge(self, path: str, name: str) -> bool:
-        """True for a version that git mergetool wrote. ``Server_BACKUP_2026.md`` alone is a note."""
+        """True if git mergetool wrote this version of a file. ``Server_BACKUP_2026.md`` without other
+        versions is a note.
+        """
         version = _OF_MERGE.search(name)
         if version is None:
             return False
@@ -128,7 +137,7 @@ class Ignore:
         return any(rule(folded) for rule in self._names)
 
     def skips(self, path: str) -> bool:
-        """True if ``path``, or a folder above it, is skipped."""
+        """True if the file or folder at ``path``, or a folder above it, is skipped."""
         slash = path.find("/")
         while slash != -1:
             if self.skips_folder(path[:slash]):
@@ -138,20 +147,21 @@ class Ignore:
 
 
 Rule = Callable[[str], bool]
-"""Function that gets a folded path, which ends in ``/`` for a folder, and returns True if the path is left
-out."""
+"""Function that receives a folded path, which ends in ``/`` for a folder, and returns True to skip it."""
 
 
 def _glob(pattern: str) -> Rule:
-    """Return the rule of a glob, interpreted as in a .gitignore, except that ``*`` also matches ``/``."""
-    # fnmatch has no escape, but sets of one character.
+    """Return the rule for a glob, interpreted as in a .gitignore file, except that ``*`` also matches
+    ``/``.
+    """
+    # fnmatch has no escapes; a set of one character has the same effect.
     glob = re.sub(r"\\([*?\[])", r"[\1]", fold_case(pattern.strip()))
     glob = re.sub(r"\\(.)", r"\1", glob)
     is_anchored = "/" in glob.rstrip("/")
     names = glob.removeprefix("./").strip("/")
     if not names:
         return lambda path: False
-    # Drop each part's end-of-text assertion, which a translation appends.
+    # Drop the end-of-text assertion that fnmatch appends to each part.
     parts = [fnmatch.translate(part)[:-2] for part in _ANY_FOLDERS.split(names)]
     begin, end = ("" if is_anchored else _BELOW), ("/.*" if glob.endswith("/") else "(?:/.*)?")
     expression = re.compile(begin + _BELOW.join(parts) + end, re.DOTALL)
@@ -167,21 +177,24 @@ def _prefix(prefix: str) -> Rule:
 
 
 class _Expressions:
-    """The regular expressions among a vault's rules; they are untrusted and share a time budget.
+    """The regular expressions among a vault's rules. They are untrusted and share a time budget.
 
-    A rule is compiled when the first path is compared, so that opening a vault does not wait for it. Rules
-    are dropped once the time is used up.
+    A rule is compiled when the first path is compared with it, so that opening a vault does not wait for it.
+    Rules are dropped once the time is used up.
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
-        """The dropped rules, each with the reason."""
+        """Reasons why rules were dropped, by rule."""
         self._seconds = EXCLUDED_RULES_SECONDS
         self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 
     def match(self, path: str) -> bool:
-        """True if the path of a file matches. Folders are not tested: a rule may exclude everything except
-        some files, and these may be in a folder that matches."""
+        """True if the path of a file matches one of the rules.
+
+        Folders are not tested: a rule may exclude everything except some files, which may be in a folder that
+        matches.
+        """
         composed = unicodedata.normalize("NFC", path)
         return any(self._matches(pattern, composed) for pattern in self._patterns)
 
@@ -212,11 +225,11 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Maximum time, in seconds, that a normal expression takes to test one path."""
+"""Time, in seconds, up to which testing one path is normal and does not count against the time budget."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:
-    """Return Obsidian's "Excluded files": path prefixes and regular expressions."""
+    """Return the rules in Obsidian's "Excluded files" setting: path prefixes and regular expressions."""
     filters = app_settings(root).get("userIgnoreFilters")
     texts = filters if isinstance(filters, list) else []
     prefixes: list[str] = []

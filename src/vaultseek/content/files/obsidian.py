@@ -1,6 +1,7 @@
-"""Obsidian's settings in a vault: excluded files, new links, line breaks, property types.
+"""Read Obsidian's settings in a vault: excluded files, new links, line breaks, property types.
 
-The vault may come from a stranger: files are limited in size, and every reader of a setting checks its value.
+The vault may come from a stranger: files are limited in size, and all code that reads a setting checks its
+value.
 """
 
 import json
@@ -24,12 +25,14 @@ DAILY_NOTES_FILE = f"{OBSIDIAN_FOLDER}/daily-notes.json"
 
 
 def has_obsidian(root: Path) -> bool:
-    """True for an Obsidian vault."""
+    """True if the folder ``root`` is an Obsidian vault."""
     return is_folder(root / OBSIDIAN_FOLDER)
 
 
 def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
-    """Return the settings in one of Obsidian's files; empty if it is missing, too large or invalid."""
+    """Return the settings from one of Obsidian's files; empty if the file is missing, too large or
+    invalid.
+    """
     try:
         settings = json.loads(_read(root / file))
     except (OSError, ValueError, RecursionError):
@@ -38,15 +41,18 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
 
 
 class _Names(NamedTuple):
-    """Statistics of the file names in a folder: how many more dates begin with the day than with the month,
-    and whether the names are days of a month."""
+    """Statistics of the file names in a folder.
+
+    ``days_first`` is the number of dates that begin with the day minus the number that begin with the month;
+    ``are_days`` is true if files are named by the day of the month.
+    """
 
     days_first: int
     are_days: bool
 
 
 class VaultDates(NamedTuple):
-    """The style of dates in a folder of a vault.
+    """Date style in one folder of a vault.
 
     The format of the vault's daily notes decides. If it does not, the other file names in the folder do, or
     else those in the whole vault. They are checked again after the folder has changed, and each minute.
@@ -58,7 +64,7 @@ class VaultDates(NamedTuple):
     def is_day_first(self) -> bool | None:
         """Return whether the day comes before the month in dates like ``4-5-2026``; None if unknown.
 
-        A date such as ``13-5-2026`` shows the order, because there is no month 13.
+        A file named ``13-5-2026`` shows the order, because there is no month 13.
         """
         if order := _ORDER.search(self._format().rpartition("/")[2]):
             return order[0] == "D"
@@ -66,12 +72,12 @@ class VaultDates(NamedTuple):
         return None if not days_first else days_first > 0
 
     def has_day_folders(self) -> bool:
-        """True if the files are named by the day of the month, and folders by the year and the month."""
+        """True if files are named by the day of the month, and folders by the year and the month."""
         folders, _, name = self._format().rpartition("/")
         return bool("Y" in folders and "Y" not in name) if name else self._names().are_days
 
     def _format(self) -> str:
-        """Return the format of daily notes, without literal text; "" by default."""
+        """Return the format of daily notes, without literal text; "" if the setting is missing."""
         format = app_settings(self.root, DAILY_NOTES_FILE).get("format")
         return _LITERAL.sub("", format) if isinstance(format, str) else ""
 
@@ -84,7 +90,8 @@ class VaultDates(NamedTuple):
 
 _LITERAL = re.compile(r"\[[^\]]*\]")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""The day or the month, whichever comes first in a moment.js format; each has one or two letters. """
+"""Pattern for the day or the month, whichever comes first in a moment.js format; each has one or two
+letters."""
 _TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
 _NUMBER = re.compile(r"(\d+)(?:st|nd|rd|th)?(?!\w|-\d)")
 _LAST_DAY = 31
@@ -121,7 +128,7 @@ def _order_of(name: str) -> int:
 
 
 def _read(file: Path) -> bytes:
-    # Links are followed, since many vaults share settings this way, but a pipe must not block.
+    # Follow links, since many vaults share settings this way, but do not block on a pipe.
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -1,5 +1,4 @@
-"""Reading of a note's bytes: only from regular files, limited in size, and consistent from the first to the
-last byte."""
+"""Read the bytes of notes: only from regular files, limited in size, and from a single state of the file."""
 
 import contextlib
 import os
@@ -23,10 +22,10 @@ _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 @dataclass(frozen=True, slots=True)
 class NoteBytes:
-    """A note's bytes and the stat of the file that they were read from.
+    """Bytes of a note, and the stat of the file from which they were read.
 
-    ``racy``: the file changed so shortly before it was read that a later write could leave the same stat, so
-    it must be read again next time.
+    ``racy`` is true if the file changed so shortly before it was read that a later write could leave the same
+    stat; it must then be read again next time.
     """
 
     data: bytes
@@ -36,9 +35,9 @@ class NoteBytes:
 
 
 def read_note(root: Path, path: str, most: int = NOTE_READ_BYTES) -> NoteBytes | None:
-    """Read up to ``most`` bytes of the file at ``path``; None if it is missing.
+    """Read up to ``most`` bytes of the file at ``path``; return None if it is missing.
 
-    Never blocks and never follows links. An unreadable note has a problem and no bytes.
+    Never blocks and never follows links. The result for an unreadable note has a problem and no bytes.
     """
     for attempt in range(READ_ATTEMPTS):
         last = attempt == READ_ATTEMPTS - 1
@@ -52,7 +51,7 @@ _CHANGED = NoteBytes(b"", FileStat(0, 0, 0, 0), True)
 
 
 def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
-    """Return the problem of a note of more than ``bound`` bytes."""
+    """Return the problem to report for a note with more than ``bound`` bytes."""
     most = f"{bound / MIB:g} MiB" if bound % MIB == 0 else f"{bound:,} bytes"
     setting = " ([index] max_note_bytes)" if bound < NOTE_PARSE_BYTES else ""
     return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
@@ -109,8 +108,8 @@ def _read_open(descriptor: int, last: bool, most: int) -> NoteBytes:
 
 
 def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
-    # On some file systems small files are stored in the inode. Only a hole proves that no content is here,
-    # and only if it remains after all written data has been allocated.
+    # On some file systems, small files are stored in the inode. Only a hole proves that the content is not
+    # local, and only if the hole remains after all written data has been allocated.
     if _is_hole(descriptor):
         with contextlib.suppress(OSError):
             os.fsync(descriptor)
@@ -152,12 +151,12 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
     try:
         stat = regular_stat(file.lstat())
     except PermissionError as closed:
-        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; check the permissions of its folder")
+        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; check its folder's permissions")
     except (OSError, ValueError):
         stat = None
     if stat is None:
         return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
-    # Other permissions change the times of a file; an error of the disk leaves them.
+    # A change of permissions changes the file's times; the end of a disk error does not.
     lasts = isinstance(error, PermissionError)
     return replace(_unreadable(stat, _reason(error)), racy=not lasts)
 

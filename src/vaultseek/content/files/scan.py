@@ -1,4 +1,4 @@
-"""The scan of a vault's files and their stat values; opens no file and follows no link."""
+"""Scan a vault's files and their stat values, without opening files or following links."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from vaultseek.content.files.obsidian import APP_FILE
 from vaultseek.content.kinds import is_markdown
 
 MOST_NS = 2**63 - 1
-"""Largest number that the ledger stores. As a time in nanoseconds, it is in the year 2262; file systems may
-have later times."""
+"""Largest number that the ledger can store. As a time in nanoseconds, it is in the year 2262; file systems
+may have later times."""
 
 
 class FileStat(NamedTuple):
-    """The ``stat`` fields that show whether a file has changed; compared for equality only."""
+    """The ``stat`` fields that show whether a file has changed. They are compared for equality only."""
 
     size: int
     mtime_ns: int
@@ -38,7 +38,9 @@ NOT_A_FILE = "a link or special file; links are not followed, so put a copy of t
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """A file of the vault. ``path`` is relative, with ``/``; ``stat`` is None for attachments."""
+    """A file in the vault. ``path`` is relative to the vault, with ``/``; ``stat`` is None for
+    attachments.
+    """
 
     path: str
     stat: FileStat | None
@@ -46,11 +48,11 @@ class ScannedFile:
 
 
 def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
-    """Yield every file of the vault, or of the folder ``below``.
+    """Yield every file in the vault, or in its folder ``below``.
 
-    A folder that cannot be listed yields one entry with a problem and does not stop the walk. Rules of the
-    vault that cannot be applied are reported as problems of the file that contains them. Raises OSError if
-    too many files are open.
+    A folder that cannot be listed yields one entry with a problem and does not stop the scan. Rules in the
+    vault's settings that cannot be applied are reported as problems of the file that contains them. Raises
+    OSError if too many files are open.
     """
     waiting = [below]
     while waiting:
@@ -77,7 +79,7 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
 
 
 def bad_name(path: str) -> ScannedFile | None:
-    """Return the entry of a file or folder whose name is not UTF-8, with its problem; None for others."""
+    """Return an entry with a problem for a file or folder whose name is not UTF-8; None for other names."""
     legible = escape_undecodable(path)
     if legible == path:
         return None
@@ -85,14 +87,14 @@ def bad_name(path: str) -> ScannedFile | None:
 
 
 def skipped_folder(path: str, ignore: Ignore) -> ScannedFile | None:
-    """Return the entry of a skipped folder with its problem; None if the user excluded it."""
+    """Return an entry with a problem for a skipped folder; None if the user excluded the folder."""
     return None if ignore.is_excluded(path) else ScannedFile(path, None, Problem("nested_vault", _OWN_VAULT))
 
 
 def skipped_link(path: str) -> ScannedFile | None:
-    """Return the entry of a symbolic link with its problem; None if it is named like an attachment.
+    """Return an entry with a problem for a symbolic link; None if the link is named like an attachment.
 
-    The target is not examined, because even examining it may reach another machine.
+    The target is not examined, because even examining it could access another machine.
     """
     if is_markdown(path):
         return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))
@@ -100,7 +102,7 @@ def skipped_link(path: str) -> ScannedFile | None:
 
 
 def file_stat(root: Path, path: str) -> FileStat | None:
-    """Return the stat of a file, or None if it is missing or not a regular file."""
+    """Return the stat of a file; None if it is missing or not a regular file."""
     try:
         return regular_stat((root / path).lstat())
     except (OSError, ValueError):
@@ -108,7 +110,7 @@ def file_stat(root: Path, path: str) -> FileStat | None:
 
 
 def regular_stat(status: os.stat_result) -> FileStat | None:
-    """Return the relevant fields of a stat result; None if it does not belong to a regular file."""
+    """Return the relevant fields of a stat result; None if it is not from a regular file."""
     if not stat.S_ISREG(status.st_mode):
         return None
     inode = status.st_ino if status.st_ino <= MOST_NS else status.st_ino - 2**64

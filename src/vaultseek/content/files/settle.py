@@ -1,4 +1,4 @@
-"""Collection of hints about changed paths until a burst ends; paths that keep changing wait longer."""
+"""Collect hints about changed paths until a burst of changes ends; paths that keep changing wait longer."""
 
 import asyncio
 import contextlib
@@ -9,30 +9,30 @@ from dataclasses import dataclass
 from vaultseek.base.limits import HINTS
 
 SETTLE_SECONDS = 0.05
-"""Seconds without a hint after which a burst ends."""
+"""Seconds without a new hint after which a burst ends."""
 SETTLE_MAX_SECONDS = 2.0
-"""Maximum seconds for which the hints of one burst are collected in one batch."""
+"""Maximum seconds for which the hints in a burst are collected into one batch."""
 FREE_CHANGES = 2
-"""Number of successive changes of a path that are passed on without a pause: a save, and another save right
+"""Number of successive changes to a path that are passed on without a pause: a save, and another save right
 after it."""
 FIRST_PAUSE_SECONDS = 2.0
 PAUSE_GROWTH = 1.5
-"""Factor by which each pause is longer than the previous one while the path keeps changing."""
+"""Factor by which each pause exceeds the previous one while a path keeps changing."""
 LONGEST_PAUSE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class HintBatch:
-    """The hints of one burst, or a ``rescan_reason`` for comparing the whole vault."""
+    """Paths that may have changed in one burst, or a ``rescan_reason`` for comparing the whole vault."""
 
     paths: frozenset[str]
     rescan_reason: str | None
 
 
 class Hints:
-    """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``.
+    """Thread-safe queue of hints: any thread may add hints, and one task on ``loop`` awaits ``next_batch``.
 
-    ``exists`` reports whether a path currently exists.
+    ``exists`` is a function that returns whether a path currently exists.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, exists: Callable[[str], bool]) -> None:
@@ -45,10 +45,10 @@ class Hints:
         self._arrived = asyncio.Event()
         self._pace = Pace()
         self._held: dict[str, float] = {}
-        """Paths that changed again too soon, with the time when they are due."""
+        """Paths that changed again too soon, with the time at which each may be passed on."""
 
     def add(self, path: str) -> None:
-        """Add a path that may have changed."""
+        """Add a hint that the file or folder at ``path`` may have changed."""
         with self._lock:
             if len(self._paths) < HINTS:
                 self._paths.add(path)
@@ -59,14 +59,14 @@ class Hints:
             self._wake()
 
     def request_rescan(self, reason: str) -> None:
-        """Request a comparison of the whole vault, because changes may have been lost."""
+        """Request a comparison of the whole vault, because hints may have been lost."""
         with self._lock:
             self._rescan_reason = reason
             self._touch()
         self._wake()
 
     async def next_batch(self) -> HintBatch:
-        """Wait for a hint and the end of its burst, up to ``SETTLE_MAX_SECONDS``; return all hints.
+        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``, and return all hints.
 
         ``Pace`` determines how often a file that keeps changing is passed on.
         """
@@ -97,7 +97,7 @@ class Hints:
             self._paths = set()
             self._rescan_reason = None
             self._arrived.clear()
-        if reason is not None:  # everything is compared, so nothing is left to wait for
+        if reason is not None:  # the whole vault will be compared, including these paths
             self._held.clear()
             return HintBatch(frozenset(), reason)
         return HintBatch(frozenset(self._due(changed)), None)
@@ -106,7 +106,7 @@ class Hints:
         now = self._loop.time()
         for path in changed | self._held.keys():
             due = self._pace.due(path, now)
-            # A missing file may have moved, which is recognized only if both paths are in one batch.
+            # A missing file may have moved; a move is recognized only if both paths are in one batch.
             if due > now and self._exists(path):
                 self._held[path] = due
             else:
@@ -124,36 +124,37 @@ class Hints:
         try:
             self._loop.call_soon_threadsafe(self._arrived.set)
         except RuntimeError:
-            return  # the loop is closing and nobody waits for hints
+            return  # the loop is closing, so no task is waiting for hints
 
 
 @dataclass(slots=True)
 class _Changes:
-    """Consecutive changes of a path: their number, the time when the last change was taken, and the pause
-    after it."""
+    """Consecutive changes to a path: their number, the time when the last one was passed on, and the pause
+    after it.
+    """
 
     count: int
     taken: float
     pause: float
 
     def is_over(self, now: float) -> bool:
-        """True if the path was quiet long enough for its next change to count as the first."""
+        """True if the path has not changed for so long that its next change counts as the first."""
         return now - self.taken > 2 * max(self.pause, FIRST_PAUSE_SECONDS)
 
 
 class Pace:
-    """The times at which paths may be taken again, in seconds of any monotonic clock."""
+    """Times at which changes to each path may be passed on again, in seconds on any monotonic clock."""
 
     def __init__(self) -> None:
         self._changes: dict[str, _Changes] = {}
 
     def due(self, path: str, now: float) -> float:
-        """Return the earliest time at which a change of the path may be taken, ``now`` or later."""
+        """Return the earliest time, ``now`` or later, at which a change to ``path`` may be passed on."""
         changes = self._changes.get(path)
         return now if changes is None or changes.is_over(now) else max(now, changes.taken + changes.pause)
 
     def take(self, path: str, now: float) -> None:
-        """Record that a change of the path was taken."""
+        """Record that a change to ``path`` is passed on at the time ``now``."""
         changes = self._changes.pop(path, None)
         if changes is None or changes.is_over(now):
             changes = _Changes(0, now, 0.0)
@@ -165,7 +166,7 @@ class Pace:
         self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Drop paths whose changes have ended; paths are in the order in which they were taken."""
+        """Remove paths that no longer change; paths are stored in the order in which they were passed on."""
         while self._changes:
             path = next(iter(self._changes))
             if now - self._changes[path].taken <= 2 * LONGEST_PAUSE_SECONDS:

@@ -1,4 +1,6 @@
-"""Hints from the operating system that a vault may have changed; a hint is never treated as a fact."""
+"""Receive hints from the operating system that a vault may have changed. A hint is never treated as a
+fact.
+"""
 
 import ctypes
 import errno
@@ -17,7 +19,7 @@ from vaultseek.base.text import printable
 RESTART_SECONDS = 10.0
 """Seconds before a failed watch is retried."""
 STOP_SECONDS = 5.0
-"""Maximum wait for a thread of the watch to end."""
+"""Maximum seconds to wait for a watch's thread to end."""
 
 OnHint = Callable[[str], None]
 OnRescan = Callable[[str], None]
@@ -26,8 +28,9 @@ OnRescan = Callable[[str], None]
 class Watcher:
     """A recursive watch on a vault's folder, with its own thread.
 
-    ``on_hint`` is called with the vault-relative paths of files and folders that may have changed, and
-    ``on_rescan`` with a reason when changes may have been lost and the whole vault must be compared.
+    ``on_hint`` is called with the vault-relative path of each file or folder that may have changed.
+    ``on_rescan`` is called with a reason if changes may have been lost, so that the whole vault must be
+    compared.
     """
 
     def __init__(self, root: Path, on_hint: OnHint, on_rescan: OnRescan) -> None:
@@ -42,15 +45,16 @@ class Watcher:
         self.may_have_lost_folders = False
         """True after a folder was moved, because watchdog may then watch another folder in its place."""
         self.poll_reason: str | None = None
-        """The reason why changes may go unnoticed and the vault is polled; None if everything is watched."""
+        """Reason why changes may go unnoticed, so that the vault is polled; None if everything is watched."""
 
     def start(self) -> None:
-        """Start watching. A folder that cannot be watched sets ``poll_reason`` instead of raising an
-        error."""
+        """Start watching. If the folder cannot be watched, sets ``poll_reason`` instead of raising an
+        error.
+        """
         from watchdog import events
         from watchdog.observers import Observer
 
-        # Without open and read-only close events, because indexing itself would fill the queue.
+        # Exclude open and read-only close events, because indexing itself would fill the queue with them.
         watched_events = [
             events.DirCreatedEvent,
             events.DirDeletedEvent,
@@ -82,13 +86,13 @@ class Watcher:
         self._observer = observer
 
     def stop(self) -> None:
-        """Stop watching; return when the threads have ended."""
+        """Stop watching, and wait until the watch's threads have ended."""
         logging.getLogger("watchdog").removeHandler(self._overflow)
         observer, self._observer = self._observer, None
         _end(observer)
 
     def alive(self) -> bool:
-        """True while hints can arrive; False after the folder, or a mount below it, was replaced."""
+        """True while hints can arrive; False once the folder, or a mount below it, has been replaced."""
         observer = self._observer
         if _identity(self._root) != self._identity:
             return False
@@ -97,19 +101,20 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the limit on watches is reached; newer folders are then not watched."""
+        """Check whether the system's limit on watches is reached; new folders are then not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
     def may_see_more(self) -> bool:
-        """True if a restart of the watch may reach folders that could not be watched. After True, it is False
-        for ``RESTART_SECONDS``."""
+        """True if restarting the watch may reach folders that could not be watched before. Always False
+        within ``RESTART_SECONDS`` of the last start.
+        """
         if self.poll_reason is None or self._remote or time.monotonic() - self._started < RESTART_SECONDS:
             return False
         return self._observer is None or _watch_limit_reason(self._root) is None
 
     def hint(self, path: str | bytes) -> None:
-        """Pass on one path of an event; a path outside the vault is ignored."""
+        """Pass on the path of an event as a hint; a path outside the vault is ignored."""
         text = os.fsdecode(path)
         relative = os.path.relpath(text, self._root) if text else ""
         if relative and relative != "." and not relative.startswith("../"):
@@ -123,7 +128,7 @@ class Watcher:
 
 
 class EventHandler:
-    """Handler of watchdog's events. Both ends of a move are hints; event types are not trusted.
+    """Handler for watchdog's events. Both ends of a move are passed on as hints; event types are not trusted.
 
     ``on_folder`` is called for each folder that was created, moved or deleted, with True if it was moved.
     """
@@ -135,7 +140,7 @@ class EventHandler:
         self._on_folder = on_folder
 
     def dispatch(self, event: Any) -> None:
-        """Pass on the paths of one event."""
+        """Pass on the paths in one event."""
         if event.is_directory and event.event_type == "modified":
             return
         if event.is_directory:
@@ -147,21 +152,23 @@ class EventHandler:
 
 
 def is_watching(thread: threading.Thread | None) -> bool:
-    """True for a thread of watchdog; if one ends, its `Watcher` is no longer alive and is started again."""
+    """True if ``thread`` belongs to watchdog. If such a thread ends, its `Watcher` is no longer alive and is
+    started again.
+    """
     from watchdog.utils import BaseThread
 
     return isinstance(thread, BaseThread)
 
 
 def _threads(observer: Any) -> Iterator[threading.Thread]:
-    """Yield all threads of an observer; if one of them has ended, no event arrives."""
+    """Yield all threads of an observer; if any of them has ended, events no longer arrive."""
     for part in (observer, *observer.emitters):
         yield part
         yield from (kept for kept in vars(part).values() if isinstance(kept, threading.Thread))
 
 
 def _end(observer: Any) -> None:
-    """Stop the threads of an observer and wait for them. The observer may be None or not started."""
+    """Stop the threads of an observer and wait for them. The observer may be None or may not have started."""
     if observer is None:
         return
     threads = list(_threads(observer))
@@ -190,10 +197,10 @@ def _stop_emitter(emitter: Any) -> None:
 
 
 class _OverflowHandler(logging.Handler):
-    """A log handler that detects overflows, which watchdog reports only in its log.
+    """Log handler that detects overflows, which watchdog reports only in its log.
 
-    An error that is logged without an exception comes from an emitter that is being stopped, perhaps another
-    vault's.
+    An error logged without an exception comes from an emitter that is being stopped, perhaps one for another
+    vault.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:
@@ -206,7 +213,7 @@ class _OverflowHandler(logging.Handler):
 
 
 class _Identity(NamedTuple):
-    """The identity of the folder at a path, and the mounts below it. Mounts change without an event."""
+    """Identity of the folder at a path, and of the mounts below it. Mounts change without an event."""
 
     device: int
     inode: int
@@ -226,11 +233,13 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
     code, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
     if code == errno.EMFILE and sys.platform == "linux":
         advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
-    return f"cannot watch for changes: {words or error}; rescanning often instead{advice}"
+    return f"cannot watch for changes: {words or error}; scanning the folder often instead{advice}"
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if the system allows no more watches. watchdog then leaves folders out silently."""
+    """Return a reason if the system allows no more watches, which watchdog does not report; otherwise
+    None.
+    """
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init
@@ -242,7 +251,7 @@ def _watch_limit_reason(root: Path) -> str | None:
         if inotify_add_watch(probe, os.fsencode(root), _IN_DELETE_SELF) != -1:
             return None
         if ctypes.get_errno() != errno.ENOSPC:
-            return None  # the folder is missing, for example
+            return None  # another error, such as a missing folder
     finally:
         os.close(probe)
     return (
@@ -252,7 +261,7 @@ def _watch_limit_reason(root: Path) -> str | None:
 
 
 def mounts() -> list[str]:
-    """Return the lines of the table of mounted file systems; empty if there is no such table."""
+    """Return the lines of the system's table of mounted file systems; empty if the system has none."""
     try:
         table = os.fsdecode(Path("/proc/self/mounts").read_bytes())
     except OSError:
@@ -269,21 +278,21 @@ def _mount_point(line: str) -> str:
 
 
 def _remote_reason(root: Path, table: list[str]) -> str | None:
-    """Return a reason if other machines may change a file system of the vault unnoticed."""
+    """Return a reason if other machines may change a file system in the vault unnoticed; otherwise None."""
     for folder in (root, *map(Path, map(_mount_point, _mounts_below(root, table)))):
         if (remote := remote_file_system(folder, table)) is not None:
             place, kind = remote
             return (
                 f"{printable(place)} is a file system of type {kind}, which may not report all changes; "
-                "rescanning often instead"
+                "scanning the folder often instead"
             )
     return None
 
 
 def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
-    """Return the mount point and type of the file system of ``folder``.
+    """Return the mount point and the type of the file system that contains ``folder``.
 
-    Return None if the file system is known to be local, or if the ``table`` of mounts is empty.
+    Returns None if the file system is known to be local, or if the ``table`` of mounts is empty.
     """
     mount_point, kind = "/", "unknown"
     for line in table:
@@ -295,12 +304,14 @@ def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None
 
 _IN_DELETE_SELF = 0x400
 _ESCAPE = re.compile(r"\\([0-7]{3})")
-"""An escaped space, tab, line break, backslash or # in the table of mounts."""
+"""Pattern for an escaped space, tab, line break, backslash or # in the table of mounts."""
 _LOCAL = re.compile(
     r"""(?x) apfs | aufs | bcachefs | btrfs | ecryptfs | erofs | exfat | ext[234] | f2fs | fuseblk | hfs
     | hfsplus | iso9660 | jffs2 | jfs | lxfs | minix | msdos | nilfs2 | ntfs | ntfs3 | overlay | ramfs
     | reiser4 | reiserfs | rootfs | squashfs | tmpfs | ubifs | udf | ufs | ufsd | vfat | wslfs | xfs | zfs
     """
 )
-"""Types of file systems that only this machine changes. Others may be shared with a server, a host or a
-cluster, and inotify reports only writes by this machine."""
+"""Types of file systems that only this machine changes.
+
+Other types may be shared with a server, a host or a cluster, and inotify reports only writes by this machine.
+"""

@@ -1,1 +1,1 @@
-"""The languages of notes: detection, stop words and stems."""
+"""Languages of notes: language detection, stop words and stems."""

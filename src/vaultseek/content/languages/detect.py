@@ -1,7 +1,7 @@
-"""The language of a note, by its script and its stop words, and the main language of a vault.
+"""Detect the language of a note by its script and its stop words, and determine the main language of a vault.
 
-A note's language depends on its own text alone, and a vault's on its present notes, never on earlier ones. A
-text without a clear language (short, a list of names, or in two languages) has none.
+A note's language depends only on the note's own text, and a vault's only on its current notes, never on
+earlier ones. A text without a clear language (short, a list of names, or in two languages) has none.
 """
 
 import re
@@ -15,20 +15,20 @@ from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 NO_LANGUAGE = ""
 """Language code of a text without a clear language."""
 DEFAULT_LANGUAGE = "en"
-"""Language of a vault whose notes all lack a clear language."""
+"""Language assumed for a vault if none of its notes has a clear language."""
 SAMPLE_CHARS = 2000
-"""Maximum characters of a text that are examined."""
+"""Maximum number of characters of a text that are examined."""
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Minimum number of distinct stop words of a language in a text of that language, and their minimum share of
-all its words."""
+"""Minimum share of stop words of a language among all words of a text in that language. At least
+``LEAST_STOP_WORDS`` different stop words are also needed."""
 CLEAR_LEAD = 1.4
-"""Minimum ratio between the stop word weights of the best and the second-best language."""
+"""Minimum ratio between the stop word weights of the best language and the second-best language."""
 LEAST_LETTERS = 8
-"""Minimum number of letters in a text from a script that only one language uses."""
+"""Minimum number of letters from a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of a text's letters that must be from a script that only one language uses. It is halved for
+"""Minimum share of a text's letters that must be from a script used by only one language. It is halved for
 Chinese and Japanese."""
 
 _SCRIPTS = {
@@ -37,7 +37,8 @@ _SCRIPTS = {
     "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u0590-\u05ff", "ka": "\u10a0-\u10ff", "hy": "\u0530-\u058f",
     "bn": "\u0980-\u09ff", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f", "gu": "\u0a80-\u0aff",
 }  # fmt: skip
-"""Scripts used by a single language, as ranges for a character class. Han without kana is Chinese."""
+"""Scripts that only one language uses, as ranges for a character class. Han characters without kana are
+Chinese."""
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f"
 _WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")
@@ -45,7 +46,9 @@ _LEAST_KANA = 0.05
 
 
 def detect_language(text: str) -> str:
-    """Return the two-letter code of the text's language, or ``NO_LANGUAGE`` if unclear."""
+    """Return the two-letter code for the language of a text, or ``NO_LANGUAGE`` if the language is
+    unclear.
+    """
     sample = text[:SAMPLE_CHARS]
     if not sample.isascii() and _any_script().search(sample):
         by_script = _language_of_script(sample)
@@ -55,7 +58,7 @@ def detect_language(text: str) -> str:
 
 
 def main_language(notes: Mapping[str, int]) -> str:
-    """Return the language of most notes, given note counts by language; English on a tie."""
+    """Return the language of the most notes, given the number of notes in each language; English on a tie."""
     clear = {language: count for language, count in notes.items() if language and count > 0}
     if not clear:
         return DEFAULT_LANGUAGE
@@ -99,7 +102,7 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
     table: dict[str, tuple[str, ...]] = {}
     for language in WITH_STOP_WORDS:
         for word in stop_words(language):
-            if len(word) == 1 and fold_accents(word).isascii():  # usually a name
+            if len(word) == 1 and fold_accents(word).isascii():  # usually an initial or a variable
                 continue
             table[word] = (*table.get(word, ()), language)
     return table

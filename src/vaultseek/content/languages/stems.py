@@ -1,8 +1,8 @@
-"""Stemmers: functions that reduce the forms of a word to their common part, for each language.
+"""Stemmers: functions that reduce the forms of a word to a common stem, one for each language.
 
 A stem need not be a word. It must be the same for all forms of one word, and rarely the same for two
-different words. Snowball's algorithm is used where there is one. For other languages, a list of the most
-common endings is removed. Outside English, stems are cut to a number of letters, because long words there are
+different words. Where Snowball has an algorithm, it is used. For other languages, the most common endings are
+removed, using a list. Outside English, stems are cut to a number of letters, because long words there are
 often compounds and derivations that share their beginning. This improved ranking more than a better algorithm
 did (docs/ranking.md).
 """
@@ -16,7 +16,7 @@ from vaultseek.base.text import fold_accents
 CACHED_STEMS = 20_000
 """Number of stems cached per language."""
 LEAST_STEM = 3
-"""Minimum number of letters left after removing an ending."""
+"""Minimum number of letters that must remain after an ending is removed."""
 
 Stem = Callable[[str], str]
 
@@ -54,18 +54,19 @@ _ENDINGS = {
     "tr": "",
     "uk": _CYRILLIC,
 }  # fmt: skip
-"""Endings of languages without an algorithm, folded as in the keyword index or with their accents."""
+"""Endings in languages for which Snowball has no algorithm, folded as in the keyword index or with their
+accents."""
 _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
-"""Languages whose endings are compared without accents, in one spelling."""
+"""Languages whose endings are compared after folding, without accents."""
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Maximum number of letters in a stem. Turkish appends ending to ending, so only the beginning of a word
-stays the same."""
+"""Maximum number of letters in a stem, by language. Turkish adds ending upon ending, so only the beginning of
+a word stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages without stemming, because their words have no endings or change at the beginning. Their words are
-compared unchanged."""
+"""Languages without stemming, because their words have no endings or change at the beginning. Words in these
+languages are compared unchanged."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages that have their own analysis rules."""
@@ -73,7 +74,8 @@ LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 
 @cache
 def stemmer(language: str | None) -> Stem:
-    """Return the function that stems lower-case words; without a language, words stay unchanged.
+    """Return the function that stems lower-case words in a language; without a language, it returns words
+    unchanged.
 
     Raises ``ValueError`` for a language that is not in ``LANGUAGES``.
     """
@@ -104,7 +106,7 @@ def _make_stemmer(language: str) -> Stem:
 
 
 _CEDILLAS = str.maketrans("șț", "şţ")
-"""Romanian letters for which Snowball expects the older code points."""
+"""Romanian letters, mapped to the older code points that Snowball expects."""
 
 
 def _without_ending(endings: list[str]) -> Stem:
@@ -121,7 +123,9 @@ _ARABIC_SUFFIX = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 
 def _stem_arabic(word: str) -> str:
-    """Remove the article, "and" and endings, like the stemmer light10 (Larkey, Ballesteros, 2007)."""
+    """Remove the article, "and" and endings from an Arabic word, like the stemmer light10 (Larkey,
+    Ballesteros, 2007).
+    """
     word = _ARABIC_AND.sub("", _ARABIC_PREFIX.sub("", word, count=1), count=1)
     for _ in range(2):
         word = _ARABIC_SUFFIX.sub("", word, count=1)

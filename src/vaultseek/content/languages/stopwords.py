@@ -1,7 +1,7 @@
-"""Stop words: function words that carry little meaning of their own.
+"""Stop words: function words that carry little meaning by themselves.
 
-They count less in a search, and they reveal the language of a text. The lists are lower case and keep their
-accents. Languages recognized by their script alone have no list.
+They count less in a search, and they reveal the language of a text. The lists are in lower case and keep
+accents. Languages that are recognized by their script alone have no list.
 """
 
 from functools import cache
@@ -208,7 +208,7 @@ _WORDS = {
 }  # fmt: skip
 
 WITH_STOP_WORDS = tuple(_WORDS)
-"""Codes of the languages that have stop words."""
+"""Codes of the languages that have a list of stop words."""
 
 
 @cache
@@ -225,12 +225,12 @@ def all_stop_words() -> frozenset[str]:
 
 @cache
 def folded_stop_words(language: str | None) -> frozenset[str]:
-    """Return the stop words of a language without accents, as the keyword index compares words."""
+    """Return the stop words of a language, without accents, as the keyword index compares them."""
     return frozenset(map(fold_accents, stop_words(language)))
 
 
 _OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
 
 STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
-"""Stop words of English, German, French and Spanish together, folded but with accents. Single letters of
+"""Stop words in English, German, French and Spanish together, folded but with accents. Single letters from
 languages other than English are left out, because they usually begin an identifier: ``E-4107``."""

@@ -1,8 +1,8 @@
-"""Syllables of scripts without spaces between words. A syllable is one consonant with its marks, or one
-character.
+"""Find syllables in scripts that have no spaces between words.
 
-In Thai, Lao, Burmese and Khmer, vowels and tones are marks before, above, below and after a consonant; a mark
-alone means nothing. In Chinese, Japanese and Korean, every character counts as a syllable.
+A syllable is one consonant with its marks, or one character. In Thai, Lao, Burmese and Khmer, vowels and
+tones are marks before, above, below and after a consonant; a mark alone means nothing. In Chinese, Japanese
+and Korean, every character counts as a syllable.
 """
 
 import re
@@ -23,33 +23,34 @@ _KHMER = f"[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3\u17dd]){
 
 _OF_CONSONANT = f"{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}"
 SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
-"""Pattern of one syllable of any of these scripts; atomic, because a shorter match would split off marks."""
+"""Pattern for one syllable in any of these scripts; it is atomic, because a shorter match would split off
+marks."""
 
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
-# Also matches a last syllable; otherwise the search would continue among its marks.
+# Also match a last syllable by itself; otherwise the search would continue among its marks.
 _PAIR = f"({SYLLABLE})(?=({SYLLABLE})|)"
 _UNSPACED_PAIR = f"([{UNSPACED}])(?=([{UNSPACED}]))"
 _compiled = cache(re.compile)
-"""Lazily compiled, because few notes have these scripts and their patterns compile slowly."""
+"""Function that compiles a pattern when it is first needed, because few notes use these scripts and their
+patterns compile slowly."""
 
 
 def space_pairs(text: str) -> str:
-    """Return the text with each run of syllables replaced by its overlapping pairs: ``abc`` becomes ``ab bc
-    c``.
-    """
+    """Replace each run of syllables in a text with its overlapping pairs: ``abc`` becomes ``ab bc c``."""
     pattern = _compiled(_PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR)
     return pattern.sub(r"\1\2 ", text)
 
 
 def first_syllable(pair: str) -> str:
-    """Return the first syllable of a text that begins with a syllable."""
+    """Return the first syllable of ``pair``, a text that begins with a syllable."""
     match = _compiled(SYLLABLE).match(pair)
     return match[0] if match else pair[:1]
 
 
 def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges of the pairs that begin in this range of a text; a last syllable without a partner
-    stands alone."""
+    """Return the ranges of the syllable pairs that begin between ``start`` and ``end``; a last syllable
+    without a partner counts alone.
+    """
     pairs = []
     syllable = _compiled(SYLLABLE)
     for match in syllable.finditer(text, start, end):
@@ -64,5 +65,5 @@ def has_syllables(text: str) -> bool:
 
 
 def count_syllables(text: str) -> int:
-    """Return the number of syllables of Thai, Lao, Burmese and Khmer in a text."""
+    """Return the number of Thai, Lao, Burmese and Khmer syllables in a text."""
     return sum(1 for _ in _compiled(_OF_CONSONANT).finditer(text))

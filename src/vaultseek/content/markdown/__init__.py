@@ -1,1 +1,1 @@
-"""Parsing a note: frontmatter, structure, links and tags, chunks. Text in, values out; never raises."""
+"""Parse notes: frontmatter, structure, links and tags, chunks. Converts text to values, and never raises."""

@@ -1,6 +1,6 @@
-"""Parser for the blocks of a note's body, using tree-sitter's Markdown block grammar.
+"""Parse the blocks in a note's body, using tree-sitter's Markdown block grammar.
 
-Nothing here recurses, so deep nesting is harmless.
+Nothing here is recursive, so deep nesting is harmless.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
-    """Parse the body ``lines``; every line that is not blank is in a span.
+    """Parse the ``lines`` of a note's body; every line that is not blank is part of a span.
 
-    The lines after the first NOTE_LINES are one span of kind ``other``.
+    All lines after the first NOTE_LINES form one span of kind ``other``.
     """
     structure = _read(lines[:NOTE_LINES])
     structure.spans = whole_spans(structure.spans, lines[:NOTE_LINES])
@@ -52,7 +52,7 @@ _REPAIRS = 3
 def _repaired(
     structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
 ) -> Structure:
-    """Parse again with the lines that the grammar misread replaced by filler words."""
+    """Parse the body again, with filler words in place of the lines that the grammar misread."""
     for _ in range(_REPAIRS):
         if not structure.misread:
             break
@@ -63,11 +63,13 @@ def _repaired(
 
 
 def _as_text(line: str) -> str:
-    """Return the line as a line of the preceding paragraph, with the markers of the paragraph's quotes."""
+    """Return the line as a continuation of the preceding paragraph, with the markers of the paragraph's
+    quotes.
+    """
     quotes = _QUOTES.match(line)
     assert quotes
     rest = line[quotes.end() :]
-    # Text indented further than a quote marker is text, whatever it begins with.
+    # Content indented further than a quote marker is text, whatever it begins with.
     return quotes[0] + rest.removesuffix(rest.lstrip(" \t>")).replace(">", "x") + "x"
 
 
@@ -122,22 +124,22 @@ def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: Mapping[int, Bl
 
 
 class _Walker:
-    """A single pass over the tree: containers are entered, leaves become blocks."""
+    """A single pass over the syntax tree: containers are entered, leaves become blocks."""
 
     def __init__(self, lines: Sequence[str], masked: Mapping[int, BlockKind]) -> None:
         self.lines = lines
         self.masked = masked
         self.structure = Structure()
         self.stack: list[str] = []
-        """The kinds of the containers around the cursor."""
+        """Kinds of the containers around the cursor, outermost first."""
         self.quotes = 0
         self.nesting = 0
-        """The number of quotes, lists and items around the cursor."""
+        """Number of quotes, lists and list items around the cursor."""
         self.opens: Literal["item", "quote", ""] = ""
         self.depth_of_last = 0
-        """The number of containers around the previous block."""
+        """Number of containers around the previous block."""
         self.footnotes = False
-        """True if the list around the cursor represents footnotes and has no span."""
+        """True if the list around the cursor represents footnotes; such a list has no span."""
 
     def run(self, tree: tree_sitter.Tree) -> None:
         waiting: list[Iterator[tree_sitter.Node]] = [iter((tree.root_node,))]
@@ -184,8 +186,9 @@ class _Walker:
         )
 
     def check_numbers(self, node: tree_sitter.Node, row: int) -> None:
-        """Mark list items that continue a paragraph as misread: only an item with the number 1 ends a
-        paragraph."""
+        """Mark list items that continue a paragraph as misread: only an item with the number 1 can interrupt
+        a paragraph.
+        """
         for item in node.children:
             number = _NUMBER.match(self.lines[row], item.start_point[1])
             if item.start_point[0] - 1 != row or not number or int(number[1]) == 1:
@@ -196,8 +199,9 @@ class _Walker:
             row = item.children[1].end_point[0] - 1
 
     def check_code(self, block: Block) -> None:
-        """Mark indented code that continues a paragraph as misread, because indented code never interrupts a
-        paragraph."""
+        """Mark indented code that continues a paragraph as misread: indented code cannot interrupt a
+        paragraph.
+        """
         for row in range(block.start, block.end + 1):
             if not without_quotes(self.lines[row], block.quotes):
                 break
@@ -247,8 +251,9 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def absorb(self, block: Block) -> bool:
-        """Append lines to a block that its container left open, as Obsidian does; return True if no line
-        remains."""
+        """Append lines to the previous block if its container left it open, as Obsidian does; return True if
+        no line of ``block`` remains.
+        """
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
             return False
@@ -275,8 +280,9 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """Split a paragraph before HTML that the grammar misses within containers: yield the text before the
-        HTML, then the HTML.
+        """Split a paragraph before HTML that the grammar does not recognize inside containers.
+
+        Yields the text before the HTML, if any, then the HTML.
         """
         rows = range(block.start, block.start + 1 if block.quotes else block.end + 1)
         for row in rows:
@@ -302,12 +308,14 @@ class _Walker:
 
 
 def may_be_opaque(lines: Sequence[str]) -> bool:
-    """True if ``lines`` contain a marker of display math or of a comment."""
+    """True if ``lines`` contain a marker for display math or for a comment."""
     return any("$$" in line or "%%" in line for line in lines)
 
 
 def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str]) -> dict[int, BlockKind]:
-    """Turn display math and comments into fences in ``skeleton``; return their first lines and kinds."""
+    """Turn display math and comments into fences in ``skeleton``; return the kind of each, by its first
+    line.
+    """
     masked: dict[int, BlockKind] = {}
     done = -1
     markers = {kind: _before(marker, lines) for kind, marker in _MARKERS.items()}

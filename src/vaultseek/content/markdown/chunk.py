@@ -1,12 +1,12 @@
-"""Splitting of a note into chunks that fit the embedding model, along its headings.
+"""Split notes into chunks that fit the embedding model, along their headings.
 
 A section that fits is one chunk, together with its subsections if all of them fit; a longer section is split
 at block borders, then within blocks. Small sibling sections are joined. An edit must not move borders
-elsewhere in the note. So the content of sibling sections does not decide where a run of them is split.
+elsewhere in the note, so the content of sibling sections does not decide where a run of them is split.
 Instead, each heading has a rank, a digest of its text. A run that is too large for one chunk is split before
-the heading with the highest rank, and each side is treated in the same way. An edit can then only split the
-chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading without
-text below it belongs to the first chunk of its first subsection.
+the heading with the highest rank, and the same rule is applied to both halves. An edit can then only split
+the chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading
+without text below it belongs to the first chunk of its first subsection.
 
 The size of a chunk depends only on its heading path and its text, because a fixed share of the window is
 reserved for the title and the aliases.
@@ -44,9 +44,10 @@ from vaultseek.content.markdown.split import (
 )
 
 JOIN_SHARE = 0.6
-"""Sibling sections are joined as long as the result takes at most this share of the model's window."""
+"""Maximum share of the model's window that joined sibling sections may take."""
 UNCOUNTED_CHARS = 64 * KIB
-"""Number of characters above which a block is split first, and its tokens are counted only afterwards."""
+"""Maximum length, in characters, of a block whose tokens are counted as a whole; a longer block is split
+first."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 14
@@ -57,13 +58,13 @@ Path = tuple[str, ...]
 
 
 def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]:
-    """Cut a note into chunks.
+    """Split a note into chunks, in order.
 
     ``count`` is a function that returns the number of the model's tokens in a text. ``window`` is the number
     of tokens that the model reads. Every character of the body except white space is in the source of exactly
-    one chunk, and chunks are in order. A chunk of several sibling sections has the heading path of their
-    parent. A chunk never combines text from two separate places. Frontmatter that cannot be parsed counts as
-    text before the body, so that its words are found.
+    one chunk. A chunk with several sibling sections has the heading path of their parent. A chunk never
+    combines text from two separate places. Frontmatter that cannot be parsed counts as text before the body,
+    so that its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
@@ -94,16 +95,16 @@ def _chunked(
 
 
 class _SyllableCount:
-    """A token counter for text that may be in Thai, Lao, Burmese or Khmer. It returns the model's count, or
-    half the number of syllables in these scripts if that is more.
+    """Token counter for text that may be in Thai, Lao, Burmese or Khmer. It returns the model's count or, if
+    greater, half the number of syllables in these scripts.
 
-    For a model that cannot read a script, a run of this script is a single unknown token, so a whole note
+    For a model that cannot read a script, a run of text in it is a single unknown token, so a whole note
     would be one passage. A model that supports the script has about one token per two syllables.
     """
 
     def __init__(self, count: TokenCount) -> None:
         self._count = count
-        # The sum over parts may be too large, but never too small.
+        # The sum of the counts of parts may be too large, but never too small.
         self.additive = bool(getattr(count, "additive", False))
 
     def __call__(self, text: str) -> int:
@@ -113,7 +114,8 @@ class _SyllableCount:
 class _Section(NamedTuple):
     """A heading and the text below it.
 
-    ``first`` is its first block; ``ancestors`` are the sections around it, from the note down to itself.
+    ``first`` is the index of its first block; ``ancestors`` are the indices of the sections around it, from
+    the note down to the section itself.
     """
 
     first: int
@@ -144,10 +146,10 @@ def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
 
 
 class _Group(NamedTuple):
-    """A run of blocks for one chunk, or for several if the run is too long. ``path`` is the heading path of
-    the section that contains the whole run.
+    """A run of blocks for one chunk, or for several chunks if the run is too long.
 
-    A ``bare`` group is a heading without text below it; it joins the next chunk if that has room.
+    ``path`` is the heading path of the section that contains the whole run. A ``bare`` group is a heading
+    without text below it; it joins the next chunk if there is room.
     """
 
     first: int
@@ -191,7 +193,7 @@ class _Plan:
             low, high = waiting.pop()
             if high - low == 1 or self._sizes.joins(starts[low], starts[high]):
                 yield low, high
-            else:  # ranks are practically random, so the parts halve
+            else:  # ranks are practically random, so the parts get smaller quickly
                 border = max(range(low + 1, high), key=ranks.__getitem__)
                 waiting += [(border, high), (low, border)]
 
@@ -207,7 +209,9 @@ class _Plan:
 
 
 class _Sizes:
-    """The tokens of all blocks; decides which ranges fit, and splits those that do not."""
+    """Token counts of all blocks. Decides which ranges fit into a chunk, and splits ranges that do not
+    fit.
+    """
 
     def __init__(
         self, spans: Sequence[Span], body: Body, blocks: Sequence[Block], count: TokenCount, window: int
@@ -279,7 +283,10 @@ class _Sizes:
         yield start, block.end
 
     def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
-        """Split ranges again whose actual count exceeds the sum of their blocks' counts."""
+        """Yield the range, or smaller ranges if the range has too many tokens for a chunk.
+
+        The token count of a range may exceed the sum of its blocks' counts.
+        """
         fits = self._additive or self._count(self._text[start:end]) <= room.tokens
         if fits or is_data(self._text, start, end):
             yield start, end
@@ -343,13 +350,15 @@ def _chunks(
 
 
 def chunk_id(path: str, heading_path: Path, text: str, ordinal: int) -> str:
-    """Return the id of a chunk; ``ordinal`` counts equal chunks within the note."""
+    """Return the id of a chunk; ``ordinal`` distinguishes equal chunks in the same note."""
     return _digest(path, str(len(heading_path)), *heading_path, text, str(ordinal)).hex()
 
 
 def _within(codes: Sequence[tuple[int, int]], index: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of code in a chunk, relative to the chunk's start. ``index`` is the first of the
-    ``codes`` that is considered."""
+    """Yield the ranges of code in the chunk from ``start`` to ``end``, relative to ``start``.
+
+    ``index`` is the first of the ``codes`` to check.
+    """
     while index < len(codes) and codes[index][0] < end:
         first, last = max(codes[index][0], start), min(codes[index][1], end)
         if first < last:

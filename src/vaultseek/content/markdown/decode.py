@@ -1,4 +1,4 @@
-"""Decoding of a note's bytes: byte order marks, UTF-16, invalid UTF-8, and binary files."""
+"""Decode a note's bytes: byte order marks, UTF-16, invalid UTF-8, and binary files."""
 
 import codecs
 
@@ -6,9 +6,10 @@ from vaultseek.base.limits import BINARY_PROBE_BYTES
 from vaultseek.base.model import Problem
 
 CONTROL_SHARE = 0.1
-"""Minimum share of control characters among the first bytes of a binary file."""
+"""Minimum share of control characters among the first bytes at which a file counts as binary."""
 ZERO_SHARE = 0.3
-"""Minimum share of zero bytes at even or odd offsets in a UTF-16 file without a byte order mark."""
+"""Minimum share of zero bytes, at even or at odd offsets, for a file without a byte order mark to count as
+UTF-16."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -21,10 +22,11 @@ _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
 
 
 def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """Return the text of ``data`` without its byte order mark, and the problems of decoding it.
+    """Decode ``data``; return its text without the byte order mark, and any problems.
 
-    UTF-8 is expected; UTF-16 and UTF-32 are decoded if they have a byte order mark, UTF-16 also if it is
-    obvious. Invalid bytes become U+FFFD (problem ``bad_encoding``); binary data gives ``""`` (``binary``).
+    UTF-8 is expected. UTF-16 and UTF-32 are decoded if they have a byte order mark, UTF-16 also if it is
+    obvious. Invalid bytes become U+FFFD (problem ``bad_encoding``); binary data gives ``""`` (problem
+    ``binary``).
     """
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):

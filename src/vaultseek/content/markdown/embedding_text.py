@@ -1,9 +1,10 @@
-"""Composition of the texts to embed for a passage and for a whole note.
+"""Compose the texts that are embedded for passages and for whole notes.
 
 The text for a passage has the title, the aliases, the heading path and the passage itself. The text for a
-note has the title, aliases, tags, description, other properties in words, and the opening of the body. A file
-name in words is added to the title if it differs. Title, aliases and heading path have their own limits, so
-they do not affect the room for the passage, and a longer file name does not move the borders of chunks.
+note has the title, aliases, tags, description, other properties with words in their values, and the opening
+of the body. If the file name in words differs from the title, it is added to the title. Title, aliases and
+heading path have their own limits, so they do not reduce the room for the passage, and a longer file name
+does not move the borders of chunks.
 """
 
 import functools
@@ -19,20 +20,20 @@ from vaultseek.content.markdown.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06
-"""Shares of the model's window for the title and for the aliases. The rest of ``HEADER_SHARE`` is for the
-heading path."""
+"""Share of the model's window for the aliases; ``TITLE_SHARE`` is for the title. The heading path gets the
+rest of ``HEADER_SHARE``."""
 TAGS_SHARE = 0.1
 DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 
 EMBEDDING_TEXT_VERSION = 1
-"""Version of the texts to embed. Increase it with every change that gives a different text under the same
+"""Version of the texts to embed. Increase it with every change that gives a different text for the same
 key."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
-    """A text for the model and the key of its vector; equal keys mean equal texts."""
+    """A text for the model, with the key of its vector. Equal keys mean equal texts."""
 
     text: str
     key: str
@@ -49,9 +50,9 @@ def passage_text(
     window: int,
     file_name: str | None = None,
 ) -> EmbeddingText:
-    """Return the text to embed for a chunk: at most ``window`` tokens.
+    """Return the text to embed for a chunk, at most ``window`` tokens long.
 
-    ``file_name`` is the note's file name if it differs from the title.
+    ``file_name`` is the note's file name, if it differs from the title.
     """
     path = heading_path
     if path and not title_is_name and _same(path[0], title):
@@ -78,9 +79,9 @@ def note_text(
     file_name: str | None = None,
     properties: Iterable[PropertyLine] = (),
 ) -> EmbeddingText:
-    """Return the text to embed for a whole note; ``opening`` is the beginning of its rendered body.
+    """Return the text to embed for a whole note. ``opening`` is the beginning of the note's rendered body.
 
-    Only ``properties`` with words in their values are embedded.
+    Of ``properties``, only those with words in their values are embedded.
     """
     body = compact(opening)
     first, _, rest = body.partition("\n")
@@ -98,8 +99,9 @@ def note_text(
 
 
 def compact(text: str) -> str:
-    """Return a rendered text without the parts that mean nothing to a model: list and table markers,
-    superfluous white space, and the paths of web addresses."""
+    """Remove parts of a rendered text that mean nothing to a model: list and table markers, superfluous white
+    space, and the paths of web addresses.
+    """
     text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
     lines = (" ".join(_CELLS.sub(" ", _SIGN_OF_ITEM.sub("", line)).split()) for line in text.split("\n"))
     return "\n".join(filter(None, lines))
@@ -111,20 +113,21 @@ _CELLS = re.compile(r"(?<=\s)\|(?=\s)")
 
 
 def _in_words(properties: Iterable[PropertyLine]) -> str:
-    """Return the properties with words in their values, one per line; numbers, dates and addresses are left
-    out."""
+    """Return the properties that have words in their values, one per line; numbers, dates and addresses are
+    left out.
+    """
     lines = (
         line.text
         for line in properties
         if not line.is_name
-        and line.name.casefold() != "description"  # it has a place of its own
+        and line.name.casefold() != "description"  # the description is added separately
         and _VALUE_WORD.search(_NO_WORDS.sub(" ", line.text.partition(":")[2]))
     )
     return "\n".join(lines)
 
 
 def _with_file_name(title: str, name: str | None) -> str:
-    """Return the title, followed by the file name's words in brackets, without dates and numbers."""
+    """Return the title, followed in brackets by the words of the file name, without dates and numbers."""
     words = " ".join(_JOINTS.split(name)).strip() if name else ""
     return f"{title} ({words})" if is_unspaced(words) or _WORD.search(words) else title
 
@@ -136,12 +139,12 @@ _NO_WORDS = re.compile(r"[a-z][a-z0-9+.-]*://\S+|\b(?:true|false)\b")
 
 
 def names_room(window: int) -> int:
-    """Return the number of tokens that every passage reserves for title and aliases."""
+    """Return the number of tokens reserved in every passage for title and aliases."""
     return int(window * TITLE_SHARE) + int(window * ALIASES_SHARE)
 
 
 def headings_room(window: int) -> int:
-    """Return the maximum number of tokens in a heading path."""
+    """Return the maximum number of tokens for a heading path."""
     return int(window * HEADER_SHARE) - names_room(window)
 
 
@@ -181,12 +184,12 @@ def fit(text: str, count: TokenCount, room: int) -> str:
 
 
 def _embedding_text(title: str, parts: Sequence[str], count: TokenCount, window: int) -> EmbeddingText:
-    """Return the text with its key."""
+    """Return the parts joined as one text of at most ``window`` tokens, with its key."""
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
     whole = [part for part in (title_line(title, count, window), rest) if part]
     text = "\n".join(whole)
     if len(text) > window * TOKEN_CHARS or not getattr(count, "additive", False):
-        text = fit(text, count, window)  # otherwise both fit, as each has its share of the window
+        text = fit(text, count, window)  # otherwise title and rest fit, because each has its own share
     signed = "\0".join([str(EMBEDDING_TEXT_VERSION), *whole])
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
 
@@ -201,9 +204,10 @@ def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
 
 
 def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, additive: bool = False) -> str:
-    """Return the longest prefix, up to one of the ``ends``, that fits; "" if none does.
+    """Return the longest prefix of ``text`` that fits into ``room`` and ends at one of the ``ends``; "" if
+    none does.
 
-    If counts are ``additive`` over white space, parts known to fit are not counted again.
+    If token counts are ``additive`` over white space, parts known to fit are not counted again.
     """
     low, high = 0, len(ends)
     start = used = 0
@@ -220,8 +224,8 @@ def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, ad
 
 
 _SPACE = ("", " ", "\n", "\t")
-"""Characters that every model treats as white space. Python counts others as white space too, but a model may
-treat them as part of a word."""
+"""Characters that every model treats as white space. Python also counts others, which a model may treat as
+part of a word."""
 
 
 def _same(heading: str, title: str) -> bool:

@@ -1,4 +1,4 @@
-"""Matching of opening and closing emphasis delimiters, to the extent that tags depend on it.
+"""Match opening and closing emphasis delimiters, as far as needed to find tags.
 
 The rules follow the observed behaviour of Obsidian's metadata cache, not CommonMark: a delimiter opens
 emphasis wherever a closing delimiter follows, even within a word.
@@ -13,24 +13,27 @@ _NONSPACE = re.compile(r"\S")
 
 
 def emphasis_matters(text: str) -> bool:
-    """True if a tag in ``text`` is next to a possible delimiter."""
+    """True if a tag in ``text`` is next to a possible emphasis delimiter."""
     return "#" in text and _MATTERS.search(text) is not None
 
 
 class Emphasis:
-    """The delimiters of one text, scanned from left to right."""
+    """Emphasis delimiters in one text, scanned from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Delimiters that can close emphasis: single ones, and runs of odd length, where the search for a
-        closing delimiter stops."""
+        """Positions of delimiters that can close emphasis, by character: single delimiters, and runs of odd
+        length.
+
+        The search for a closing delimiter stops at such a run.
+        """
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []
-        """The ends of the open emphasis, outermost first."""
+        """Ends of the emphasis ranges that are still open, outermost first."""
         self.run_end = 0
-        """The end of the last measured run of delimiters."""
+        """End of the last run of delimiters that was measured."""
         for match in _DELIMITERS.finditer(text):
             self._record(match.start(), match.end())
 

@@ -1,4 +1,4 @@
-"""Parser for frontmatter: position, properties, tags, aliases, title, links, and the dates of a note."""
+"""Parse frontmatter: position, properties, tags, aliases, title, links, and the dates of a note."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 
 REJECTED = frozenset(("bad_frontmatter", "frontmatter_too_large"))
-"""Codes of problems for which frontmatter is not read at all."""
+"""Codes of problems that prevent frontmatter from being read at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """A note's properties as JSON values; ``body_line`` is the first line of the body, 1-based."""
+    """Frontmatter of a note: its properties as JSON values, and the first line of the body (``body_line``,
+    1-based).
+    """
 
     properties: JSON = field(default_factory=dict)
     body_line: int = 1
@@ -34,7 +36,7 @@ class Frontmatter:
 
 
 def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
-    """Parse the frontmatter of a note's ``lines``; errors in it become problems."""
+    """Parse the frontmatter of a note; errors in it are returned as problems."""
     if not lines or not _FENCE.fullmatch(lines[0]):
         return Frontmatter()
     close = next((row for row in range(1, len(lines)) if _FENCE.fullmatch(lines[row])), None)
@@ -99,7 +101,7 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
 
 
 def _without_hidden(value: Any) -> Any:
-    """Return a property's value without invisible characters."""
+    """Return a property's value with all invisible characters removed."""
     match value:
         case str():
             return without_hidden(value)
@@ -114,14 +116,14 @@ def _without_hidden(value: Any) -> Any:
 def _title(document: Document) -> str | None:
     for key, value in document.value.items():
         if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
-            # The source text, so that a title that looks like a number or a date keeps its form.
+            # Use the source text, so that a title that looks like a number or a date keeps its form.
             texts = (scalar.text for scalar in document.scalars if scalar.key == key)
             return " ".join(without_hidden(next(texts, str(value))).split()) or None
     return None
 
 
 def placed_tags(note: Note) -> Iterator[PlacedTag]:
-    """Yield the tags in a note's frontmatter as written, except tags with escaped characters."""
+    """Yield the tags in a note's frontmatter with their positions, except tags with escaped characters."""
     if not note.frontmatter or note.body_line < 3:
         return
     from vaultseek.content.markdown.yamlcore import load
@@ -143,7 +145,7 @@ def placed_tags(note: Note) -> Iterator[PlacedTag]:
 
 
 def frontmatter_tags(properties: JSON) -> Iterable[str]:
-    """Yield the tags in properties, including repetitions."""
+    """Yield the tags in a note's properties; repeated tags are yielded each time."""
     for value in _values(properties, *TAG_PROPERTIES):
         listed = isinstance(value, list)
         for text in value if listed else (value,):
@@ -152,7 +154,9 @@ def frontmatter_tags(properties: JSON) -> Iterable[str]:
 
 
 def _words(text: str, *, listed: bool) -> Iterable[str]:
-    """Yield the tags in a property's text or in a list item. A list item is not split at spaces."""
+    """Yield the tags in a property's text or in a list item. The text of a list item is not split at
+    spaces.
+    """
     if listed and _SPACE.search(text.strip()):
         return
     for word in _SEPARATORS.split(text):

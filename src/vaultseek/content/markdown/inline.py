@@ -1,4 +1,4 @@
-"""Scanner for links and tags in the text of a block. It makes one linear pass from left to right.
+"""Scan the text of a block for links and tags, in one linear pass from left to right.
 
 Links follow CommonMark with Obsidian's wikilinks. A tag may start where Obsidian's metadata cache was
 observed to find one: after white space, or right after a separate node (a link, a code span, an escape, a
@@ -19,7 +19,7 @@ from vaultseek.content.markdown.links import label_key, markdown_link, parse_des
 
 
 class Definition(NamedTuple):
-    """The raw destination of a reference, and its place."""
+    """A link reference definition: its raw destination, and the position of the destination."""
 
     destination: str
     place: Place | None = None
@@ -35,7 +35,7 @@ class Inlines:
     links: list[Link] = field(default_factory=list)
     tags: list[PlacedTag] = field(default_factory=list)
     marks: int = NOTE_MARKS
-    """The remaining number of markup characters that may be scanned in this note."""
+    """Number of markup characters that may still be scanned in this note."""
 
 
 def worth_scanning(text: str) -> bool:
@@ -46,8 +46,8 @@ def worth_scanning(text: str) -> bool:
 class Source(NamedTuple):
     """The lines of the file that contain a block's text.
 
-    Each line of the text is the end of one of these lines, except that the last one continues for ``after``
-    more characters.
+    Each line of the text is the final part of one of these lines. On the last line, ``after`` more characters
+    follow the text.
     """
 
     lines: Sequence[str]
@@ -55,17 +55,19 @@ class Source(NamedTuple):
 
 
 def is_tag(text: str) -> bool:
-    """True if ``text`` can be a whole tag, both in a note's body and in its frontmatter."""
+    """True if ``text`` can be a whole tag, both in a note's body and in frontmatter."""
     from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
 
-    # YAML reads a single hyphen as a list item, and digits only are not a tag, even as text.
+    # YAML reads a single hyphen as a list item; digits alone are not a tag, even as text.
     if not _TAG.fullmatch(text) or text == "-" or (text.isascii() and text.isdigit()):
         return False
     return bool(resolve(text) == text)
 
 
 def scan(text: str, line: int, source: Source, definitions: Definitions, inlines: Inlines) -> None:
-    """Add the links and tags of a block's ``text`` to ``inlines``; ``line`` is the first line of the text."""
+    """Add the links and tags in a block's ``text`` to ``inlines``. ``line`` is the number of the text's first
+    line.
+    """
     _Scanner(text, line, source, definitions, inlines).run()
 
 
@@ -74,7 +76,7 @@ _SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNOREC
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _TAG_SIGN = r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]"
 _TAG = re.compile(rf"(?:{_TAG_SIGN}++|(?<=\w)[\u200b\u2060\ufeff]++(?={_TAG_SIGN}))+")
-"""Pattern of a tag. Zero-width spaces do not end a tag."""
+"""Pattern for a tag. Zero-width spaces do not end a tag."""
 _URL_REST = re.compile(r"[^\s<>\[\]`|\"']*")
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
@@ -88,7 +90,7 @@ _HTML_TAG = re.compile(rf"</[A-Za-z][A-Za-z0-9-]*+\s*+>|<[A-Za-z][A-Za-z0-9-]*+(
 
 @dataclass(slots=True)
 class _Bracket:
-    """An open bracket: the position of its content, and the number of links and tags before it."""
+    """An open bracket: the position after it, and the number of links and tags found before it."""
 
     content: int
     image: bool
@@ -96,7 +98,7 @@ class _Bracket:
     tags: int
     nested: bool = False
     pending: list[PlacedTag] | None = None
-    """Tags that start right after the bracket; they count only if it is closed."""
+    """Tags that start right after the bracket. They count only if the bracket is closed."""
 
 
 class _Scanner:
@@ -108,16 +110,17 @@ class _Scanner:
         self.source = source
         self.line_position = 0
         self.span = (0, -1)
-        """The line of the text for which a place was last requested, as a range of positions."""
+        """Range of the line in the text for which a position in the file was last computed."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0
-        """The end of the last node, where a tag may start."""
+        """End of the last node; a tag may start there."""
         self.brackets: list[_Bracket] = []
         self.inactive = 0
-        """The number of outermost brackets that contain a link and therefore cannot be links themselves."""
+        """Number of outermost brackets that contain a link and therefore cannot be links themselves."""
         self.last_tag: tuple[int, _Bracket | None] = (-1, None)
-        """The end of the last tag, and the bracket that it and any tag directly after it depend on."""
+        """End of the last tag, and the open bracket on which this tag depends, if any. A tag directly after
+        it depends on the same bracket."""
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
@@ -144,7 +147,9 @@ class _Scanner:
         return self.line - self.text.count("\n", position, self.line_position)
 
     def _place(self, line: int, start: int, end: int) -> Place | None:
-        """Return the place of a range of positions that begins on ``line``, up to the end of that line."""
+        """Return the position in the file of the range from ``start`` to ``end``, cut off at the end of
+        ``line``.
+        """
         if not self.span[0] <= start <= self.span[1]:
             after = self.text.find("\n", start)
             self.span = self.text.rfind("\n", 0, start) + 1, len(self.text) if after < 0 else after
@@ -274,7 +279,7 @@ class _Scanner:
 
     def _push(self, content: int, *, image: bool) -> int:
         if len(self.brackets) >= OPEN_BRACKETS:
-            # The innermost brackets are the likeliest to be closed.
+            # The innermost brackets are the most likely to be closed.
             del self.brackets[: OPEN_BRACKETS // 2]
             self.inactive = max(0, self.inactive - OPEN_BRACKETS // 2)
         inlines = self.inlines
@@ -321,8 +326,9 @@ class _Scanner:
         return self._node(end)
 
     def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
-        """Return the end and the destination of the link or image that the ``]`` closes. For plain text,
-        there is no end.
+        """Return the end and the destination of the link or image that the ``]`` at ``position`` closes.
+
+        The end is None if the brackets are plain text.
         """
         text = self.text
         if text.startswith("(", position + 1):
@@ -350,7 +356,7 @@ class _Scanner:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
     def _add_pending_tags(self, opener: _Bracket) -> None:
-        """Add the tags that depended on the closed bracket; drop those in an image's alt text."""
+        """Add the tags that depended on the bracket now closed; drop tags in an image's alt text."""
         inlines = self.inlines
         if opener.image:
             del inlines.links[opener.links :]

@@ -1,4 +1,4 @@
-"""Parser for links: wikilinks, Markdown links, and links in properties."""
+"""Parse links: wikilinks, Markdown links, and links in properties."""
 
 import html
 import re
@@ -9,18 +9,18 @@ from urllib.parse import unquote
 from vaultseek.base.model import Link, LinkKind, Place
 
 Places = tuple[Place | None, Place | None]
-"""The places of a link and of its target, if known."""
+"""Positions of a link and of its target, each None if unknown."""
 NO_PLACES: Places = (None, None)
 
 
 def wikilink(
     content: str, kind: LinkKind, line: int, prop: str | None = None, places: Places = NO_PLACES
 ) -> Link | None:
-    """Return the link of ``content``, the text between ``[[`` and ``]]``; None if it has no target."""
+    """Return the link for ``content``, the text between ``[[`` and ``]]``; None if it has no target."""
     path, _, alias = content.partition("|")
     if alias or content.endswith("|"):
         path = path.removesuffix("\\")
-    # In a table the bar is escaped with a backslash, which belongs to neither part.
+    # In a table, the bar is escaped with a backslash, which belongs neither to the target nor to the alias.
     alias = alias.replace("\\|", "|").strip()
     return _link(kind, path, alias or None, line, prop, places)
 
@@ -33,7 +33,9 @@ def markdown_link(
     prop: str | None = None,
     places: Places = NO_PLACES,
 ) -> Link | None:
-    """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
+    """Return the link for a raw Markdown ``destination``; None if the destination is empty or outside the
+    vault.
+    """
     if _EXTERNAL.match(destination):
         return None
     plain = _ESCAPED.sub(_character, destination)
@@ -41,14 +43,15 @@ def markdown_link(
 
 
 def label_key(label: str) -> str:
-    """Normalize a reference label for comparison."""
+    """Normalize the label of a link reference for comparison."""
     return " ".join(label.split()).casefold()
 
 
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
-    """Return the link if a property's whole ``value`` is a link.
+    """Return the link if a property's whole ``value`` is one, otherwise None.
 
-    ``columns`` has the column, on the value's line, of each character of the value and of its end.
+    ``columns`` has the column of each character of the value, and of the value's end, on the line of the
+    value.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 
@@ -67,7 +70,7 @@ def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ())
 
 
 def in_quotes(text: str, quote: str) -> str:
-    """Return a text as YAML writes it between quotation marks of this kind."""
+    """Return a text as YAML writes it between quotation marks of the kind ``quote``."""
     if quote == "'":
         return text.replace("'", "''")
     return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
@@ -82,12 +85,14 @@ _ESCAPED = re.compile(
 
 
 def _character(match: re.Match[str]) -> str:
-    """Return the character written with a backslash or as a reference."""
+    """Return the character that a backslash escape or a character reference stands for."""
     return match[1] or decode_reference(match[0])
 
 
 def decode_reference(reference: str) -> str:
-    """Return the characters of a reference such as ``&amp;`` or ``&#38;``; an unknown one unchanged."""
+    """Return the characters for a reference such as ``&amp;`` or ``&#38;``; an unknown reference is returned
+    unchanged.
+    """
     return html.unescape(reference) if reference[1] == "#" else html5.get(reference[1:], reference)
 
 
@@ -137,8 +142,9 @@ _PARENTHESES = 8
 
 
 def parse_destination(text: str, position: int) -> tuple[str, int]:
-    """Return the raw destination after the ``(`` at ``position``, and the end of the link; 0 if it is not a
-    link."""
+    """Return the raw destination that begins at ``position``, after a ``(``, and the end of the link; the end
+    is 0 if it is not a link.
+    """
     if match := _SIMPLE_DESTINATION.match(text, position):
         return match[1], match.end()
     if match := _ANGLE_DESTINATION.match(text, position):

@@ -1,4 +1,4 @@
-"""Parser for a note's text; never raises."""
+"""Parse the text of a note; never raises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Parse ``text``, the content of the note at ``path``; ``problems`` come from decoding it."""
+    """Parse ``text``, the content of the note at ``path``. ``problems`` are those found in decoding it."""
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
@@ -42,7 +42,7 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """Return the lines of a text without its byte order mark, with U+FFFD for invalid characters."""
+    """Return the lines of a text without its byte order mark, with invalid characters replaced by U+FFFD."""
     text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -69,7 +69,9 @@ def _note(
             Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line)
         )
     if not body.inlines.marks:
-        all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
+        all_problems.append(
+            Problem("too_many_marks", f"it has too many brackets and similar characters; {_AS_TEXT}")
+        )
     is_section = sum(heading.level == 1 for heading in body.headings) > 1
     title, source = title_of(_title(front.title), None if is_section else body.opening, path)
     return Note(
@@ -98,7 +100,7 @@ _AS_TEXT = "the rest is searched as plain text, so split the note"
 
 
 def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
-    """Return the first items of a note, and add a problem if there are more."""
+    """Return the first ``bound`` items of a note, and add a problem if there are more."""
     if len(items) > bound:
         message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split the note"
         problems.append(Problem(f"too_many_{kind}", message))
@@ -128,8 +130,11 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 
 
 class _Text(NamedTuple):
-    """The text of a block, its first line in the file (1-based), and the number of characters that follow it
-    on its last line."""
+    """The text of a block.
+
+    ``line`` is its first line in the file (1-based), ``after`` the number of characters that follow it on its
+    last line.
+    """
 
     text: str
     line: int
@@ -137,7 +142,7 @@ class _Text(NamedTuple):
 
 
 class _Body:
-    """The content of the lines after the frontmatter."""
+    """Content of a note after the frontmatter."""
 
     def __init__(self, lines: Sequence[str], front: Frontmatter) -> None:
         self.all_lines = lines
@@ -155,7 +160,7 @@ class _Body:
         self.last: Block | None = None
         self.edits: dict[int, list[Edit]] = {}
         self.opening: Heading | None = None
-        """The heading at the beginning of the note."""
+        """Heading with which the note begins, if any."""
 
     def read(self) -> None:
         structure = read_blocks(self.lines)
@@ -167,7 +172,7 @@ class _Body:
                 reader(self, block)
             self.last = block
         self.opening = self.heading_at(next(filter(self.is_seen, structure.blocks), None))
-        # References may be defined after they are used, so links are parsed when all blocks are known.
+        # References may be defined after they are used, so links are parsed once all blocks are known.
         for text, line, after in self.texts:
             scan(text, line, Source(self.all_lines, after), self.definitions, self.inlines)
         self.edits = render_blocks(self.lines, self.offset, structure.blocks, frozenset(self.definitions))
@@ -256,7 +261,9 @@ class _Body:
                 self.cells(text, row + self.offset, regular=regular)
 
     def cells(self, text: str, line: int, *, regular: bool) -> None:
-        """Add the text of a row's cells. If rows differ in shape, no tag starts right after a bar."""
+        """Add the text of a table row's cells. If rows differ in shape, no tag can start right after a
+        bar.
+        """
         for match in _CELL.finditer(text):
             bar = "" if regular or not match.start() else "|"
             cell = match[0].rstrip(" \t")
@@ -278,7 +285,7 @@ class _Body:
 
 
 def _title(written: str | None) -> str | None:
-    """Return the property ``title`` as it is displayed."""
+    """Return the property ``title`` in displayed form."""
     return written and (" ".join(render_text(written).split()) or written)
 
 

@@ -1,4 +1,4 @@
-"""The properties of a note as lines of text, which words and phrases match like any other text."""
+"""Convert the properties of a note to lines of text, which are searched like any other text."""
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from vaultseek.content.markdown.rendering import render_text
 
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
-"""Properties whose values are names or tags of the note. The line of such a property has only the value,
-because its name carries no information."""
+"""Properties whose values are names or tags of the note. Their lines have only the value, because the name of
+such a property carries no information."""
 
 
 class PropertyLine(NamedTuple):
-    """One property as text: ``role: Product manager``."""
+    """One property as a line of text, such as ``role: Product manager``."""
 
     name: str
     text: str
@@ -24,7 +24,7 @@ class PropertyLine(NamedTuple):
 
 
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
-    """Yield each property as a line, in order; a property without a value gives only its name."""
+    """Yield each property as a line, in order. The line of a property without a value has only its name."""
     for name, value in properties.items():
         text = render_text(value_text(value))
         if name.casefold() not in NAMELESS:
@@ -35,22 +35,21 @@ def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
 
 
 def lines_of_text(properties: Mapping[str, Any]) -> str:
-    """Return the properties, except names and tags of the note, as text with one line each."""
+    """Return the properties as text, one per line, except names and tags of the note."""
     return "\n".join(line.text for line in property_lines(properties) if not line.is_name)
 
 
 def named_lines(properties: Mapping[str, Any]) -> str:
-    """Return all properties as text, one line each, beginning with the name."""
+    """Return all properties as text, one per line, each beginning with its name."""
     lines = property_lines(properties)
     return "\n".join(f"{line.name}: {line.text}" if line.is_name else line.text for line in lines)
 
 
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
-    """Return an estimate of the line, 1-based, on which each property is. It is based on the number of
-    properties and list items.
+    """Estimate the 1-based line of each property from the number of properties and list items before it.
 
-    ``last`` is the last line before the text. If there are enough lines, each element of a list is assumed to
-    have its own line.
+    ``last`` is the last line before the note's text. If there are enough lines, each element of a list is
+    assumed to have its own line.
     """
     sizes = [1 + len(value) if isinstance(value, list) else 1 for value in properties.values()]
     if sum(sizes) > last - 2:
@@ -59,7 +58,7 @@ def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
 
 
 def value_text(value: Any) -> str:
-    """Return a value as text: lists with commas between their elements, mappings as ``name: value``."""
+    """Return a value as text: a list with commas between its elements, a mapping as ``name: value``."""
     if isinstance(value, dict):
         return ", ".join(f"{name}: {value_text(inner)}" for name, inner in value.items())
     if isinstance(value, list):

@@ -1,12 +1,12 @@
-"""Rendering of Markdown as displayed text, with a map back to the source.
+"""Render Markdown as displayed text, with a map back to the source.
 
 A note is rendered once, when it is parsed. The rendered text is indexed, embedded, previewed and compared. It
-has no markup, no addresses of links, no HTML tags, no comments and no invisible characters; entities and
-escapes are decoded. Code stays as written, without its fences.
+has no markup, no link addresses, no HTML tags, no comments and no invisible characters; entities and escapes
+are decoded. Code stays as written, without its fences.
 
-Rendering never moves a line: line 7 of the rendered text is line 7 of the file. So the map is a list of edits
-for each line that differs. Inline syntax follows CommonMark 0.31 with Obsidian's additions. The time is
-linear in the text.
+Rendering never moves a line: line 7 of the rendered text is line 7 of the file. The map is therefore a list
+of edits for each line that differs. Inline syntax follows CommonMark 0.31 with Obsidian's additions.
+Rendering takes linear time.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from vaultseek.content.markdown.links import decode_reference, label_key, parse_
 from vaultseek.content.markdown.structure import Block, without_quotes
 
 BULLET = "•"
-"""The marker of a bulleted list item; it separates items where lines are joined."""
+"""Marker for a bulleted list item; it separates items where lines are joined."""
 SCRIPT_CHARS = 20
-"""Maximum length, in characters, of a subscript or superscript between single signs, as in Pandoc's
+"""Maximum length, in characters, of a subscript or superscript between single delimiters, as in Pandoc's
 ``H~2~O``."""
 CACHED_TEXTS = 4096
 """Number of short texts, such as headings and properties, whose rendering is cached."""
 Labels = frozenset[str]
-"""The keys of the link definitions of a note."""
+"""Keys of the link reference definitions in a note."""
 
 
 @lru_cache(CACHED_TEXTS)
 def render_text(markdown: str) -> str:
-    """Return inline Markdown (a heading, a property, a task) as a reader sees it, on one line."""
+    """Render inline Markdown (a heading, a property, a task) as displayed text on one line."""
     edits = _inline(markdown, frozenset())
     return " ".join(apply_edits(markdown, edits).split())
 
 
 def render_plain(lines: Iterable[str], first: int) -> dict[int, list[Edit]]:
-    """Return the edits of text that is not Markdown: only invisible characters are removed.
+    """Return the edits that render text other than Markdown: only invisible characters are removed.
 
-    ``first`` is the number of the first line.
+    ``first`` is the line number of the first line.
     """
     hidden = ((number, _hidden(line)) for number, line in enumerate(lines, first) if not line.isascii())
     return {number: edits for number, edits in hidden if edits}
@@ -54,8 +54,9 @@ def render_plain(lines: Iterable[str], first: int) -> dict[int, list[Edit]]:
 def render_blocks(
     lines: Sequence[str], first: int, blocks: Iterable[Block], labels: Labels
 ) -> dict[int, list[Edit]]:
-    """Return the edits of the ``blocks`` of a body with these ``lines``; the first line has number
-    ``first``."""
+    """Return the edits that render the ``blocks`` of a body, by line number; the first of its ``lines`` has
+    the number ``first``.
+    """
     found: defaultdict[int, list[Edit]] = defaultdict(list)
     rendered: set[int] = set()
     for block in blocks:
@@ -75,7 +76,8 @@ Placed = Iterator[tuple[int, Edit]]
 
 def _columns(block: Block, lines: Sequence[str]) -> list[int]:
     """Return, for each line of the block, the column at which its text begins, after quote and list markers
-    and indentation."""
+    and indentation.
+    """
     first, *rest = lines[block.start : block.end + 1]
     head = first[block.column :]
     return [
@@ -107,7 +109,11 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequence[int]) -> Placed:
-    """Yield edits of the text in these lines, starting at these columns; line breaks are kept."""
+    """Divide edits of a text that spans several lines into edits of its lines; line breaks are kept.
+
+    ``own`` are these lines, the first of them with the number ``first``; ``columns`` are the columns at which
+    the text starts in each.
+    """
     row, start = 0, 0
     for edit in edits:
         text = edit.text
@@ -142,7 +148,7 @@ def _heading(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 
 
 def _within(line: str, start: int, end: int, labels: Labels) -> Iterator[Edit]:
-    """Yield the edits of a part of a line that is rendered as a separate text."""
+    """Yield edits of a line for the part from ``start`` to ``end``, which is rendered as a separate text."""
     text = line[start:end]
     for edit in _inline(text, labels):
         yield Edit(edit.start + start, edit.end + start, edit.text)
@@ -178,7 +184,7 @@ def _quoted(line: str, quotes: int) -> int:
 
 
 def _table(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Show the cells of each row, separated by bars; the delimiter row becomes a single sign."""
+    """Show the cells of each row, separated by bars; the delimiter row becomes a single character."""
     columns = _columns(block, lines)
     for row, column in enumerate(columns, block.start):
         line = lines[row]
@@ -274,8 +280,8 @@ def _token(hidden: str) -> re.Pattern[str]:
 _NEVER = "(?!)"
 _SIGNS = {True: _sign(_NEVER), False: _sign(HIDDEN)}
 _TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
-"""Patterns for texts in ASCII (True) and others. An ASCII text has no invisible characters, and looking for
-them takes three times as long."""
+"""Patterns for texts in ASCII (True) and for others (False). An ASCII text has no invisible characters, and
+searching for them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\]\]")
@@ -288,33 +294,34 @@ _JOINING = re.compile(
     "a|abbr|acronym|b|bd[io]|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span"
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
-"""HTML elements whose tags do not separate words: the text before and after such a tag may be one word."""
+"""HTML elements whose tags do not separate words: the texts before and after such a tag may form one word."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
-"""HTML elements whose content is not shown."""
+"""HTML elements whose content is not displayed."""
 
 
 def _inline(text: str, labels: Labels) -> list[Edit]:
-    """Return the edits of inline Markdown, in order."""
+    """Return the edits that render inline Markdown, in order."""
     return _Inline(text, labels).edits() if _SIGNS[text.isascii()].search(text) else []
 
 
 class _Inline:
-    """One pass over inline Markdown, from left to right."""
+    """A single pass over inline Markdown, from left to right."""
 
     def __init__(self, text: str, labels: Labels) -> None:
         self._text = text
         self._labels = labels
         self._found: list[Edit] = []
         self._brackets: list[tuple[int, int]] = []
-        """Start and end of the open brackets."""
+        """Start and end of each bracket that is still open."""
         self._marks: defaultdict[str, list[list[int]]] = defaultdict(list)
-        """Open emphasis delimiters: the start of each, and the number of its signs that are left."""
+        """Open emphasis delimiters, by character: the start of each, and the number of its characters still
+        unmatched."""
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
         self._unclosed: set[str] = set()
-        """Delimiters without a closing one after them."""
+        """Delimiters that are not closed anywhere after the current position."""
         self._readings: list[str] = []
-        """The readings in the present ruby annotation."""
+        """Readings in the current ruby annotation."""
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
@@ -332,7 +339,7 @@ class _Inline:
         return match.end()
 
     def _code(self, match: re.Match[str]) -> int:
-        """Remove the backticks around code, and a space inside them on both sides."""
+        """Remove the backticks around code, and one space on each side if both are present."""
         start, end = match.span()
         if self._runs is None:
             self._runs = {}
@@ -397,7 +404,9 @@ class _Inline:
         return end
 
     def _wiki(self, match: re.Match[str]) -> int:
-        """Show the alias of a wikilink, or else its target: ``Note > Heading`` for ``[[Note#Heading]]``."""
+        """Show a wikilink's alias or, without one, its target: ``Note > Heading`` for
+        ``[[Note#Heading]]``.
+        """
         link = _WIKI.match(self._text, match.start())
         if link is None:
             return match.end() - 1  # the second bracket may open a link
@@ -425,7 +434,7 @@ class _Inline:
         return match.end()
 
     def _close(self, match: re.Match[str]) -> int:
-        """Remove the brackets of a link or an image, and its destination."""
+        """Remove the brackets and the destination of a link or an image."""
         position = match.start()
         if not self._brackets:
             return match.end()
@@ -441,7 +450,8 @@ class _Inline:
 
     def _end_of_link(self, content: int, position: int) -> int:
         """Return the end of the link whose text ends at the bracket at ``position``; 0 if it is not a
-        link."""
+        link.
+        """
         text = self._text
         if text.startswith("(", position + 1):
             _, end = parse_destination(text, position + 1)
@@ -470,7 +480,7 @@ class _Inline:
         return end
 
     def _mark(self, match: re.Match[str]) -> int:
-        """Remove emphasis delimiters that have a partner."""
+        """Remove emphasis delimiters that have a matching delimiter."""
         text, (start, end) = self._text, match.span()
         sign, left = match[0][0], end - start
         before, after = text[start - 1 : start] if start else " ", text[end : end + 1] or " "
@@ -503,7 +513,7 @@ class _Inline:
 
 
 def _html_edits(text: str) -> Iterator[Edit]:
-    """Yield the edits of a block of HTML, in order."""
+    """Yield the edits that render a block of HTML, in order."""
     position = 0
     readings: list[str] = []
     while match := _HTML_TOKEN.search(text, position):
@@ -531,8 +541,9 @@ def _html_edits(text: str) -> Iterator[Edit]:
 
 
 def _tag_edit(tag: re.Match[str]) -> Edit:
-    """Return the edit that replaces a tag: by nothing within a word, by a space elsewhere, by a picture's
-    alternative text."""
+    """Return the edit that replaces a tag: a picture by its alternative text, a tag within a word by nothing,
+    any other tag by a space.
+    """
     name = tag[1].lower()
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")
@@ -540,10 +551,9 @@ def _tag_edit(tag: re.Match[str]) -> Edit:
 
 
 def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | None:
-    """Return the edit of a tag in a ruby annotation. The base text stays together, and the readings follow
-    it.
+    """Return the edit for a tag in a ruby annotation; None for other tags.
 
-    ``readings`` collects them. None for other tags.
+    The base text stays together, and the readings follow it. ``readings`` collects them.
     """
     name, start, end = tag[1].lower(), tag.start(), tag.end()
     if name == "ruby" and tag[0].startswith("</"):
@@ -560,7 +570,7 @@ def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | Non
 
 
 def _decoded(reference: str) -> str:
-    """Return the characters of a reference such as ``&eacute;``, on one line."""
+    """Return the characters for a reference such as ``&eacute;``, on one line."""
     return _HIDDEN.sub("", " ".join(re.split("[\xa0\\s]", decode_reference(reference))))
 
 

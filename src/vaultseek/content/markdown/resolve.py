@@ -1,9 +1,9 @@
-"""Resolution of links by an index of a vault's file names, updated file by file. No I/O.
+"""Resolve links using an index of a vault's file names, which is updated file by file. No I/O.
 
 The rules apply in this order. An empty target is the source itself. ``./`` and ``../`` are relative to the
 source's folder, a leading ``/`` to the root; these targets must match exactly. Any other target is first
 tried as a path from the root; then as the last segments of a path, preferring paths below the source's
-folder, then the shortest; then, without a folder, as an alias; and last as Logseq's page name for a file
+folder, then the shortest; then, if it names no folder, as an alias; and last as Logseq's page name for a file
 (``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Comparison
 ignores case, Unicode normalization, invisible characters and the difference between kinds of space.
 """
@@ -23,15 +23,15 @@ from vaultseek.base.text import fold_case, without_hidden
 from vaultseek.content.markdown.title import file_stem, note_name
 
 LINK_CANDIDATES = 20
-"""Maximum number of other files reported for an ambiguous link."""
+"""Maximum number of other matching files reported for an ambiguous link."""
 
 NOTE_SUFFIX = ".md"
 FOUND = LINK_CANDIDATES + 1
-"""Maximum number of files returned by a search among many files of one name: the target and the other
+"""Maximum number of files returned by a search among many files with the same name: the target and the other
 candidates."""
 LINEAR_SEARCH_MAX = 16
-"""Up to this number, the files with one name are searched one by one. More files are sorted once, for all
-links to that name."""
+"""Maximum number of files with the same name that are searched one by one. If there are more, they are sorted
+once, for all links to that name."""
 
 
 _Kind = Literal["path", "name", "alias", "page"]
@@ -39,10 +39,10 @@ _Kind = Literal["path", "name", "alias", "page"]
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The target of a link: a path in the vault, or None.
+    """The file that a link leads to: a path in the vault, or None.
 
-    ``candidates`` are the other files that match the target, the most likely first (up to
-    ``LINK_CANDIDATES``). A full path is not ambiguous.
+    ``candidates`` are the other files that match the link, most likely first (up to ``LINK_CANDIDATES``). A
+    full path is never ambiguous.
     """
 
     path: str | None = None
@@ -54,15 +54,15 @@ UNRESOLVED = Resolution()
 
 
 def link_key(target: str) -> str:
-    """Return the name by which a link is indexed: the last segment of its target, folded, without ``.md``.
+    """Return the key by which a link is indexed: the last segment of its target, folded, without ``.md``.
 
-    The resolution of a link can only change when a file with this name is added or removed.
+    The resolution of a link can change only when a file with this name is added or removed.
     """
     return _bare(_fold(target.strip()).rpartition("/")[2])
 
 
 def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
-    """Return the file's own name and its aliases, in the form of ``link_key``."""
+    """Return the file's name and aliases as keys, in the form of ``link_key``."""
     if _is_hidden(path):
         return frozenset()
     keys = {_bare(_fold(path).rpartition("/")[2])}
@@ -73,7 +73,9 @@ def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
 
 
 class Names:
-    """The files of a vault by name. Paths are relative to the vault, with ``/``; hidden files are omitted."""
+    """The files of a vault, indexed by name. Paths are relative to the vault, with ``/``; hidden files are
+    left out.
+    """
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
@@ -82,7 +84,7 @@ class Names:
 
     @classmethod
     def of(cls, files: Iterable[tuple[str, Sequence[str]]]) -> Names:
-        """Return the names of files, given by paths and aliases."""
+        """Create the index from files, each given as a path and its aliases."""
         names = cls()
         for path, aliases in files:
             names.add(path, aliases)
@@ -95,7 +97,9 @@ class Names:
         return path in self._files
 
     def add(self, path: str, aliases: Sequence[str] = ()) -> None:
-        """Add a file, note or attachment; for a known file, replace its aliases."""
+        """Add a file, which may be a note or an attachment. If the file is known, its aliases are
+        replaced.
+        """
         if _is_hidden(path):
             return
         self.remove(path)
@@ -137,20 +141,20 @@ class Names:
         return other
 
     def shared_keys(self) -> set[str]:
-        """Return the names, in the form of ``link_key``, that several files have."""
+        """Return the names that several files share, in the form of ``link_key``."""
         tables = (self._tables[kind] for kind in ("name", "alias", "page"))
         shared = {key for table in tables for key, paths in list(table.items()) if len(paths) > 1}
         return {_bare(key.rpartition("/")[2]) for key in shared}
 
     def keys_of(self, path: str) -> frozenset[str]:
-        """Return the current names of the file; empty if it is unknown."""
+        """Return the current keys of the file, in the form of ``link_key``; empty if the file is unknown."""
         keys = self._files.get(path)
         return frozenset() if keys is None else name_keys(path, keys)
 
     def resolve(self, target: str, source: str) -> Resolution:
-        """Resolve ``target`` in the note ``source``.
+        """Resolve the target of a link in the note ``source``.
 
-        The target has no fragment or alias, and is decoded if it is a Markdown destination.
+        ``target`` must have no fragment or alias, and must be decoded if it is a Markdown destination.
         """
         target = target.strip()
         if not target:
@@ -168,7 +172,9 @@ class Names:
         return resolution or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
-        """Resolve a link; a link without a target (``[[|text]]``) resolves to nothing."""
+        """Resolve a link in the note ``source``; a link without a target (``[[|text]]``) resolves to
+        nothing.
+        """
         if not link.target and link.heading is None and link.block is None:
             return UNRESOLVED
         return self.resolve(link.target, source)
@@ -210,16 +216,16 @@ class Names:
         return _choice(self._nearest("alias", folded_target, paths, folder), by_alias=True)
 
     def _nearest(self, kind: _Kind, key: str, paths: Sequence[str], folder: str) -> Sequence[str]:
-        """Return the files with a key, those below ``folder`` first. If there are many, only the first ones
-        are returned.
+        """Return the files with this ``key``, files below ``folder`` first. If there are many, return only
+        the first few.
         """
         if len(paths) <= LINEAR_SEARCH_MAX:
             return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         return self._all(kind, key, paths).nearest(folder)
 
     def _spelled(self, folded_path: str, target: str) -> Sequence[str]:
-        """Return the files at a folded path, those spelled like ``target`` first. If there are many, only the
-        first ones are returned.
+        """Return the files at a folded path, files spelled like ``target`` first. If there are many, return
+        only the first few.
         """
         paths = self._tables["path"].get(folded_path, ())
         if len(paths) <= LINEAR_SEARCH_MAX:
@@ -233,7 +239,7 @@ class Names:
 
 
 def _entries(path: str, aliases: Iterable[str]) -> Iterator[tuple[_Kind, str]]:
-    """Yield the keys under which a file is found."""
+    """Yield the keys by which a file can be found, each with its kind."""
     folded = _fold(path)
     yield "path", folded
     yield "name", folded.rpartition("/")[2]
@@ -244,7 +250,9 @@ def _entries(path: str, aliases: Iterable[str]) -> Iterator[tuple[_Kind, str]]:
 
 
 class _Namesakes:
-    """Many files with one name; results are cached, so no link examines all of them again."""
+    """Many files that have the same name. Results are cached, so that links need not examine all files
+    again.
+    """
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._paths = sorted(paths, key=_rank)
@@ -253,7 +261,7 @@ class _Namesakes:
         self._spelled: dict[str, Sequence[str]] = {}
 
     def nearest(self, folder: str) -> list[str]:
-        """Return the first files, preferring those below ``folder``, then shorter paths."""
+        """Return the first few files, preferring files below ``folder``, then shorter paths."""
         if not folder:
             return self._paths[:FOUND]
         if folder not in self._below:
@@ -262,7 +270,7 @@ class _Namesakes:
         return self._first(self._below[folder])
 
     def ending(self, folded_target: str) -> _Namesakes:
-        """Return the files whose path ends with the segments of ``folded_target``."""
+        """Return the files whose paths end with the segments of ``folded_target``."""
         if "/" not in folded_target:
             return self
         if folded_target not in self._ending:
@@ -272,7 +280,7 @@ class _Namesakes:
         return self._ending[folded_target]
 
     def spelled(self, target: str) -> Sequence[str]:
-        """Return the first files, preferring those whose path ends exactly with ``target``."""
+        """Return the first few files, preferring files whose path ends exactly with ``target``."""
         if target not in self._spelled:
             end = _backwards(target)
             spelled = _within(self._by_spelling, end, end + "/")
@@ -327,7 +335,9 @@ def _folder(path: str) -> str:
 
 
 def _join(folder: str, relative: str) -> str | None:
-    """Join ``relative`` to ``folder``; None if the result is outside the vault."""
+    """Return ``relative`` as a path from the root, starting in ``folder``; None if it is outside the
+    vault.
+    """
     segments = folder.split("/")[:-1]
     for segment in relative.split("/"):
         if segment == "..":
@@ -359,15 +369,17 @@ def _bare(name: str) -> str:
 
 
 def _alias_key(alias: str) -> str:
-    """Return the folded alias; "" if it contains a slash, since a target with a folder never matches an
-    alias."""
+    """Return the folded alias; "" if the alias contains a slash, since a target with a folder never matches
+    an alias.
+    """
     key = _fold(alias.strip())
     return "" if "/" in key else key
 
 
 def _page_key(path: str) -> str:
-    """Return the folded page name that a file name represents; "" if the page name is the file name
-    itself."""
+    """Return the folded page name that a file name represents; "" if the page name is the same as the file
+    name.
+    """
     name = note_name(path)
     return "" if name == file_stem(path) else _fold(name)
 

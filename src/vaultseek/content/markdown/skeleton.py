@@ -1,14 +1,14 @@
-"""The skeleton of a body: its structural markers, with filler in place of the words.
+"""Reduce a note's body to its skeleton: its structural markers, with filler in place of the words.
 
-The grammar parses the skeleton several times faster than the text. Syntax that it does not support or
-misreads is replaced by a supported equivalent.
+The grammar parses the skeleton several times faster than the text. Syntax that the grammar does not support
+or misreads is replaced by a supported equivalent.
 """
 
 import re
 from collections.abc import Sequence
 
 FOOTNOTE = re.compile(r"(?m)^((?:[ \t]{0,3}>)*[ \t]{0,3})\[\^[^\s\[\]]+\]:[ \t]*")
-"""The marker of a footnote's definition."""
+"""Marker of a footnote definition."""
 
 HTML_BLOCK = re.compile(
     r"<(?:!--|\?|![A-Za-z]|(?:script|style|pre|textarea)(?=[\s>]|$)|/?(?:address|article|aside|base|basefont|"
@@ -18,17 +18,17 @@ HTML_BLOCK = re.compile(
     r"ul)(?=[\s>]|/>|$))",
     re.IGNORECASE,
 )
-"""The start of an HTML block that may interrupt a paragraph."""
+"""Start of an HTML block that may interrupt a paragraph."""
 
 _MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]*)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
 # The marker of a task is part of the item's text.
 _TASK = re.compile(rf"(?m)^({_MARKERS})\[[ xX]\](?=[ \t])")
 _FOREIGN = re.compile(r"[^\t\n -~]")
-# The grammar does not recognize these elements as HTML blocks, or not where they end.
+# The grammar does not recognize these elements as HTML blocks, or misses the ends of the blocks.
 _NEWER_ELEMENT = re.compile(r"(</?)(?:[hH][1-6]|search)(?=[\s/>])")
 _DECLARATION = re.compile(r"<![A-Za-z][^<>]*+>")
-# The grammar fails on elements this deep in a list after a paragraph; it never reads them as blocks.
+# The grammar fails on elements indented this far in a list after a paragraph, which are not blocks.
 _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )
@@ -46,7 +46,7 @@ def skeleton_of(lines: Sequence[str]) -> list[str]:
     if "[ ]" in text or "[x]" in text or "[X]" in text:
         text = _TASK.sub(r"\1xxx", text)
     if "[^" in text:
-        # A definition contains blocks, like a list item: the next lines are indented by four columns.
+        # Like a list item, a definition contains blocks, whose lines are indented by four columns.
         text = FOOTNOTE.sub(rf"\g<1>{_FOOTNOTE_ITEM}x ", text)
     skeleton = _WORDS.sub(lambda match: match[1] + "x" * min(len(match[2]), 8), text).split("\n")
     if len(text) > _LONG_LINE:

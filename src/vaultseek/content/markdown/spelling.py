@@ -1,5 +1,6 @@
-"""Spelling of links: the target for a link from a note to a file, as short as possible or in the style of an
-existing link."""
+"""Spell links: choose the target of a link to a file, as short as possible or in the style of an existing
+link.
+"""
 
 import posixpath
 import re
@@ -18,7 +19,9 @@ Format = Literal["shortest", "relative", "absolute"]
 
 
 class LinkStyle(NamedTuple):
-    """The preferred style of links: the form of a target, and whether wikilinks are replaced."""
+    """Preferred style of links: the form of targets, and whether Markdown links are used instead of
+    wikilinks.
+    """
 
     format: Format = "shortest"
     markdown: bool = False
@@ -39,10 +42,10 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
 
 
 def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
-    """Return the shortest unambiguous suffix of ``path`` for a link from ``source``.
+    """Return the shortest suffix of ``path`` that is unambiguous in a link from ``source``.
 
-    The ``.md`` of a note is omitted unless ``suffix`` is true, or only a target with ``.md`` leads to the
-    note.
+    The ``.md`` of a note is omitted unless ``suffix`` is true, or unless the note can only be reached with
+    it.
     """
     ambiguous = ""
     for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
@@ -66,12 +69,13 @@ def moved_target(
     by_alias: bool = False,
     portable: bool = False,
 ) -> str | None:
-    """Return the new target of a link whose note and file moved from the paths ``was`` to the paths ``now``.
+    """Return the new target of a link after its note and its file have moved.
 
-    An embed is treated like a wikilink; a Markdown image must be given as a Markdown link. ``names`` are the
-    names after the move. The style of the link is kept: name or path, relative or from the root, with or
-    without ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow
-    only such links; with ``portable``, it is relative to its note. A link that has exactly the file's
+    ``was`` and ``now`` are the paths of the note and of the file, before and after the move. ``names`` are
+    the names after the move. An embed is treated like a wikilink; a Markdown image must be given as a
+    Markdown link. The style of the link is kept: name or path, relative or from the root, with or without
+    ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow only
+    such links; with ``portable``, the path is relative to the note. A link that has exactly the file's
     spelling still has it after the move, because some programs distinguish upper and lower case. Returns the
     target unchanged if it is still valid, and None if no target is possible.
     """
@@ -90,7 +94,8 @@ def moved_target(
 
 
 def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the text of a link's target, ``written``, with another ``target`` and the same fragment.
+    """Return the target of a link, as ``written``, with its path replaced by ``target`` and the same
+    fragment.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -104,7 +109,7 @@ def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> 
 
 
 def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the text of a link's target with another fragment that names a heading.
+    """Return the target of a link, as ``written``, with its fragment replaced by one that names a heading.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -119,17 +124,17 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return a link's target with the path from another text, ``moved``, and the link's own fragment."""
+    """Return the target of a link, as ``written``, with its path replaced by that of the target ``moved``."""
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 
 def destination(target: str) -> str:
-    """Return a target as the destination of a Markdown link."""
+    """Return a link target encoded as the destination of a Markdown link."""
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", target)
 
 
 def linkable_heading(text: str) -> str:
-    """Return the text of a heading without link syntax characters."""
+    """Return the text of a heading without characters that have a meaning in link syntax."""
     return " ".join(_LINK_SIGNS.sub(" ", text).split())
 
 
@@ -139,18 +144,18 @@ def is_wikilink(raw: str) -> bool:
 
 
 def can_be_in_brackets(target: str) -> bool:
-    """False for a target with a character that ends a wikilink's target."""
+    """False for a target with a character that would end the target of a wikilink."""
     return not _ENDS_TARGET.search(target)
 
 
 def can_be_linked(path: str) -> bool:
-    """False for a path with a character of link syntax."""
+    """False for a path with a character that has a meaning in link syntax."""
     return not _LINK_SIGNS.search(path)
 
 
 _WIKI_PATH_END = re.compile(r"\\?\||#")
 _MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
-"""The path of a destination, which may contain an entity such as ``&#39;``."""
+"""Pattern for the path in a Markdown destination, which may contain an entity such as ``&#39;``."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
 _ENDS_TARGET = re.compile(r"[#|\[\]\n]")
@@ -164,8 +169,9 @@ def _markdown_path(written: str) -> str:
 
 
 def _slug(text: str) -> str:
-    """Return a heading in the form that other programs use in Markdown links; "" if this form would change
-    its words."""
+    """Return a heading in the form that other programs use in Markdown links; "" if that form would lose
+    words.
+    """
     text = text.casefold()
     slug = "".join(sign for sign in text if sign in "-_ " or not _is_punctuation(sign)).strip()
     words = "".join(" " if _is_punctuation(sign) else sign for sign in text).split()
@@ -190,7 +196,7 @@ def _leads(target: str, path: str, source: str, names: Names) -> bool:
 
 
 def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Names) -> Iterator[str]:
-    """Yield targets in the style of a link, the most similar first."""
+    """Yield possible targets in the style of an existing link, the most similar first."""
     (old_source, old_path), (source, path) = was, now
     target = link.target
     suffix = target.lower().endswith(NOTE_SUFFIX)
@@ -228,7 +234,7 @@ def _is_relative(target: str, path: str, source: str) -> bool:
 
 
 def _is_spelled(target: str, path: str) -> bool:
-    """True if a target is spelled like the end of a path, including case and Unicode form."""
+    """True if a target is spelled exactly like the end of a path, including case and Unicode form."""
     start = _DOTS.match(target)
     end = target[start.end() :] if start else target
     return f"/{path}".endswith((f"/{end}", f"/{end}{NOTE_SUFFIX}"))

@@ -1,4 +1,4 @@
-"""Splitting of a note into parts, and of blocks too long for the model into pieces, at the best borders."""
+"""Split a note into parts, and blocks that are too long for the model into pieces, at the best borders."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Lines and sentences are joined before their tokens are counted if they have fewer characters than a chunk's
-token limit divided by this."""
+"""Divisor for a chunk's token limit. Lines and sentences with fewer characters than the result are joined
+before their tokens are counted."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
-"""Minimum length, in characters, of a line that may be data, such as minified JSON, instead of sentences."""
+"""Minimum length, in characters, of a line that may be data, such as minified JSON, rather than sentences."""
 DATA_SPACES, DATA_SIGNS = 0.08, 0.12
-"""A long line is data if its share of spaces is below the first number, or its share of code characters above
-the second."""
+"""Share of spaces below which a long line is data, and share of code characters above which it is data."""
 DATA_PIECE = 64 * KIB
-"""Maximum length of a piece of data, in characters. A piece may be longer than the model's window. Its vector
-then represents only its beginning, but data is searched by word anyway."""
+"""Maximum length of a piece of data, in characters.
+
+A piece may be longer than the model's window. Its vector then represents only its beginning, but data is
+searched by words anyway.
+"""
 
 
-# A match ends a part. Parts still too long after one level of borders are split at the next level.
-# A sentence ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of
-# dots linear.
+# A match ends a part. Parts that are still too long are split at the next level of borders.
+# A sentence ends before white space or, in Chinese and Japanese, anywhere. The look-behind keeps the time
+# linear for a long run of dots.
 SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
 WHOLE = re.compile(r"(?!)")
 LINE = re.compile(r"\n")
@@ -42,12 +44,13 @@ LINES = (LINE, SENTENCE, PHRASE, WORD)
 
 _BEFORE_CONSONANT = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
 _AFTER_CONSONANT = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
-"""Thai and Lao vowels that belong to the consonant after or before them."""
+"""Thai and Lao vowels that belong to the consonant before them; those in ``_BEFORE_CONSONANT`` belong to the
+consonant after them."""
 PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
 
 
 class Piece(NamedTuple):
-    """A range of the text with its tokens."""
+    """A range of the text, and its number of tokens."""
 
     start: int
     end: int
@@ -56,20 +59,20 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The limits of a chunk; ``chars`` limits text with few tokens, such as spaces and very long words."""
+    """Size limits of a chunk. ``chars`` limits text with few tokens, such as spaces and very long words."""
 
     tokens: int
     chars: int
 
     def holds(self, start: int, end: int, tokens: int) -> bool:
-        """True if the range from ``start`` to ``end`` fits."""
+        """True if the text from ``start`` to ``end``, with this many tokens, is within the limits."""
         return tokens <= self.tokens and end - start <= self.chars
 
 
 def split(
     text: str, start: int, end: int, count: TokenCount, room: Room, levels: Sequence[re.Pattern[str]]
 ) -> Iterator[Piece]:
-    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is omitted.
+    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
 
     A piece ends at the first possible border of its level, so pieces must be packed afterwards.
     """
@@ -89,7 +92,7 @@ def split(
 
 
 def is_data(text: str, start: int, end: int) -> bool:
-    """True if a range is one long line that does not consist of sentences."""
+    """True if the range is one long line that does not consist of sentences."""
     if end - start <= DATA_CHARS or text.find("\n", start, end) >= 0:
         return False
     sample = text[start : start + DATA_PIECE]
@@ -100,8 +103,10 @@ def is_data(text: str, start: int, end: int) -> bool:
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
-    """Group the pieces into chunks that are as full as possible; if the last chunk is nearly empty, balance
-    the last two."""
+    """Group the pieces into chunks that are as full as possible.
+
+    If the last chunk would be nearly empty, the last two chunks are balanced.
+    """
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     tokens = 0
@@ -121,10 +126,11 @@ def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
 def _parts(
     text: str, start: int, end: int, border: re.Pattern[str], min_chars: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield the parts between borders, without surrounding white space.
+    """Yield the ranges between borders, without surrounding white space.
 
-    Adjacent parts below ``min_chars`` stay together, because counting many short lines one by one is slow. A
-    part that may be data stands alone, because a fence before it would hide that it is a single line.
+    Adjacent ranges of fewer than ``min_chars`` characters are joined, because counting the tokens of many
+    short lines one by one is slow. A range that may be data is kept separate, because a fence before it would
+    hide that it is a single line.
     """
     after = start
     for match in border.finditer(text, start, end):
@@ -151,7 +157,7 @@ def _nonempty(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     stripped = text[start:end].rstrip()
     first = 0
-    # The indentation of a line belongs to it; other white space in front does not.
+    # A line's indentation belongs to the line; other white space before it does not.
     if stripped and stripped[0].isspace():
         lead = len(stripped) - len(stripped.lstrip())
         newline = stripped.rfind("\n", 0, lead) + 1
@@ -170,7 +176,9 @@ def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iter
 
 
 def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, room: Room) -> Piece:
-    """Return a piece close to the longest one that fits, estimated from the tokens per character so far."""
+    """Return a piece close to the longest one that fits, estimated from the number of tokens per character so
+    far.
+    """
     low, high = 1, min(end - start, room.chars)
     length = max(low, min(guess, high))
     best = Piece(start, start + 1, 1)
@@ -192,7 +200,8 @@ def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, roo
 
 def _border(text: str, start: int, stop: int, end: int) -> int:
     """Return a border at or shortly before ``stop``: after punctuation if possible, otherwise not inside a
-    Latin word."""
+    Latin word.
+    """
     if stop >= end:
         return end
     lowest = start + (stop - start) * 3 // 4
@@ -232,7 +241,9 @@ T = TypeVar("T")
 
 
 class NotePart(NamedTuple):
-    """Lines of a note that are chunked together, from ``body_line`` on, and the headings ``above`` them."""
+    """The lines of a note that are chunked together, beginning at ``body_line``, and the headings ``above``
+    them.
+    """
 
     path: str
     lines: Sequence[str]
@@ -245,7 +256,7 @@ class NotePart(NamedTuple):
 
 
 def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
-    """Yield the parts of a note, each with its place in the file and its lines."""
+    """Yield the parts of a note: for each, its part of the file, and its lines for chunking."""
     places = note.places
     if places[0].line > note.body_line:
         places = (Part("", note.body_line), *places)
@@ -280,7 +291,9 @@ def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
 
 
 class _Shown(NamedTuple):
-    """The displayed text of an edit: its range in the text of the body, and the source that it replaces."""
+    """Displayed text that differs from the source: its range in the body's text, and the source that it
+    replaces.
+    """
 
     start: int
     end: int
@@ -288,7 +301,7 @@ class _Shown(NamedTuple):
 
 
 def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
-    """Yield the displayed text of each edit; ``line`` begins at ``start`` in the text of the body."""
+    """Yield the displayed text for each edit. ``line`` begins at offset ``start`` in the body's text."""
     column = 0
     for edit in edits:
         start += edit.start - column
@@ -298,16 +311,18 @@ def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The displayed text of the body in one string, with line offsets and the edits of each line."""
+    """Displayed text of a note's body in one string, with the offset of each line and the edits of each
+    line.
+    """
 
     text: str
     starts: Sequence[int]
     first_line: int
     lines: Sequence[str]
-    """The lines as written."""
+    """Lines as written in the note."""
     edits: Mapping[int, Sequence[Edit]]
     shown: Sequence[_Shown]
-    """The edits of all lines, in order."""
+    """Displayed texts of all edits, in order."""
 
     @classmethod
     def of(cls, part: NotePart) -> Body:
@@ -325,10 +340,10 @@ class Body:
         return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ranges extended by the hidden lines between them, such as comments.
+        """Return the ranges, extended by the hidden lines between them, such as comments.
 
-        Each range takes the hidden lines after it, and the first range also takes those before it. Blank
-        lines are in no range.
+        Each range takes the hidden lines after it; the first range also takes those before it. Blank lines
+        are in no range.
         """
         written = [row for row, line in enumerate(self.lines) if line.strip()]
         if not ranges:
@@ -347,7 +362,7 @@ class Body:
         return whole
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
-        """Yield the edits that restore the source of a range; the next range begins at ``after``."""
+        """Yield the edits that restore the source of a range. The next range begins at ``after``."""
         first = bisect_left(self.shown, start, key=lambda each: each.end)
         for index in range(first, len(self.shown)):
             shown = self.shown[index]
@@ -362,19 +377,21 @@ class Body:
         return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
 
     def start(self, line: int) -> int:
-        """Return the offset at which ``line`` begins in the text; for a line after the end, the length of the
+        """Return the offset in the text at which ``line`` begins; for a line after the end, the length of the
         text.
         """
         index = line - self.first_line
         return self.starts[index] if 0 <= index < len(self.starts) else self.starts[-1 if index > 0 else 0]
 
     def line(self, offset: int) -> int:
-        """Return the line in the file of the character at ``offset``."""
+        """Return the number of the line in the file that contains the character at ``offset``."""
         return self.first_line + bisect_right(self.starts, offset) - 1
 
 
 class Block(NamedTuple):
-    """A block of the body: its range without surrounding blank lines, and the index of its span, or -1."""
+    """A block in the body's text: its range without surrounding blank lines, and the index of its span, or
+    -1.
+    """
 
     start: int
     end: int
@@ -382,7 +399,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(part: NotePart, body: Body) -> list[Block]:
-    """Return the blocks of the body in order; text outside all spans is also a block."""
+    """Return the blocks of the body, in order; text outside all spans also forms a block."""
     blocks: list[Block | None] = []
     line = part.body_line
     for index, span in enumerate(part.spans):

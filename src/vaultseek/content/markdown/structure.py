@@ -1,4 +1,4 @@
-"""Types for a body's structure: blocks and the spans of the top level."""
+"""Types for the structure of a note's body: blocks, and the top-level spans."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ BlockKind = Literal[
 
 @dataclass(slots=True)
 class Block:
-    """A leaf of the structure: kind, first and last line (0-based, in the body), and its containers.
+    """A leaf of the structure: its kind, its first and last line (0-based in the body), and its containers.
 
-    ``column`` is the column in the first line at which the text starts, ``quotes`` the number of block quotes
+    ``column`` is the column at which the text starts in the first line, ``quotes`` the number of block quotes
     around the block. ``top`` is true at the top level of the note. ``opens`` is the container that begins
     with this block.
     """
@@ -31,16 +31,16 @@ class Block:
 
 @dataclass(slots=True)
 class Structure:
-    """The blocks in document order, and the spans of the top level (1-based lines of the body)."""
+    """Blocks in document order, and top-level spans (1-based lines of the body)."""
 
     blocks: list[Block] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     misread: list[int] = field(default_factory=list)
-    """Lines that continue a paragraph although the grammar read them differently."""
+    """Lines that continue a paragraph although the grammar parsed them differently."""
 
 
 def without_quotes(line: str, quotes: int) -> str:
-    """Strip the indentation and the first ``quotes`` quote markers of ``line``."""
+    """Remove the indentation and the first ``quotes`` quote markers from ``line``."""
     if not quotes:
         return line.lstrip(" \t")
     stripped = line.lstrip(" \t>")
@@ -54,7 +54,7 @@ def without_quotes(line: str, quotes: int) -> str:
 
 
 def whole_spans(spans: Sequence[Span], lines: Sequence[str]) -> list[Span]:
-    """Clip ``spans`` so that they do not overlap, and fill gaps with spans of the kind ``other``."""
+    """Trim ``spans`` so that they do not overlap, and fill gaps with spans of the kind ``other``."""
     whole: list[Span] = []
     line = 1
     for span in spans:

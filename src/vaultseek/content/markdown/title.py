@@ -1,7 +1,7 @@
-"""The title of a note, and the name derived from its file name.
+"""Determine the title of a note, and the name derived from its file name.
 
-The title is the property ``title``; otherwise the level-1 heading that begins the note; otherwise the file
-name. Comments, link definitions and blank lines before the heading are ignored, because they are not
+The title is the property ``title``; without one, the level-1 heading with which the note begins; otherwise
+the file name. Comments, link definitions and blank lines before the heading are ignored, because they are not
 displayed. If other level-1 headings follow, the first one is a section, not the title.
 """
 
@@ -19,13 +19,15 @@ TitleSource = Literal["frontmatter", "heading", "name"]
 
 
 def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[str, TitleSource]:
-    """Return the title and its source; ``written`` is the property, ``opening`` the first block."""
+    """Return the title and its source. ``written`` is the property ``title``, ``opening`` the heading that
+    begins the note, if any.
+    """
     if written:
         return written, "frontmatter"
     title = ""
     if opening and opening.level == 1:
         title = (opening.text if opening.rendered is None else opening.rendered)[:TITLE_CHARS].strip()
-    # A tag in the heading is already one of the note's tags, unless the heading is nothing else.
+    # Tags are left out of the title, because they are tags of the note, unless nothing else remains.
     title = " ".join(_TAG.sub(" ", title).split()) or title
     return (title, "heading") if title else (note_name(path), "name")
 
@@ -34,7 +36,7 @@ _TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
 
 
 def note_name(path: str) -> str:
-    """Return the file's name without its extension.
+    """Return the note's name: its file name without the extension.
 
     Invisible characters are left out. Logseq's escapes are decoded: ``___`` for a slash in a page name, and
     ``%3F`` for a character not allowed in file names.
@@ -49,7 +51,7 @@ def note_name(path: str) -> str:
 
 _NAMESPACE = re.compile(r"(?<=[^_])___(?=[^_])")
 _ESCAPED = re.compile("%(?:2[25AFaf]|3[ACEFacef]|5[Cc]|7[Cc])")
-"""The escapes of ``" % * / : < > ? \\ |``."""
+"""Escapes for the characters ``" % * / : < > ? \\ |``."""
 
 
 def file_stem(path: str) -> str:
@@ -59,7 +61,7 @@ def file_stem(path: str) -> str:
 
 
 def other_name(title: str, path: str) -> str | None:
-    """Return the name of the file at ``path`` if its words differ from the title."""
+    """Return the file name of the note at ``path`` if its words differ from the title, otherwise None."""
     name = note_name(path)
     return None if name == title or _words(name) == _words(title) else name
 
@@ -72,7 +74,7 @@ _WORD = re.compile(r"[^\W_]+|[^\w\s\-.,:;!?'\"()/]")
 
 
 def shows_nothing(kind: BlockKind, text: str) -> bool:
-    """True for a block that is not displayed: link definitions, and text consisting of comments."""
+    """True for a block that displays nothing: link definitions, or text that consists of comments."""
     return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(outside_comments(text)).strip())
 
 
@@ -80,7 +82,7 @@ _MAY_BE_COMMENT = ("html", "comment", "paragraph")
 
 
 def outside_comments(text: str) -> Iterator[str]:
-    """Yield the parts of a text between comments."""
+    """Yield the parts of a text that are outside comments."""
     end = 0
     for match in _COMMENT_START.finditer(text):
         start = match.start()

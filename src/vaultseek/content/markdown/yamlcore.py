@@ -1,7 +1,8 @@
-"""A bounded parser of YAML 1.2's core schema for frontmatter.
+"""Parse frontmatter with YAML 1.2's core schema, within fixed limits.
 
 Values are those of JSON: text, numbers, booleans, null, lists, and mappings with text keys. Dates, times,
-``no`` and ``on`` are text; ``010`` is ten. Tags construct no objects. Aliases are expanded up to a limit.
+``no`` and ``on`` are text; ``010`` is ten. YAML tags construct no objects. YAML aliases are expanded up to a
+limit.
 """
 
 import re
@@ -28,7 +29,7 @@ from vaultseek.base.limits import FRONTMATTER_DEPTH, FRONTMATTER_EXPANDED, FRONT
 
 
 class LoadError(Exception):
-    """Raised for invalid YAML and for a document beyond a limit; ``row`` is 0-based."""
+    """Raised for invalid YAML, and for a document that exceeds a limit. ``row`` is 0-based."""
 
     def __init__(self, message: str, row: int | None = None) -> None:
         super().__init__(message)
@@ -39,7 +40,8 @@ class LoadError(Exception):
 class Scalar:
     """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
 
-    ``style`` is the character that begins it: a quotation mark, ``|`` or ``>``; "" for a plain scalar.
+    ``style`` is the character that begins the scalar: a quotation mark, ``|`` or ``>``; "" for a plain
+    scalar.
     """
 
     key: str
@@ -52,9 +54,9 @@ class Scalar:
     style: str
 
     def columns(self, lines: Sequence[str]) -> tuple[int, Sequence[int]] | None:
-        """Return the row of the text, and the column of each of its characters and of its end.
+        """Return the row of the text, and the columns of its characters and of its end.
 
-        None for a plain scalar, and for text of several rows.
+        Returns None for a plain scalar, or for text that spans several rows.
         """
         if self.style in _PIECE and self.row == self.end_row:
             start = lines[self.row].index(self.style, self.column) + 1
@@ -72,14 +74,14 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's value and its scalars in order."""
+    """A parsed document: its value, and its scalars in order."""
 
     value: Any
     scalars: tuple[Scalar, ...] = ()
 
 
 class Bounds(NamedTuple):
-    """Limits for one document: the maximum depth of nesting, and the maximum number of keys."""
+    """Limits for one document: maximum nesting depth and maximum number of keys."""
 
     depth: int = FRONTMATTER_DEPTH
     keys: int = FRONTMATTER_KEYS
@@ -89,7 +91,7 @@ _OF_FRONTMATTER = Bounds()
 
 
 def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
-    """Parse ``text``. Raises LoadError if it is not YAML or exceeds a limit."""
+    """Parse ``text``. Raises LoadError if it is not valid YAML or exceeds a limit."""
     try:
         return _Builder(_as_yaml_1_1(text), bounds).document()
     except YAMLError as error:
@@ -101,7 +103,7 @@ def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
 
 
 def resolve(text: str) -> Any:
-    """Return the value of the plain scalar ``text`` in the core schema."""
+    """Return the value of the plain scalar ``text`` under the core schema."""
     if text in _WORDS:
         return _WORDS[text]
     if not text or text[0] not in "+-.0123456789":
@@ -142,7 +144,8 @@ def _integer(digits: str, base: int, original: str | None = None) -> int | str:
     return number if -_INTEGER_BOUND <= number < _INTEGER_BOUND else original
 
 
-# The scanner implements YAML 1.1, which breaks lines at these; YAML 1.2 does not. Both forbid controls.
+# The scanner implements YAML 1.1, which breaks lines at some characters at which YAML 1.2 does not. Both
+# forbid control characters.
 _CONTROLS = (
     *range(9),
     0x0B,
@@ -161,16 +164,16 @@ _TAB_SEPARATES = re.compile(
     r"""(?m)(?<=[\s\[{,])(?:"(?:\\.|[^"\\\n])*+"|'(?:''|[^'\n])*+')"""
     r"|(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)"
 )
-"""Pattern of tabs between values. It also matches whole quoted values, so that tabs in them are kept."""
+"""Pattern for tabs between values. It also matches whole quoted values, so that tabs inside them are kept."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
-"""An escape of half a surrogate pair, which the scanner rejects."""
+"""Escape for half of a surrogate pair, which the YAML scanner rejects."""
 _CORE = "tag:yaml.org,2002:"
 _PIECE = {
     "'": re.compile("''|."),
     '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.)|."),
 }
-"""Patterns of one character as written between quotation marks, by the kind of quotation mark."""
+"""Patterns for one character as written between quotation marks, by the quotation mark used."""
 
 
 def _as_yaml_1_1(text: str) -> str:
@@ -203,21 +206,21 @@ class _Builder:
 
     def document(self) -> Document:
         value = None
-        self.next()  # the stream's start
+        self.next()  # the event for the start of the stream
         if isinstance(self.next(), DocumentStartEvent):
             value = self.node(self.next(), "", 1)
-            self.next()  # the document's end
+            self.next()  # the event for the end of the document
             if not isinstance(self.next(), StreamEndEvent):
                 raise LoadError("more than one document")
         return Document(value, tuple(self.scalars))
 
     def next(self) -> Event:
         event = self.events.get_event()
-        assert event is not None  # nothing is requested after the end
+        assert event is not None  # no event is requested after the last one
         return event
 
     def node(self, event: Event, key: str, depth: int) -> Any:
-        """Parse the value that starts with ``event``. The depth limit ends recursion."""
+        """Parse the value that starts with ``event``. A limit on ``depth`` bounds the recursion."""
         if depth > self.bounds.depth:
             raise LoadError("nested too deeply", _row(event))
         self.deepest = max(self.deepest, depth)
@@ -284,7 +287,7 @@ class _Builder:
         text = _clean(event.value)
         value = self.typed(event, text)
         start, end = event.start_mark, event.end_mark
-        assert start is not None  # in the form of the parser's events
+        assert start is not None  # so that it has the form of the parser's own events
         assert end is not None
         places = start.line, start.column, end.line, end.column
         self.scalars.append(Scalar(key, text, *places, isinstance(value, str), event.style or ""))

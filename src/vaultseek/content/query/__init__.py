@@ -1,1 +1,1 @@
-"""The text of a query: parsing it into rank text and a filter, and classifying it. Pure functions."""
+"""Parse the text of a query into rank text and a filter, and classify the query. Pure functions."""

@@ -1,4 +1,4 @@
-"""Comparison of texts, property values and note names, shared by filters, fields and tables."""
+"""Compare texts, property values and note names, in the same way for filters, fields and tables."""
 
 import re
 import unicodedata
@@ -12,17 +12,17 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``text`` contains ``words`` as whole words, both folded. With ``prefix``, the last word may be
-    the beginning of a longer word.
+    """True if ``text`` contains ``words`` as whole words. Both must be folded.
 
-    A word boundary is required only between letters and digits, and never in unspaced scripts: ``rope`` is
-    not found in ``europe``, but ``c++`` is found in ``c++17``; in Chinese, any substring counts.
+    With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
+    between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
+    ``c++`` is found in ``c++17``; in Chinese, any substring counts.
     """
     return find(text, words, prefix=prefix) >= 0
 
 
 def find(text: str, words: str, *, prefix: bool = False) -> int:
-    """Return the first position of ``words`` in ``text``, or -1."""
+    """Return the first position of ``words`` in ``text``, or -1; see ``contains``."""
     if not words:
         return 0
     start = text.find(words)
@@ -36,7 +36,7 @@ def find(text: str, words: str, *, prefix: bool = False) -> int:
 
 
 def comparable(value: object) -> str | None:
-    """Return the form in which property values are compared; None for null, mappings and lists.
+    """Return a property value in the form used for comparison; None for null, mappings and lists.
 
     Text is folded and a wikilink is replaced by its target; numbers, even in text, are normalized (``5.0`` is
     ``5``); booleans are ``true`` and ``false``.
@@ -63,8 +63,8 @@ def is_link_to(text: str, name: str) -> bool:
 
 
 def number_of(value: object) -> float | None:
-    """Return a property value as a number if it is a number or a text that spells one; None for other values,
-    including booleans.
+    """Return a property value as a number if it is a number or a text that represents one; None for other
+    values, including booleans.
     """
     if isinstance(value, str):
         text = value.strip()
@@ -75,12 +75,12 @@ def number_of(value: object) -> float | None:
 
 
 def is_file_name(path: str, name: str) -> bool:
-    """True if ``name`` is the file name of ``path`` without its extension, in any case."""
+    """True if ``name`` is the file name of ``path`` without its extension, ignoring case."""
     return fold(PurePosixPath(path).stem) == fold(name.strip())
 
 
 def is_named(path: str, name: str) -> bool:
-    """True if ``name`` is ``path`` or the end of it after a ``/``; ``.md`` is optional."""
+    """True if ``name`` is ``path`` or the end of ``path`` after a ``/``; ``.md`` is optional."""
     whole, end = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
     return bool(end) and f"/{whole}".endswith(f"/{end}")
 

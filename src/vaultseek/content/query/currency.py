@@ -1,5 +1,4 @@
-"""Reader of a note's statements about whether it is current: its status, its expiry date, its successors and
-its predecessors.
+"""Read a note's statements about whether it is current: its status, end date, successors and predecessors.
 
 Statements are properties, fields ``name: value`` at the head of a note, a section *Status* or *Superseded
 by*, the title, or a sentence at the head such as *moved to [[New]]*.
@@ -38,26 +37,28 @@ from vaultseek.content.query.dates import dates_of, parse_period
 from vaultseek.content.query.times import find_time
 
 HEAD_BLOCKS = 6
-"""Number of blocks at the beginning of a note, not counting headings, that may describe the note."""
+"""Number of blocks at the beginning of a note, not counting headings, that may state whether the note is
+current."""
 BLOCK_LINES, BLOCK_CHARS = 4, 600
-"""Maximum number of lines and characters that are read of a block."""
+"""Maximum number of lines and maximum number of characters that are read from one block."""
 STUB_LINES = 4
-"""Maximum number of non-blank lines in a note that only refers to its new place."""
+"""Maximum number of non-blank lines in a note that only refers to another note."""
 TITLE_REMARKS = 4
-"""Maximum number of remarks, in brackets or after a dash, that are read in a title."""
+"""Maximum number of remarks, in brackets or after a dash, that are read from a title."""
 NAME_CHARS = 200
 """Maximum length, in characters, of a note name that a property gives without a link."""
 STATUS_CHARS = 60
 """Maximum length of a status, in characters."""
 SUCCESSORS = 20
-"""Maximum number of successors and predecessors that are read from one note."""
+"""Maximum number of successors and predecessors read from one note."""
 
 
 class Succession(NamedTuple):
-    """The target of a link to another note; ``is_successor`` if the other note replaces this one.
+    """The target of a link to another note. If ``is_successor`` is true, the other note replaces this one;
+    otherwise this note replaces the other one.
 
-    The target may be mere words (``is_guess``), as in the status *replaced by warranty*; it then counts only
-    if there is such a note.
+    If ``is_guess`` is true, the target may be ordinary words, as in the status *replaced by warranty*; it
+    then counts only if there is a note with that name.
     """
 
     target: str
@@ -66,7 +67,7 @@ class Succession(NamedTuple):
 
 
 def read_currency(note: Note) -> tuple[Stated, Sequence[Succession]]:
-    """Return the statements of a note about its currency, with its successors and predecessors."""
+    """Return a note's statements about whether it is current, and its successors and predecessors."""
     if (kind_of(note.path) or "note") != "note":
         return NOTHING_STATED, ()
     reader = _Reader()
@@ -89,7 +90,7 @@ _FIELDS = {
     "staleafter": "stale",
     "validuntil": "valid",
 }
-"""The recognized fields, ignoring case and punctuation between words."""
+"""Field names that are recognized, without case and punctuation, and their meanings."""
 _NO_VALUE = frozenset(
     {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
 )
@@ -100,17 +101,17 @@ _LINK = re.compile(
 _NOT_STATUS = re.compile(r"^[\W_]+|[\W_]+$")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-"""A status with a successor: *superseded by ADR-7*."""
+"""A status that names a successor: *superseded by ADR-7*."""
 _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
-"""A status with a remark: *deprecated (use [[New]])*."""
+"""A status followed by a remark: *deprecated (use [[New]])*."""
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
-"""Remarks which show that a status does not hold yet, or holds only for a part of the note."""
+"""Remarks which show that a status does not apply yet, or applies only to a part of the note."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 
 
 class _Reader:
-    """Collects the statements in the properties and the head of one note."""
+    """Reader that collects the statements in the properties and the head of one note."""
 
     def __init__(self) -> None:
         self.statuses: list[str] = []
@@ -147,10 +148,10 @@ class _Reader:
             self.statuses.append(plain)
 
     def related(self, text: str, *, is_successor: bool, is_guess: bool = False) -> None:
-        """Add the notes that a text links to; without links, treat the whole text as a note name."""
+        """Add the notes to which a text links. If it has no links, treat the whole text as a note name."""
         links = _links(text)
         for link in links:
-            # A note that replaces a section of another leaves the rest of it current.
+            # If a note replaces only a section of another note, the rest of the other note stays current.
             if link.target and (is_successor or not (link.heading or link.block)):
                 self.successions.append(Succession(link.target, is_successor))
         plain = text.partition("|")[0].partition("#")[0].strip().strip("*_`\"'").rstrip(".")
@@ -160,7 +161,7 @@ class _Reader:
             if plain.startswith(("/", ".")) or plain.endswith(NOTE_SUFFIX):
                 plain = unquote(plain)
             self.successions.append(Succession(plain, is_successor, is_guess))
-        elif is_successor:  # on another site
+        elif is_successor:  # the successor is on a web site
             self.statuses.append("superseded")
 
     def date(self, text: str, *, holds_that_day: bool) -> None:
@@ -171,7 +172,7 @@ class _Reader:
             return
 
     def head(self, note: Note) -> None:
-        """Read the title and first blocks of a note, and its sections *Status* and *Superseded by*."""
+        """Read a note's title, its first blocks, and its sections *Status* and *Superseded by*."""
         blocks = [span for span in note.spans if span.kind in ("paragraph", "quote", "list_item")]
         written = sum(1 for line in note.lines[note.body_line - 1 :] if line.strip())
         first = next((span.start_line for span in note.spans if span.kind != "heading"), 0)
@@ -195,7 +196,7 @@ class _Reader:
                 "first": is_top and (is_quote or not number),
             }
             found = self.sentence(text, **place)
-            if not found and is_quote and "\n" in text:  # below the title of a callout
+            if not found and is_quote and "\n" in text:  # the text below a callout's title
                 found = self.sentence(text.split("\n", 1)[1], **place)
             if not found and _has_link(text) and (before := _continued(previous)):
                 self.sentence(before + text, **place)
@@ -214,7 +215,7 @@ class _Reader:
                     self.succeeded(match["links"], is_successor=name not in _OF_HEADINGS)
 
     def title(self, title: str) -> bool:
-        """Read a title, and return true if it calls the note obsolete.
+        """Read a title, and return True if it calls the note obsolete.
 
         *[Obsolete] Pump* is such a title; *Pump (obsolete)* may be about the pump.
         """
@@ -227,7 +228,7 @@ class _Reader:
         return True
 
     def status_section(self, texts: Sequence[str]) -> None:
-        """Read the blocks of a section *Status*: the status, and where to go instead."""
+        """Read the blocks in a section *Status*: the status, and the note to read instead."""
         if texts:
             self.status(texts[0].split("\n", 1)[0])
             self.sentence("\n".join(texts), top=True)
@@ -235,8 +236,8 @@ class _Reader:
     def sentence(self, text: str, **place: bool) -> bool:
         """Read a sentence about the whole note: that it is obsolete, what replaces it, or what it replaces.
 
-        ``place`` contains the names of the pattern's groups that are valid at this place in the note. Return
-        true if the sentence names a note.
+        ``place`` has the names of the pattern groups that are valid at this position in the note. Returns
+        True if the sentence names a note.
         """
         lower = typed(text)
         if THIS_IS_DEAD.match(lower):
@@ -255,9 +256,9 @@ class _Reader:
         return False
 
     def succeeded(self, text: str, *, is_successor: bool = True, is_place: bool = False) -> bool:
-        """Add the targets of the links in a text; return true if there are any.
+        """Add the targets of the links in a text; return True if there are any.
 
-        A daily note is not a place: *moved to [[2026-12-01]]* is about a date.
+        If ``is_place`` is true, links to daily notes are ignored: *moved to [[2026-12-01]]* is about a date.
         """
         found = [
             Succession(link.target, is_successor)
@@ -271,14 +272,16 @@ class _Reader:
 
 
 def _is_day(target: str) -> bool:
-    """Return true if a note is named by a day, a week, a month or a year only."""
+    """Return True if a note's name is only a day, a week, a month or a year."""
     name = target.rpartition("/")[2].removesuffix(NOTE_SUFFIX).replace("_", "-").strip()
     return bool(_PERIOD.fullmatch(name) or dates_of(name) or parse_period(name, datetime(2026, 1, 1)))
 
 
 def _last_day(text: str) -> tuple[date, bool]:
-    """Return the last day that a text names, and whether the text names a week, month or year. Raises
-    ValueError if it names none."""
+    """Return the last day that a text names, and whether it names a whole week, month or year.
+
+    Raises ValueError if the text names no day.
+    """
     if match := _PERIOD.fullmatch(text):
         year, week = match.groups()
         return date.fromisocalendar(int(year), int(week), 7) if week else date(int(year), 12, 31), True
@@ -337,7 +340,7 @@ _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 
 
 def _plain(span: Span, lines: Sequence[str]) -> str:
-    """Return the beginning of a block without markers of quotes, callouts, lists and emphasis."""
+    """Return the beginning of a block, without the markers of quotes, callouts, lists and emphasis."""
     text = "\n".join(lines[span.start_line - 1 : min(span.end_line, span.start_line + BLOCK_LINES)])[
         :BLOCK_CHARS
     ]
@@ -372,7 +375,9 @@ _STRUCK_TITLE = re.compile(r"#\s+~~.+~~\s*")
 
 
 def _struck(note: Note) -> tuple[Sequence[Sequence[int]], bool]:
-    """Return the lines of the paragraphs that are struck out, and whether that is the whole note."""
+    """Return the line ranges of the paragraphs that are struck out, and whether the whole note is struck
+    out.
+    """
     if not any("~~" in line for line in note.lines):
         return (), False
     texts = [span for span in note.spans if span.kind not in ("heading", "list", "break")]

@@ -1,17 +1,17 @@
-"""Words in nine languages that mark a note as no longer valid, and patterns of sentences with these words.
+"""Words in nine languages that mark a note as no longer valid, and patterns for sentences with these words.
 
-A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order of its language.
-The patterns match the result of ``typed``.
+A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order usual in its
+language. The patterns match the result of ``typed``.
 """
 
 import re
 
 _TYPED = str.maketrans("，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3000", ",.;:!?()[],'''   ")
-"""Punctuation and spaces with their ASCII equivalents."""
+"""Punctuation and spaces, mapped to their ASCII equivalents."""
 
 
 def typed(text: str) -> str:
-    """Return a text of the same length in lower case, with ASCII punctuation."""
+    """Return a text in lower case with ASCII punctuation; its length stays the same."""
     ascii_signs = text if text.isascii() else text.translate(_TYPED)
     lower = ascii_signs.lower()
     return lower if len(lower) == len(text) else ascii_signs
@@ -62,7 +62,7 @@ _THIS = (
     rf"|(?P<top>this(?: one)?|all (?:of )?this|everything here|dies|das(?: hier)?|alles hier|ceci|cela"
     "|esto|isto|questo|dit))"
 )
-"""*This note*; *this* by itself counts only above the first section of a note."""
+"""Pattern for *this note*; *this* by itself counts only above the first section of a note."""
 _ADVERB = (
     "(?:now|since|later|meanwhile|already|been|jetzt|nun|inzwischen|mittlerweile|schon|bereits|worden"
     "|désormais|maintenant|depuis|ahora|ya|agora|já|ora|ormai|nu|inmiddels|al)"
@@ -92,7 +92,7 @@ _DAY = "(?: (?:on|as of|am|le|el|em|il|op) [^][.;\n]{0,18}[0-9]{2,4})?"
 _SINCE = r"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][.;:,\n]{1,18})?"
 _LEAD = "(?:(?:since|as of|seit|depuis|desde|dal|sinds) [^][.;\n]{1,18}?,? )?"
 _WHEN = rf"(?:,? {_ON}|,? \(?[0-9][0-9./-]{{3,10}}\)?,?)?"
-"""*On 2025-04-01*."""
+"""Pattern for a date such as *On 2025-04-01*, which is optional."""
 _GIVEN_UP = (
     "(?:superseded|superceded|replaced|obsoleted|deprecated|retired|withdrawn|dropped|abandoned|discontinued"
     "|archived|ersetzt|abgelöst|eingestellt|remplacée?|abandonnée?|sustituid[oa]|reemplazad[oa]|abandonad[oa]"
@@ -149,7 +149,7 @@ _GONE = (
     f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?"
     "|retirad[oa]|ritirat[oa]|ingetrokken)"
 )
-"""Words that may describe the subject of a note instead of the note. They count only in a sentence about
+"""Words that may describe the subject of a note rather than the note. They count only in a sentence about
 *this note*."""
 _UNUSED = (
     f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?"
@@ -162,7 +162,7 @@ _UNUSED = (
     f"|non (?:usare|utilizzare|seguire) più(?: {_ITALIAN_NOTE}| questo)?"
     f"|(?:(?:{_DUTCH_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_DUTCH_NOTE}|dit) niet meer)"
 )
-"""*Do not use this any more*."""
+"""Pattern for *Do not use this any more*."""
 
 # -- where to go instead
 
@@ -198,7 +198,7 @@ _VERSION = (
     "| nuova)? (?:è|si trova)(?: in)?|(?:de )?(?:huidige|nieuwe|actuele|laatste) (?:versie|notitie) (?:is"
     "|staat)(?: nu)?(?: in)?)"
 )
-"""*The current version is*."""
+"""Pattern for *The current version is*."""
 _NEW_VERSION = (
     "(?:(?:new|newer) version|neue (?:version|fassung)|nouvelle version|nueva versión|nova versão"
     "|nuova versione|nieuwe versie):"
@@ -221,7 +221,7 @@ _OBJECT = (
     "|now|instead|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
     r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)\w)"
 )
-"""End of an object, unlike *replaces [[Anna]]'s talk* and *replaces [[Anna]] at the door*."""
+"""Pattern for the end of an object, unlike *replaces [[Anna]]'s talk* and *replaces [[Anna]] at the door*."""
 _SIGN = (
     r"\(?(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important"
     r"|danger|hinweis|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"
@@ -337,10 +337,13 @@ SENTENCES = tuple(
         (rf"(?:supersedes|obsoletes):? {LINKS}{_END}", False, False),
     )
 )
-"""Sentences at the head of a note, each with two flags: it names the note's successor, and it names a place
-to which something moved. A sentence that may be about the note's subject counts only where it is likely about
-the note. The name of a group says where: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other
-text; ``top`` above the first section; ``first`` as the first block or in a quote."""
+"""Patterns for sentences at the head of a note, each with two flags: whether the sentence names the note's
+successor, and whether it names a place to which something moved.
+
+A sentence that may be about the note's subject counts only where it is likely to be about the note itself. A
+named group shows where: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other text; ``top`` above
+the first section; ``first`` as the first block or in a quote.
+"""
 _SUBJECT = (
     "(?:this (?:note|page|document|doc|file|article|guide|procedure|decision|process|policy|runbook|manual)"
     "|diese (?:notiz|seite|datei|anleitung|entscheidung)|dieser (?:artikel|eintrag)"

@@ -1,5 +1,6 @@
-"""Dates in texts and queries: conversion of any spelling to ISO days and months, and periods relative to
-now."""
+"""Read dates in texts and queries: convert any spelling to ISO days and months, and find periods relative to
+now.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,8 +17,8 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 class Period:
     """A half-open interval of time: ``end`` is excluded, and None if there is no end.
 
-    Both are aware datetimes. ``after:`` means ``start`` or later, ``before:`` means earlier than ``start``;
-    so they neither overlap nor leave a gap.
+    Both ends are aware datetimes. ``after:`` means ``start`` or later, ``before:`` means earlier than
+    ``start``; so the two neither overlap nor leave a gap.
     """
 
     start: datetime
@@ -51,7 +52,7 @@ def _aware(moment: datetime, now: datetime) -> datetime:
         return moment.replace(tzinfo=now.tzinfo)
     try:
         return moment.astimezone()
-    except (ValueError, OverflowError, OSError):  # no local time at the limits of the calendar
+    except (ValueError, OverflowError, OSError):  # there is no local time at the limits of the calendar
         return moment.replace(tzinfo=UTC)
 
 
@@ -105,7 +106,7 @@ def _relative(words: str, now: datetime) -> _Span | None:
     if not match:
         return None
     unit = match[2][0]
-    if unit == "h" and now.tzinfo is not None:  # elapsed hours, even across a change of the clock
+    if unit == "h" and now.tzinfo is not None:  # count elapsed hours, even across a change of the clock
         moment = (now.astimezone(UTC) - _UNITS[unit](int(match[1]))).astimezone(now.tzinfo)
     else:
         moment = now - _UNITS[unit](int(match[1]))
@@ -146,7 +147,7 @@ def _weekday(words: str, now: datetime) -> _Span | None:
 
 
 def _named(words: str, now: datetime) -> _Span | None:
-    """Return the day or month that the words spell; None for other words."""
+    """Return the day or month that the words name; None for other words."""
     found = next(iter(find_dates(words)), None)
     if found is None or len(found.days) > 1 or (found.start, found.end) != (0, len(words)):
         return None
@@ -172,7 +173,7 @@ _MONTHS = (
     "nov(?:ember|embre|iembre|embro)?",
     "dec(?:ember|embre)?|dez(?:ember|embro)?|déc(?:embre)?|dic(?:iembre|embre)?",
 )
-"""The months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+"""Patterns for month names in English, German, French, Spanish, Italian, Portuguese and Dutch."""
 _ANY_MONTH = "|".join(f"(?:{month})" for month in _MONTHS)
 YEAR = r"(?:1[0-9]|20)[0-9]{2}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\.|º|ª)?"
@@ -197,7 +198,7 @@ _MONTHS_OF_A_YEAR = 12
 
 
 class Written(NamedTuple):
-    """A date in a text: the possible ISO days or month, and its place.
+    """A date found in a text: the ISO days or the ISO month that it may mean, and its position.
 
     ``4/5/2026`` may begin with the day or the month, so it gives two days; ``4.5.2026`` begins with the day.
     """
@@ -207,8 +208,9 @@ class Written(NamedTuple):
     end: int
 
     def read(self, day_first: bool | None) -> tuple[str, ...]:
-        """Return the days that the date means in the given order of day and month. If the order is unknown,
-        return both days.
+        """Return the ISO days or month that the date may mean, given the order of day and month.
+
+        If the order is unknown, both possible days are returned.
         """
         return self.days if day_first is None or len(self.days) < 2 else (self.days[not day_first],)
 
@@ -216,8 +218,8 @@ class Written(NamedTuple):
 def find_dates(text: str) -> list[Written]:
     """Return the days and months mentioned in ``text``, in any spelling, in order.
 
-    ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``, ``January
-    9th, 2024``, ``2024年1月5日``; months as ``2026-03`` and ``March 2026``.
+    Recognizes ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``,
+    ``January 9th, 2024``, ``2024年1月5日``; and months such as ``2026-03`` and ``March 2026``.
     """
     if not _HAS_YEAR.search(text):
         return []
@@ -231,8 +233,10 @@ def find_dates(text: str) -> list[Written]:
 
 
 def matches_in_lines(pattern: re.Pattern[str], sign: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of ``pattern``, which matches within one line, in the lines that have a ``sign`` that
-    each match contains. Finding the sign is several times as fast as trying the pattern everywhere.
+    """Yield the matches for ``pattern``, trying only lines that contain a match for ``sign``.
+
+    Each match for ``pattern`` must be within one line and contain a match for ``sign``. Finding ``sign``
+    first is several times as fast as trying ``pattern`` everywhere.
     """
     end = 0
     while found := sign.search(text, end):
@@ -242,7 +246,7 @@ def matches_in_lines(pattern: re.Pattern[str], sign: re.Pattern[str], text: str)
 
 
 def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
-    """Yield the possible readings of numbers as year, month and day."""
+    """Yield the possible readings of a date in numbers, each as year, month and day."""
     if match["year2"]:
         yield match["year2"], int(match["second"]), match["first"]
         if match["sign2"] == "." and int(match["second"]) <= _MONTHS_OF_A_YEAR:
@@ -273,7 +277,7 @@ def _month_patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
-    """Return a day or a month as ISO; None if it does not exist."""
+    """Return a day or a month in ISO form; None if it does not exist."""
     try:
         whole = date(int(year), month, int(day) if day else 1).isoformat()
     except ValueError:
@@ -285,7 +289,7 @@ def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
     """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date, perhaps with a
     time that is not ISO 8601; otherwise nothing.
 
-    ``day_first`` is the order of the day and the month, None if it is unknown.
+    ``day_first`` is true if days come before months, None if that is unknown.
     """
     text = text.strip()
     words = _WEEKDAY_BEFORE.sub("", text)

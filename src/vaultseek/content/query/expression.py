@@ -1,4 +1,4 @@
-"""Regular expressions of queries, matched with a time limit, because some would run forever."""
+"""Match regular expressions from queries within a time limit, because some would run forever."""
 
 import contextlib
 import math
@@ -17,15 +17,16 @@ from vaultseek.errors import BadQuery
 
 T = TypeVar("T")
 FLAGS = "im"
-"""Flags of all expressions: case is ignored, and ``^`` and ``$`` match at the start and end of a line."""
+"""Flags for all expressions: case is ignored, and ``^`` and ``$`` match at the start and end of a line."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Time for the regular expressions of one request, until the monotonic time ``end`` at the latest.
+    """Time limits for the regular expressions of one request.
 
     ``matching`` and ``total`` are seconds of processor time, so whether a query is refused does not depend on
-    how busy the machine is. ``total`` includes reading notes.
+    how busy the machine is. ``total`` includes reading notes. ``end`` is a monotonic time at which matching
+    ends in any case.
     """
 
     end: float = math.inf
@@ -39,7 +40,7 @@ class Budget:
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Charge the time that ``find`` and ``in_time`` take in this thread to ``budget``, within this
+    """Count the time that ``find`` and ``in_time`` take in this thread against ``budget``, within this
     context.
     """
     token = _budget.set(budget)
@@ -50,8 +51,8 @@ def within(budget: Budget) -> Iterator[None]:
 
 
 def in_time(items: Iterable[T], pattern: str) -> Iterator[T]:
-    """Yield ``items``, which the caller then matches. Raises BadQuery when reading and matching them takes
-    too long.
+    """Yield ``items``, which the caller then matches against ``pattern``. Raises BadQuery if reading and
+    matching them takes too long.
     """
     budget, last = _present_budget(), processor_seconds()
     for item in items:
@@ -63,9 +64,9 @@ def in_time(items: Iterable[T], pattern: str) -> Iterator[T]:
 
 
 def find(pattern: str, text: str) -> tuple[int, int] | None:
-    """Return start and end of the first match in ``text``, or None.
+    """Return the start and end of the first match in ``text``, or None.
 
-    Raises BadQuery if it takes too long.
+    Raises BadQuery if matching takes too long.
     """
     budget, began = _present_budget(), processor_seconds()
     if (seconds := min(EXPRESSION_SECONDS, budget.left())) <= 0:
@@ -80,7 +81,7 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
 
 
 def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the matches in a short ``text``; stop after ``EXPRESSION_SECONDS``."""
+    """Yield the start and end of each match in a short ``text``; stop after ``EXPRESSION_SECONDS``."""
     seconds = min(EXPRESSION_SECONDS, _present_budget().end - time.monotonic())
     if seconds > 0:
         with contextlib.suppress(TimeoutError):
@@ -111,7 +112,7 @@ def literal_of(pattern: str) -> str | None:
 
 _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
-# A flag may change how the rest is read, and letters of a group name are not part of a match.
+# A flag may change the meaning of the rest, and the letters in a group name are not part of a match.
 _FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
 _ESCAPE = re.compile(
     r"\\(?:[pP](?:\{[^{}]*\}|[A-Za-z])|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL
@@ -119,4 +120,4 @@ _ESCAPE = re.compile(
 _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
-"""A quantifier with the character that it repeats or makes optional."""
+"""A quantifier, and the character that it repeats or makes optional."""

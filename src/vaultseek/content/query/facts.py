@@ -1,4 +1,4 @@
-"""The facts of a note that filters refer to, and the passages that are tested within a scope."""
+"""Facts about a note to which filters refer, and the passages of its text that filters test."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,16 +11,18 @@ from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
 
 Scope = Literal["content", "source", "section", "line", "block"]
-"""The unit of a note's text to which a test applies: a section, line or block, or the whole text. ``source``
-is the whole text as written, ``content`` the whole text as displayed."""
+"""Unit of a note's text to which a test applies: a section, line or block, or the whole text.
+
+``source`` is the whole text as written, ``content`` the whole text as displayed.
+"""
 
 
 class NoteFacts(Protocol):
-    """The facts of one note that conditions refer to."""
+    """Facts about one note to which conditions refer."""
 
     @property
     def path(self) -> str:
-        """Vault path with ``/`` between folders and with its extension."""
+        """Path in the vault, with ``/`` between folders, including the extension."""
 
     @property
     def title(self) -> str: ...
@@ -30,7 +32,7 @@ class NoteFacts(Protocol):
 
     @property
     def tags(self) -> Collection[str]:
-        """Tags without ``#``."""
+        """Tags of the note, without ``#``."""
 
     @property
     def properties(self) -> Mapping[str, Any]:
@@ -38,19 +40,19 @@ class NoteFacts(Protocol):
 
     @property
     def created(self) -> When | None:
-        """Creation day or time, None if unknown."""
+        """Day or time of creation; None if unknown."""
 
     @property
     def modified(self) -> float | None:
-        """Modification time in Unix seconds, None if unknown."""
+        """Time of modification as a Unix time in seconds; None if unknown."""
 
     @property
     def name_day(self) -> str:
-        """The ISO day in the path, "" if there is none."""
+        """ISO day in the note's path; "" if there is none."""
 
     @property
     def day_first(self) -> bool | None:
-        """True if the day comes before the month in dates of names and properties, None if unknown."""
+        """True if the day comes before the month in the dates of names and properties; None if unknown."""
 
     @property
     def links(self) -> Collection[str]:
@@ -69,21 +71,24 @@ class NoteFacts(Protocol):
 
     @property
     def stated(self) -> Stated:
-        """The note's own statements about its currency."""
+        """The note's own statements about whether it is current."""
 
     @property
     def has_successor(self) -> bool:
-        """True if the note names a successor, or another note says that it replaces this one."""
+        """True if the note names a successor, or if another note states that it replaces this one."""
 
     def passages(self, scope: Scope) -> Iterable[str]:
-        """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote.
+        """Yield the note's text in units of ``scope``: as a whole, by section, by line, or by paragraph, list
+        item and quote.
 
         Lines that are displayed differently from their source are yielded in both forms.
         """
 
 
 def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> Iterable[str]:
-    """Return the passages of a note, given its chunks in order and the lines of its headings."""
+    """Return the passages of a note for a scope, given its chunks in order and the line numbers of its
+    headings.
+    """
     if not chunks:
         return []
     first = chunks[0].start_line
@@ -105,7 +110,7 @@ def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> 
 
 
 def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
-    """Return the lines in code blocks, starting at the first line of the ``chunks``."""
+    """Return the line indices inside code blocks, counted from the first line of the ``chunks``."""
     return {
         chunk.start_line - chunks[0].start_line + row
         for chunk in chunks
@@ -117,7 +122,7 @@ def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
 def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
     """Return the lines of a note whose chunks have these ``texts``.
 
-    A chunk may end within a line; the white space at that point, if any, is in neither chunk.
+    A chunk may end within a line; white space at that point is in neither chunk.
     """
     first = chunks[0].start_line
     lines: list[str] = []
@@ -136,14 +141,14 @@ def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
 
 
 def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collection[int]) -> Iterator[int]:
-    """Yield where a paragraph, list item, quote, code block or heading begins."""
+    """Yield the line indices at which a paragraph, list item, quote, code block or heading begins."""
     in_code = in_quote = False
     after_heading = -1
     for place, line in enumerate(lines):
         was_code, was_quote = in_code, in_quote
         in_code = place in code or (was_code and not line.strip() and place + 1 in code)
         begins = place == after_heading or place in headings or LIST_ITEM.match(line)
-        # The lines of a quoted paragraph need no marker.
+        # Later lines of a quoted paragraph need no quote marker.
         goes_on = was_quote and not begins and line.strip()
         in_quote = not in_code and bool(line.lstrip().startswith(">") or goes_on)
         if in_code or was_code:
@@ -161,6 +166,6 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
 
 
 LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-"""The beginning of a list item."""
+"""Pattern for the beginning of a list item."""
 _HANGUL = re.compile("[\uac00-\ud7ff]")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")

@@ -1,4 +1,4 @@
-"""Filters given as request fields or command line options."""
+"""Convert request fields and command line options to filters."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -29,12 +29,12 @@ from vaultseek.errors import BadQuery
 
 
 def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Filter | None:
-    """Return the conjunction of all ``fields`` as a filter, None if there are none.
+    """Return the conjunction of all ``fields`` as a filter; None if there are no fields.
 
     A value is a string, or a list of strings that must all match. None means that the field is absent.
     ``property`` is ``name=value``, ``name<value``, ``name>=value`` and so on, or ``name=null``. Dates are
     parsed by :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery with
-    the field's name for an unknown field, an invalid value, or more values than ``limits.QUERY_TERMS``.
+    the field's name for an unknown field, an invalid value, or more than ``limits.QUERY_TERMS`` values.
     """
     moment = now or present()
     values = [(field, value) for field, value in fields.items() for value in _texts(field, value)]
@@ -44,19 +44,20 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
 
 
 def path_filter(text: str) -> Filter:
-    """Return the filter of ``path:text``: a folder if the text ends with ``/``, otherwise part of the
-    path."""
+    """Return the filter for ``path:text``: a folder if the text ends with ``/``, otherwise a part of the
+    path.
+    """
     is_folder = text.endswith("/") and bool(text.strip("/"))
     return HasName("folder", text.strip("/")) if is_folder else HasName("path", text)
 
 
 def linked_note(text: str) -> str:
-    """Return the note that a link names, without a heading or block. A path may itself contain a ``#``."""
+    """Return the note that a link names, without its heading or block. A path may itself contain a ``#``."""
     return text.strip() if is_markdown(text) else text.partition("#")[0].strip()
 
 
 def words_filter(text: str) -> Filter:
-    """Return the filter of a word or phrase; a final ``*`` makes the last word a prefix."""
+    """Return the filter for a word or phrase. With a final ``*``, the last word is a prefix."""
     stem = text.rstrip("*")
     return Contains(stem, prefix=True) if stem != text and stem[-1:].isalnum() else Contains(text)
 
@@ -137,4 +138,4 @@ FIELDS: Mapping[str, _Parser] = {
     "phrase": _of(Contains),
     "exclude": _of(words_filter, none=True),
 }
-"""Parsers of the field values, by field name."""
+"""Parsers for field values, by field name."""

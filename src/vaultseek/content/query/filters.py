@@ -37,11 +37,14 @@ DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
 """The fact that a condition tests, by its name in ``NoteFacts``, and texts that every matching value
-contains. An index can search for these texts first."""
+contains.
+
+An index can search for these texts first.
+"""
 
 _folded = lru_cache(maxsize=256)(fold)
-"""Function that folds the text of a condition. The result is cached, because it is compared with thousands of
-notes."""
+"""Function that folds the text of a condition. Results are cached, because the text is compared with
+thousands of notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,8 @@ class Contains:
     """Notes with ``text`` as whole words in a name, a property or the content. With ``prefix``, the last word
     may be the beginning of a longer word.
 
-    Names are path, title and aliases; a property counts as a line with its name and value.
-
-    Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
+    Names are path, title and aliases; a property counts as a line with its name and value. Inside
+    :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
 
     text: str
@@ -105,18 +107,18 @@ class Contains:
 
     @property
     def pattern(self) -> str:
-        """A regular expression for the words as written."""
+        """Regular expression for the words as written."""
         words = r"\W+".join(map(re.escape, self.text.split()))
         return rf"(?<!\w){words}" + ("" if self.prefix else r"(?!\w)")
 
     def holds(self, passage: str, day_first: bool | None = None) -> bool:
-        """True if the words are in ``passage``, with its days and identifiers in any spelling."""
+        """True if ``passage`` contains the words, with days and identifiers in any spelling."""
         return self.is_written_in(passage) or (
             not self.prefix and spelled(self.text).is_in(passage, day_first)
         )
 
     def is_written_in(self, passage: str) -> bool:
-        """True if the words are in ``passage`` as they are written in the query."""
+        """True if ``passage`` contains the words as they are written in the query."""
         return contains(fold(passage), _folded(self.text), prefix=self.prefix)
 
     def __str__(self) -> str:
@@ -125,8 +127,8 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Notes with a match of the regular expression in their content, as displayed or as written, or in their
-    properties as lines ``name: value``.
+    """Notes whose content, as displayed or as written, matches the regular expression, or whose properties
+    match it as lines ``name: value``.
 
     Inside :class:`Within` and :class:`HasTask`, the condition applies to a single passage.
     """
@@ -140,7 +142,7 @@ class Matches:
         return any(any(map(self.holds, facts.passages(scope))) for scope in ("content", "source"))
 
     def holds(self, passage: str) -> bool:
-        """True if ``passage`` has a match. Raises BadQuery if matching takes too long."""
+        """True if ``passage`` contains a match. Raises BadQuery if matching takes too long."""
         return _has_match(self.pattern, passage)
 
     def __str__(self) -> str:
@@ -149,8 +151,10 @@ class Matches:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Notes with a passage of the scope that matches ``test``, which is made of And, Or, Not, Contains and
-    Matches."""
+    """Notes with a passage that matches ``test``; ``scope`` determines what a passage is.
+
+    ``test`` is made of And, Or, Not, Contains and Matches.
+    """
 
     scope: Scope
     test: Filter
@@ -165,8 +169,9 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class HasTask:
-    """Notes with a task in ``state`` (any mark except a space is done) and text that matches ``test``, if
-    given."""
+    """Notes with a task in ``state`` whose text matches ``test``, if given. Any mark except a space means
+    done.
+    """
 
     state: TaskState
     test: Filter | None
@@ -189,8 +194,9 @@ class HasTask:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """Notes with the tag ``name`` or a tag nested under it. A name that consists of digits matches
-    nothing."""
+    """Notes with the tag ``name`` or a tag nested under it. A name that consists only of digits matches
+    nothing.
+    """
 
     name: str
 
@@ -209,11 +215,11 @@ Named = Literal["path", "file name", "alias", "heading", "folder", "extension", 
 
 @dataclass(frozen=True, slots=True)
 class HasName:
-    """Notes with a matching name. The kind of name decides what ``text`` is: a part of the path, of the file
-    name with its extension, of an alias or of a heading; a folder, at any depth; the beginning of the
-    extension; or a kind of file.
+    """Notes with a matching name.
 
-    At the beginning of a path, ``/`` stands for the vault's root.
+    The kind of name decides what ``text`` is: a part of the path, of the file name with its extension, of an
+    alias or of a heading; a folder, at any depth; the beginning of the extension; or a kind of file. At the
+    beginning of a path, ``/`` stands for the vault's root.
     """
 
     of: Named
@@ -232,7 +238,9 @@ class HasName:
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """Notes with a match of the regular expression in their path, file name, or an alias, heading or tag."""
+    """Notes with a name that matches the regular expression; ``of`` is the kind of name: path, file name,
+    alias, heading or tag.
+    """
 
     of: Written
     pattern: str
@@ -256,11 +264,12 @@ _WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
     "heading": ("headings", lambda facts: facts.headings),
     "tag": ("tags", lambda facts: facts.tags),
 }
-"""Facts that a regular expression can be matched against, each with the function that reads it."""
+"""Names that a regular expression can be matched against, each with its fact and the function that reads
+it."""
 
 
 def _shown(names: Iterable[str]) -> Iterator[str]:
-    """Yield each name as written, and as a reader sees it."""
+    """Yield each name as written and as displayed."""
     for name in names:
         yield name
         if (shown := render_text(name)) != name:
@@ -307,14 +316,14 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""For each kind of name: the fact, the test against a folded text, and the condition in words."""
+"""For each kind of name: the fact, the test against a folded text, and a description of the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Notes that link to ``note``, or with ``backlinks`` the notes that it links to.
+    """Notes that link to ``note`` or, with ``backlinks``, notes to which it links.
 
-    The note is given by its path, a suffix of it, or its file name; ``.md`` is optional.
+    The note is given by its path, a suffix of the path, or its file name; ``.md`` is optional.
     """
 
     note: str
@@ -330,7 +339,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class IsOutdated:
-    """Notes that are superseded, or past their date on the ISO day ``today``, by these rules."""
+    """Notes that ``rules`` consider superseded, or past their end date on the ISO day ``today``."""
 
     state: State
     today: str
@@ -352,8 +361,10 @@ class IsOutdated:
 
 @dataclass(frozen=True, slots=True)
 class HasProperty:
-    """Notes with the property, whatever its value; with ``is_null``, notes whose property has no value, which
-    includes "" and []."""
+    """Notes that have the property, whatever its value.
+
+    With ``is_null``, notes whose property has no value, which includes "" and [].
+    """
 
     name: str
     is_null: bool = False
@@ -398,7 +409,7 @@ class PropertyEquals:
     def stored(self) -> Stored:
         text = comparable(self.value) or ""
         is_spelled = _number_like(text) is not None or _date(_date_text(text)) is not None
-        # Numbers, dates and booleans have other, equal spellings.
+        # Numbers, dates and booleans may be spelled differently, so their text is not required.
         return "properties", [self.name, *([] if is_spelled or text in ("true", "false") else [text])]
 
     def __str__(self) -> str:
@@ -407,7 +418,7 @@ class PropertyEquals:
 
 @dataclass(frozen=True, slots=True)
 class PropertyMatches:
-    """Notes with a match of the regular expression in the property or one of its elements."""
+    """Notes in which the property, or one of its elements, matches the regular expression."""
 
     name: str
     pattern: str
@@ -425,7 +436,7 @@ class PropertyMatches:
 
 @dataclass(frozen=True, slots=True)
 class PropertyCompare:
-    """Notes whose property, or an element of it, compares to ``value`` as given.
+    """Notes in which the property, or one of its elements, compares to ``value`` as the operator requires.
 
     Numbers compare as numbers. ISO dates, including partial dates (``2026`` or ``2026-03``), compare by their
     beginning. A day within a month is greater than the month, and ``<=`` with a month or a day includes all
@@ -465,8 +476,10 @@ class PropertyCompare:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """Notes created or modified from ``start`` up to but excluding ``end``, both aware; never notes without a
-    date."""
+    """Notes created or modified at ``start`` or later, but before ``end``; both are aware datetimes.
+
+    Notes without a date never match.
+    """
 
     field: DateField
     start: datetime | None
@@ -486,19 +499,19 @@ class Dated:
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
-"""Conditions on a single fact; the fact's name is in ``stored``."""
+"""Conditions on a single fact, whose name is in ``stored``."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
 def matches(condition: Filter | None, facts: NoteFacts) -> bool:
-    """True if the note matches ``condition``; every note matches None."""
+    """True if the note matches ``condition``. If ``condition`` is None, every note matches."""
     return condition is None or condition.matches(facts)
 
 
 def holds(test: Filter, passage: str, *, as_written: bool = False) -> bool:
     """True if one passage of text matches a test made of And, Or, Not, Contains and Matches.
 
-    With ``as_written``, days and identifiers match only in the spelling of the query.
+    With ``as_written``, days and identifiers match only as they are spelled in the query.
     """
     match test:
         case And(parts):
@@ -516,13 +529,12 @@ def holds(test: Filter, passage: str, *, as_written: bool = False) -> bool:
 
 
 def needs_text(condition: Filter | None) -> bool:
-    """True if evaluating ``condition`` can need :meth:`NoteFacts.passages`."""
+    """True if evaluating ``condition`` may require :meth:`NoteFacts.passages`."""
     return any(isinstance(leaf, Contains | Matches | Within) for leaf in leaves(condition))
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the regular expressions of a condition that a note must match; expressions that exclude notes
-    are left out.
+    """Return the regular expressions that a note must match; expressions that exclude notes are left out.
 
     Words after ``line:`` are also returned as expressions, because they may occur only in the source.
     """
@@ -535,13 +547,13 @@ def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     )
     return (
         *(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches)),
-        # Another process compiles a long expression; searches without expressions must not wait for it.
+        # Leave out long expressions: another process compiles them, and other searches must not wait for it.
         *(pattern for pattern in in_lines if len(pattern) <= SHORT_CHARS),
     )
 
 
 def expressions_of(condition: Filter | None) -> Iterator[str]:
-    """Yield every regular expression of a condition, including those of names, properties and exclusions."""
+    """Yield every regular expression in a condition, including those for names, properties and exclusions."""
     for leaf in leaves(condition):
         match leaf:
             case Within(test=test) | HasTask(test=test):
@@ -551,8 +563,8 @@ def expressions_of(condition: Filter | None) -> Iterator[str]:
 
 
 def texts_of(condition: Filter | None) -> tuple[str, ...]:
-    """Return the words and phrases, as written, that a condition requires; excluded words and phrases are
-    left out.
+    """Return the words and phrases that a condition requires, as written; excluded words and phrases are left
+    out.
     """
     return tuple(
         f"{leaf.text}*" if leaf.prefix else leaf.text
@@ -562,8 +574,10 @@ def texts_of(condition: Filter | None) -> tuple[str, ...]:
 
 
 def forms_of(part: Filter) -> tuple[str, ...]:
-    """Return the normal forms in a condition on one fact. A note with one of these forms may match even if it
-    spells the text differently."""
+    """Return the normal forms in a condition on one fact.
+
+    A note with one of these forms may match even if it spells the text differently.
+    """
     match part:
         case HasName(of="path" | "file name" | "alias" | "heading", text=text):
             return tuple(spelled(_folded(text)).terms)
@@ -596,8 +610,10 @@ def negated(part: Filter) -> Filter:
 
 
 def conjuncts(condition: Filter | None) -> tuple[Filter, ...]:
-    """Return the conditions that must all hold, so that an explanation can count the notes left after
-    each."""
+    """Return the conditions that must all be satisfied.
+
+    An explanation can thus count the notes that remain after each condition.
+    """
     if condition is None:
         return ()
     return condition.parts if isinstance(condition, And) else (condition,)
@@ -614,20 +630,20 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 
 def is_bound(value: str) -> bool:
-    """True if ``value`` can be ordered: a number, or an ISO date of at least a year."""
+    """True if ``value`` can be ordered: a number, or an ISO date with at least a year."""
     text = _date_text(value)
     return _number_like(value) is not None or bool(_date(text) and parse_period(text, _SOME_TIME))
 
 
 def _date_text(value: str, day_first: bool | None = None) -> str:
-    """Return a date in ISO form, from any spelling such as ``15.03.2026``; other texts folded."""
+    """Return a date in ISO form from any spelling, such as ``15.03.2026``; return other texts folded."""
     text = iso_date(value)
     days = dates_of(text, day_first)
     return fold(days[0] if len(days) == 1 else text)
 
 
 def _as_text(element: object) -> str:
-    """Return an element that may be a date: a text, or a day as a number such as 20260315."""
+    """Return, as text, a property element that may be a date, even if it is a number such as 20260315."""
     is_day = isinstance(element, int) and not isinstance(element, bool) and _FIRST_DAY < element < _LAST_DAY
     return str(element) if isinstance(element, str) or is_day else ""
 
@@ -636,13 +652,13 @@ _FIRST_DAY, _LAST_DAY = 1000_01_01, 2100_01_01
 
 
 def _is_shown_as(element: str, value: str) -> bool:
-    """True if an element, as displayed without its markup, equals the value."""
+    """True if a property element, as displayed without markup, equals the value."""
     shown = render_text(element)
     return shown != element and comparable(shown) == value
 
 
 def _is_date(element: str, date: str, day_first: bool | None) -> bool:
-    """True if an element is a folded ISO date; for a day, also a time on it."""
+    """True if a property element is this folded ISO date; for a day, also if it is a time on that day."""
     text = _date_text(element, day_first)
     if text == date or not (_TIME.match(text) and _DAY.fullmatch(date)):
         return text == date
@@ -651,7 +667,7 @@ def _is_date(element: str, date: str, day_first: bool | None) -> bool:
 
 
 def _date(text: str) -> re.Match[str] | None:
-    """Match the ISO date at the beginning of a folded text, or a year that is the whole text."""
+    """Match an ISO date at the beginning of a folded text, or a year that is the whole text."""
     return _DATE.match(text) or _YEAR.fullmatch(text)
 
 
@@ -669,7 +685,7 @@ def _period(text: str, zone: tzinfo) -> Period | None:
 
 
 _SOME_TIME = datetime(2000, 1, 1)
-"""An arbitrary present time, used to parse dates that do not depend on the present."""
+"""An arbitrary current time, for parsing dates that do not depend on the current time."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
 _YEAR = re.compile(r"[0-9]{4}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -683,7 +699,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
-    """Return the number that a value in a query spells by the rules of YAML."""
+    """Return the number that a query value represents under the rules of YAML; None if it is not a number."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 
@@ -695,7 +711,7 @@ _NUMBER_LIKE = re.compile(
 
 
 def _has_match(pattern: str, text: str) -> bool:
-    # Queries are composed; notes or file names may be decomposed.
+    # Queries are in composed Unicode form; notes or file names may be in decomposed form.
     composed = text if text.isascii() else unicodedata.normalize("NFC", text)
     return expression.find(pattern, composed) is not None
 
@@ -715,8 +731,10 @@ def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
 
 
 def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter]:
-    """Yield the single conditions of which a filter consists. With ``negated``, negated conditions are also
-    yielded, without their negation."""
+    """Yield the individual conditions in a filter.
+
+    With ``negated``, negated conditions are also yielded, without their negation.
+    """
     match condition:
         case And(parts) | Or(parts):
             for part in parts:
@@ -735,7 +753,7 @@ def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
 
 
 def property_patterns(condition: Filter | None) -> tuple[str, ...]:
-    """Return regular expressions for the matching parts of a note's property lines: names and values."""
+    """Return regular expressions for the names and values that match in the lines of a note's properties."""
     patterns: list[str] = []
     for part in properties_of(condition):
         name = re.escape(part.name)

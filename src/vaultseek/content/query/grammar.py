@@ -59,17 +59,17 @@ class Query:
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to rank by and nothing to filter by."""
+        """True if there is nothing to rank by and nothing to filter by: the query is empty."""
         return not self.rank_text and self.filter is None
 
     @property
     def is_listing(self) -> bool:
-        """True if there are only filters, so the answer lists every matching note."""
+        """True if the query has only filters, so that the answer lists every matching note."""
         return not self.rank_text and self.filter is not None
 
     @property
     def interpreted(self) -> JSON:
-        """The parsed query as part of the answer: rank text, phrases, conditions in words, notes."""
+        """The parsed query for the answer: rank text, phrases, descriptions of the conditions, and notes."""
         return {
             "rank_text": self.rank_text,
             "phrases": list(self.phrases),
@@ -81,7 +81,7 @@ class Query:
 def parse_query(
     text: str, *, now: datetime | None = None, words: Collection[str] = (), rules: Rules | None = None
 ) -> Query:
-    """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
+    """Parse ``text``. Relative dates are relative to ``now``, by default the reader's local time.
 
     A term such as ``[name]``, ``.csv`` or ``-xzf`` that is in ``words`` is read as an ordinary word, not as a
     condition. ``rules`` define which notes are outdated.
@@ -119,7 +119,9 @@ def _rank_words(required: Sequence[Node]) -> Iterator[str]:
 
 
 def _negations(words: Sequence[str]) -> Iterator[str]:
-    """Yield a remark on each word that seems to exclude the next one, but is treated as an ordinary word."""
+    """Yield a remark for each word that seems to exclude the next word, but is treated as an ordinary
+    word.
+    """
     folded = ["" if word == "NOT" else word.casefold().strip(".,;:!?") for word in words]
     is_question = bool(folded) and (folded[0] in _QUESTION_WORDS or words[-1].endswith("?"))
     excluding = _NEGATIONS if is_question else _NEGATIONS | _NEGATIONS_OUTSIDE_QUESTIONS
@@ -130,7 +132,9 @@ def _negations(words: Sequence[str]) -> Iterator[str]:
 
 
 def plain_query(text: str) -> Query:
-    """Return ``text`` as plain words, without parsing operators. Raises BadQuery if it is too long."""
+    """Return a query that treats ``text`` as plain words, without parsing operators. Raises BadQuery if it is
+    too long.
+    """
     _check_length(text, limits.PASSAGE_CHARS)
     return Query(text, rank_text=" ".join(text.split()), reads_time=False)
 

@@ -1,4 +1,4 @@
-"""Settings that hide notes from agents: folders, and filters of the query language."""
+"""Read the settings that hide notes from agents: folders, and filters in the query language."""
 
 import re
 from collections.abc import Sequence
@@ -34,8 +34,10 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 
 
 def _folder(text: str) -> str | None:
-    """Return the folder that a text names; None for a filter. Raises BadQuery for a text that could be a
-    folder or a filter."""
+    """Return the folder that a setting names; None if the setting is a filter.
+
+    Raises BadQuery for a text that could be a folder or a filter.
+    """
     written = text.strip()
     if not written.endswith("/") or set(written) & set(':"[]()'):
         return None
@@ -49,8 +51,8 @@ def _folder(text: str) -> str | None:
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""Pattern of texts that look like a regular expression, an exclusion, a wildcard or a list of folders. Read
-as the name of a folder, such a text would hide nothing."""
+"""Pattern for texts that look like a regular expression, an exclusion, a wildcard or a list of folders. If
+such a text were read as the name of a folder, it would hide nothing."""
 
 
 def _filter(text: str) -> Filter:

@@ -18,24 +18,24 @@ from vaultseek.content.query.compare import contains
 from vaultseek.content.query.dates import find_dates, matches_in_lines
 
 MARK = "="
-"""The sign before the normal form of an identifier; no word begins with it."""
+"""Character before the normal form of an identifier; no word begins with it."""
 TELLING_DIGITS = 5
-"""Minimum number of digits in a number for which all separators are ignored. In shorter numbers, only
+"""Minimum number of digits at which all separators in a number are ignored. In shorter numbers, only
 thousands separators are ignored."""
 THOUSANDS_DIGITS = 4
 """Minimum number of digits in a number with thousands separators."""
 SPACED_LETTERS = 10
-"""Maximum length of a word that forms one identifier with the number after it: ``WM 14``."""
+"""Maximum length of a word that forms an identifier with the number after it: ``WM 14``."""
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 CHAIN_LINKS = 4
 """Maximum number of words from the first number of a code whose beginnings are codes, too: ``GTX 1080`` of
 ``GTX 1080 Ti``."""
 MOST_DIGITS = 20
-"""Maximum number of digits in one number. Longer runs of digits and separators are rows of numbers."""
+"""Maximum number of digits in one number. Longer sequences of digits and separators are rows of numbers."""
 CACHED_TEXTS = 1024
-"""Number of texts whose forms are cached. The forms of a passage are needed twice: for the ledger, and then
-for the keyword index."""
+"""Number of texts whose normal forms are cached. They are needed twice: for the ledger, and then for the
+keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
@@ -71,9 +71,9 @@ _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
 
 class NormalForm(NamedTuple):
-    """Index terms that represent the characters ``start`` to ``end`` of a text.
+    """Index terms that represent the characters from ``start`` to ``end`` of a text.
 
-    ``own`` is the one of these terms that is already a word of the text, "" if there is none.
+    ``own`` is the term that is already a word in the text; "" if there is none.
     """
 
     terms: tuple[str, ...]
@@ -83,7 +83,7 @@ class NormalForm(NamedTuple):
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The terms that are not a word of the text."""
+        """Index terms that are not already a word in the text."""
         return tuple(term for term in self.terms if term != self.own) if self.own else self.terms
 
 
@@ -91,7 +91,7 @@ def normal_forms(text: str, day_first: bool | None = None) -> tuple[NormalForm, 
     """Return the normal forms of the days, months and identifiers in ``text``, which is in NFKC.
 
     Words that are their own normal form are left out. A day also gives its month. ``day_first`` is the order
-    of days and months in the text; if it is unknown, a date such as ``4/5/2026`` is both days.
+    of days and months in the text; if it is unknown, a date such as ``4/5/2026`` gives both possible days.
     """
     return _normal_forms(text, day_first) if _HAS_SIGN.search(text) else ()
 
@@ -143,7 +143,7 @@ def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _dotted_parts(name: str) -> Iterator[str]:
-    """Yield the dotted names within a longer one: ``os.path`` and ``path.join`` from ``os.path.join``."""
+    """Yield the dotted names within a longer one: ``os.path`` and ``path.join`` within ``os.path.join``."""
     parts = name.split(".")
     for size in range(2, len(parts)):
         for at in range(len(parts) - size + 1):
@@ -151,9 +151,9 @@ def _dotted_parts(name: str) -> Iterator[str]:
 
 
 def identifier_form(written: str) -> str:
-    """Return the normal form of a compound or a number with separators; "" if it has none.
+    """Return the normal form of a compound, or of a number with separators; "" if it has none.
 
-    ``os.path`` and ``and/or`` have none, because no other spelling of them joins their words.
+    ``os.path`` and ``and/or`` have no normal form, because their words are never written together.
     """
     written = written if written.isascii() else written.replace("×", "x")
     plain = "".join(filter(str.isalnum, written))
@@ -177,7 +177,7 @@ def identifier_form(written: str) -> str:
 
 
 class Spelled:
-    """A text from a query in which days, and identifiers with a digit, match in any spelling.
+    """A text from a query, in which days and identifiers with a digit match in any spelling.
 
     A date that may mean two days matches only as it is written.
     """
@@ -215,12 +215,13 @@ class Spelled:
 
     @property
     def terms(self) -> Mapping[str, str]:
-        """The normal forms in the text, each with the word that replaces it."""
+        """Normal forms in the text, each with the word that replaces it."""
         return self._terms
 
     def respelled(self, text: str, day_first: bool | None = None) -> str | None:
-        """Return ``text``, folded, with the query's days and identifiers written as single words. Return None
-        if it has none of them.
+        """Return ``text``, folded, with the query's days and identifiers replaced by single words.
+
+        Returns None if the text contains none of them.
         """
         if not self._terms:
             return None
@@ -230,12 +231,12 @@ class Spelled:
         return self._respelled(composed, day_first)
 
     def is_in(self, text: str, day_first: bool | None = None) -> bool:
-        """True if ``text`` has the query's text in any spelling, as whole words."""
+        """True if ``text`` contains the query's text in any spelling, as whole words."""
         respelled = self.respelled(text, day_first)
         return respelled is not None and any(contains(respelled, each) for each in self._texts)
 
     def is_part_of(self, text: str, day_first: bool | None = None) -> bool:
-        """True if ``text`` has the query's text in any spelling, also within a word."""
+        """True if ``text`` contains the query's text in any spelling, even within a word."""
         respelled = self.respelled(text, day_first)
         return respelled is not None and any(each in respelled for each in self._texts)
 
@@ -257,7 +258,9 @@ class Spelled:
 
 @lru_cache(maxsize=256)
 def spelled(text: str) -> Spelled:
-    """Return the days and identifiers in a text of a query, cached for thousands of notes."""
+    """Return the days and identifiers in a query's text. Results are cached, because each query is compared
+    with thousands of notes.
+    """
     return Spelled(text)
 
 
@@ -285,8 +288,9 @@ _T_BEFORE_TIME = re.compile("[Tt](?=[0-9])")
 
 
 def _any_spelling(term: str) -> str:
-    """Return a pattern that matches in every spelling of a normal form: the year of a day, or the characters
-    of an identifier."""
+    """Return a pattern for the part that all spellings of a normal form share: the year of a day, or the
+    characters of an identifier.
+    """
     if not term.startswith(MARK):
         return re.escape(term[:4])
     return r"[\W_]{0,3}".join(filter(str.isalnum, term))
@@ -306,4 +310,4 @@ DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?")
 
 
 _WORD = re.compile(r"(?<![^\W_])(?=[^\W\d_]*[0-9])[^\W_]+(?![^\W_])")
-"""A word with a digit; it may be an identifier by itself."""
+"""Pattern for a word with a digit, which may be an identifier by itself."""

@@ -1,4 +1,4 @@
-"""The dates of a note, from its properties and file name, in any spelling."""
+"""Read the dates of a note from its properties and file name, in any spelling."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,27 +12,27 @@ from vaultseek.content.query.dates import YEAR, dates_of, find_dates, month_numb
 
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
 _ID = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})(?!\d)")
-"""The id of a Zettelkasten note at the start of a file name: a day with hours and minutes."""
+"""Pattern for a Zettelkasten id at the start of a file name: a day with hours and minutes."""
 _IN_FOLDERS = re.compile(
     rf"(?:^|/)(?P<year>{YEAR})(?:[-_. ]|/(?:(?P=year)[-_. ])?)"
     r"(?:(?P<month>[0-9]{1,2})(?:[-_. ]+[^\W\d_]+)?|(?P<name>[^\W\d_]+))"
     r"/(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?(?:[-_. ,]+[^\W\d_]+)?"
 )
-"""A day whose year and month are folders: ``2024/01 January/07``."""
+"""Pattern for a day whose year and month are folder names: ``2024/01 January/07``."""
 
 
 class DateStyle(Protocol):
-    """The style of a vault's dates. Settings or other file names decide, so each answer may read the disk."""
+    """Date style of a vault. Settings or other file names decide, so each call may read the disk."""
 
     def is_day_first(self) -> bool | None:
         """True if the day comes before the month, as in ``31-12-2026``; None if unknown."""
 
     def has_day_folders(self) -> bool:
-        """True if files are named by the day, in folders named by the year and the month."""
+        """True if files are named by the day, and folders by the year and the month."""
 
 
 class Unknown:
-    """The style of dates outside a vault."""
+    """Date style for notes outside a vault."""
 
     def is_day_first(self) -> None:
         return None
@@ -45,8 +45,11 @@ _UNKNOWN = Unknown()
 
 
 class Dates(NamedTuple):
-    """The dates of a note: its creation, the ISO day that its path states ("" if none), and whether the day
-    comes first in the dates of its names and properties, None if that is unknown or does not matter."""
+    """Dates of a note: its creation, the ISO day in its path ("" if none), and whether days come before
+    months.
+
+    That order applies to the dates in names and properties; it is None if it is unknown or does not matter.
+    """
 
     created: When
     name_day: str
@@ -54,7 +57,7 @@ class Dates(NamedTuple):
 
 
 def read_dates(note: Note, modified: float, style: DateStyle) -> Dates:
-    """Return the dates of a note that was modified at this Unix time."""
+    """Return the dates of a note that was last modified at the Unix time ``modified``."""
     texts = (file_stem(note.path), note.title, named_lines(note.frontmatter))
     is_ambiguous = any(len(written.days) == 2 for text in texts for written in find_dates(text))
     day_first = style.is_day_first() if is_ambiguous else None
@@ -67,8 +70,8 @@ def read_dates(note: Note, modified: float, style: DateStyle) -> Dates:
 def property_when(
     properties: Mapping[str, Any], names: Iterable[str], day_first: bool | None = None
 ) -> When | None:
-    """Return the first of these properties that is a date; names are case-insensitive."""
-    if not properties:  # true for most notes that a search ranks
+    """Return the first of the named properties that is a date. Names are case-insensitive."""
+    if not properties:  # most notes that a search ranks have no properties
         return None
     values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
     dates = (_date(values.get(name.casefold()), day_first) for name in names)
@@ -76,11 +79,13 @@ def property_when(
 
 
 def day_in_path(path: str, day_first: bool | None = None, style: DateStyle = _UNKNOWN) -> str:
-    """Return the day in a note's file name, or in its folders and its file name; "" if there is none."""
+    """Return the ISO day in a note's file name, or in its folders and file name together; "" if there is
+    none.
+    """
     name = file_stem(path)
     if stamp := _ID.match(name):
         return _existing("{year}-{month}-{day}".format(**stamp.groupdict()))
-    # Eight digits further on may be any number.
+    # Eight digits elsewhere in the name may be any number.
     written = (
         each for each in find_dates(name) if not each.start or not name[each.start : each.end].isdecimal()
     )
@@ -101,7 +106,7 @@ def _existing(day: str) -> str:
 
 
 def _date(value: object, day_first: bool | None) -> When | None:
-    """Read a date, which may be a link to a day's note."""
+    """Read a date, which may be a link to a daily note."""
     if not isinstance(value, str | int):
         return None
     text = iso_date(str(value))
@@ -109,5 +114,5 @@ def _date(value: object, day_first: bool | None) -> When | None:
 
 
 def _day(days: tuple[str, ...]) -> str:
-    """Return the day if there is exactly one; "" for two days, and for a month."""
+    """Return the day if there is exactly one; "" for two possible days or for a month."""
     return days[0] if len(days) == 1 and len(days[0]) == len("2026-03-15") else ""

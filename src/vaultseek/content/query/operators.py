@@ -1,4 +1,6 @@
-"""The operators ``name:value`` and ``[property:value]``, which make filters from their values."""
+"""Operators ``name:value`` and ``[property:value]`` of the query language, which make filters from their
+values.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -39,18 +41,18 @@ from vaultseek.content.query.tree import Condition, Expression, Node, Phrase, Wo
 
 
 class Reading(NamedTuple):
-    """The time at which a query is read, and the rules for outdated notes."""
+    """Settings with which a query is read: the current time, and the rules for outdated notes."""
 
     now: datetime
     rules: Rules = Rules()
 
 
 Operator = Callable[[Node, Reading], Condition | None]
-"""Makes a condition from a value; returns None if the value is invalid."""
+"""Function that makes a condition from a value; it returns None if the value is invalid."""
 
 
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
-    """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
+    """Return the filter for ``[inside]``: a property's name, or its name and values with OR between them.
 
     The second result has a remark for each value that looks like an operator but is read as text.
     ``problem_of`` returns the error in a regular expression.
@@ -84,8 +86,10 @@ def _opened(text: str) -> int:
 
 
 def _without_groups(option: str) -> str:
-    """Return a value between ORs without the parentheses of groups; a group may contain only values and
-    OR."""
+    """Remove the parentheses of groups from one of the values between ORs.
+
+    A group may contain only values and OR.
+    """
     option = option.strip()
     while option.startswith("(") and (option.endswith(")") or _opened(option) > 0):
         option = option[1:].lstrip()
@@ -107,7 +111,7 @@ def _equal(name: str, text: str) -> Filter:
 
 
 def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
-    """Return the advice for a value that looks like an operator but is read as text."""
+    """Return a remark with advice if a value looks like an operator but is read as text; otherwise None."""
     if option.startswith(("<", ">")):
         match = _COMPARISON.fullmatch(option)
         expected = "expected a number or a date such as 2026-01-31 after < or >"
@@ -180,7 +184,7 @@ PERIODS = ("today", "yesterday", "last week", "last month", "7d", "3 months")
 
 
 def _state(value: Node, reading: Reading) -> Condition | None:
-    """Return the condition of ``is:superseded``, ``is:stale``, or ``is:current`` for all other notes."""
+    """Return the condition for ``is:superseded``, ``is:stale`` or ``is:current`` (all other notes)."""
     superseded = IsOutdated("superseded", reading.now.date().isoformat(), reading.rules)
     stale = replace(superseded, state="stale")
     filters = (negated(Or((superseded, stale))), superseded, stale)
@@ -194,7 +198,7 @@ def _extensions(text: str) -> Filter | None:
 
 
 def _kind(text: str) -> Filter | None:
-    """Return the filter of a kind, given in singular or plural or by another common name."""
+    """Return the filter for a kind of file, named in singular or plural or by another common name."""
     name = fold(text)
     kind = next((each for each in KINDS if name in (each, f"{each}s")), _OTHER_NAMES.get(name))
     return HasName("kind", kind) if kind else None
@@ -223,7 +227,7 @@ OPERATORS: Mapping[str, Operator] = {
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
     "is": _state,
-    "when": lambda value, reading: None,  # when:any is not a condition
+    "when": lambda value, reading: None,  # ``when:any`` is not a condition
     "alias": _of_each(partial(HasName, "alias"), "alias"),
     "heading": _of_each(partial(HasName, "heading"), "heading"),
     "link": _of_each(_link_target),
@@ -242,29 +246,29 @@ OPERATORS: Mapping[str, Operator] = {
 """Operators by lower-case name. ``before`` and ``after`` refer to the modification date."""
 
 ABOUT: Mapping[str, str] = {
-    "tag": "a tag, and those nested under it",
-    "path": "a folder or a part of the path",
+    "tag": "a tag and the tags nested under it",
+    "path": "a folder, or part of the path",
     "link": "notes that link to a note",
-    "file": "a part of the file's name",
-    "heading": "words of a heading",
-    "task-todo": "words of an open task",
-    "task-done": "words of a finished task",
-    "task": "words of a task",
+    "file": "part of the file's name",
+    "heading": "words in a heading",
+    "task-todo": "words in an open task",
+    "task-done": "words in a finished task",
+    "task": "words in a task",
     "line": "words in one line",
     "section": "words between two headings",
     "block": "words in one block",
-    "content": "words in the text",
+    "content": "words in the note's text",
     "is": "current, superseded or stale",
     "kind": "a kind of file",
     "ext": "a file extension",
     "alias": "an alias",
-    "modified": "a day, a month, today or yesterday",
-    "created": "a day, a month, today or yesterday, for the creation date",
-    "after": "changed since a day",
-    "before": "changed before a day",
+    "modified": "the last change: a day, a month, today or yesterday",
+    "created": "the creation date: a day, a month, today or yesterday",
+    "after": "changed on or after this day",
+    "before": "changed before this day",
     "when": "any, to ignore times in the question",
 }
-"""The meaning of each operator's value, for completion; frequent operators first."""
+"""Meaning of each operator's value, shown in completions; frequent operators come first."""
 
 EXPRESSION_OPERATORS = frozenset(
     {"content", "section", "line", "block", "task", "task-todo", "task-done"}
@@ -277,4 +281,4 @@ EXTENSIONS = (
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
     *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
 )
-"""Extensions that a bare ``.name`` filters by; any other such name, like ``.net``, is a word."""
+"""Extensions by which a bare ``.name`` filters; any other such name, like ``.net``, is a word."""

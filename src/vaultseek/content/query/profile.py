@@ -1,10 +1,10 @@
-"""The profile of a query: its identifiers and words, and the resulting weights of the searches.
+"""Profile a query: find its identifiers and words, and derive the weights of the two searches.
 
 **Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) and dates among the
 meaningful words. The keyword search is better at exact names. In the profile ``auto``, only specificity
-decides. Queries without it begin with equal weights, which are adjusted later by the word matches. In the
-profile ``length``, the weight of meaning grows with the number of words, and specificity can only reduce it.
-In both profiles, the ``alpha`` of linear fusion depends only on specificity.
+decides. Queries without specific words begin with equal weights, which are later adjusted by the word
+matches. In the profile ``length``, the weight of the semantic search grows with the number of words, and
+specificity can only reduce it. In both profiles, the ``alpha`` for linear fusion depends only on specificity.
 """
 
 import re
@@ -20,8 +20,8 @@ from vaultseek.errors import BadQuery
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the two searches: one each for rank fusion, and the share ``alpha`` of the semantic search
-    for linear fusion.
+    """Weights of the semantic and the keyword search for rank fusion, and the semantic share ``alpha`` for
+    linear fusion.
     """
 
     semantic: float
@@ -34,16 +34,16 @@ MIDDLE_WORDS = 5
 SHORT = (0.5, 1.5)
 MIDDLE = (1.0, 1.0)
 LONG = (1.5, 0.5)
-"""Weights of the semantic and the keyword search: for queries of up to 2 words, for those of up to 5 words,
-and for longer ones."""
+"""Weights of the semantic and the keyword search for queries of more than ``MIDDLE_WORDS`` words. ``SHORT``
+is for queries of up to ``SHORT_WORDS`` words, ``MIDDLE`` for those in between."""
 
 SPECIFIC = 0.5
 MIXED = 0.2
 SPECIFIC_ALPHA = 0.3
 MIXED_ALPHA = 0.5
 PLAIN_ALPHA = 0.7
-"""``alpha`` for queries whose specificity is above ``SPECIFIC``, for other queries above ``MIXED``, and for
-all others."""
+"""``alpha`` for queries with a specificity of ``MIXED`` or less. ``SPECIFIC_ALPHA`` is for queries above
+``SPECIFIC``, ``MIXED_ALPHA`` for those in between."""
 
 
 FIXED_PROFILES: Mapping[str, Weights] = {
@@ -51,18 +51,18 @@ FIXED_PROFILES: Mapping[str, Weights] = {
     "conceptual": Weights(1.5, 0.5, 0.75),
     "balanced": Weights(1.0, 1.0, 0.5),
 }
-"""Profiles with fixed weights, which a request may choose instead of an adaptive one."""
+"""Profiles with fixed weights that a request may choose instead of an adaptive one."""
 ADAPTIVE_PROFILES = ("auto", "length")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Features of a query and the weights that follow from them.
+    """Features of a query, and the weights that result from them.
 
     ``words`` is the number of all words; in scripts without spaces, two characters count as a word.
-    ``specificity`` is in [0, 1]. ``anchors`` are folded texts that boost notes containing them: identifiers,
-    the ISO form of dates in words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true
-    for a query of identifiers only, where embeddings do not help.
+    ``specificity`` is from 0 to 1. ``anchors`` are folded texts that boost notes containing them:
+    identifiers, the ISO form of dates in words, quoted phrases and a lone capitalised name.
+    ``pure_identifier`` is true for a query with only identifiers, for which embeddings do not help.
     """
 
     name: str
@@ -107,23 +107,26 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
 
 
 def find_identifiers(text: str) -> list[tuple[int, int]]:
-    """Return the character ranges of the identifiers in ``text``, in order, without overlaps.
+    """Return the character ranges of the identifiers in ``text``, in order and without overlaps.
 
-    Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
-    ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
-    ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
+    Identifiers are letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR
+    75.1725``), ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions,
+    ISO dates, ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and
+    addresses.
     """
     spaced = _UNSPACED_CHAR.sub(" ", text)
     return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]
 
 
 def plain_hyphens(text: str) -> str:
-    """Return ``text`` with ``-`` for non-breaking hyphens; the length stays the same."""
+    """Return ``text`` with ``-`` in place of non-breaking hyphens; its length stays the same."""
     return text if text.isascii() else text.translate(_HYPHENS)
 
 
 def count_words(text: str) -> int:
-    """Return the number of words separated by white space; in unspaced scripts, two characters are a word."""
+    """Return the number of words separated by white space; in unspaced scripts, two characters count as a
+    word.
+    """
     unspaced = len(_UNSPACED_CHAR.findall(text))
     return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
 
@@ -135,7 +138,7 @@ _FORMS = (
     r"[a-z][a-z0-9+.\-]*://\S+",  # address
     r"(?:[A-Za-z]:|[~.]{1,2})[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?|(?:/[\w.\-]+){2,}/?",  # path from a root
     r"\w[\w.\-]*(?:/[\w.\-]+)+\.\w{1,8}",  # path to a file
-    r"\w[\w.\-]*(?:/[\w.\-]+){2,}/?",  # path of three and more parts
+    r"\w[\w.\-]*(?:/[\w.\-]+){2,}/?",  # path with at least three parts
     r"[0-9]{1,3}\s[A-Z][A-Z.]{1,7}\s§?\s?[0-9][\w.\-]*(?:\([a-z0-9]{1,4}\))*",  # 30 CFR 75.1725
     r"§\s?[0-9][\w.\-]*",
     r"[A-Z]{2,8}\s[0-9]{1,6}(?:[.\-][0-9A-Za-z]+)*",  # RFC 2616
@@ -143,9 +146,9 @@ _FORMS = (
     r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-9]{2})?",  # ISO date
     r"[0-9]+(?:-[0-9]+){2,}(?:-[Xx])?|[0-9]{5,}-[0-9]+|[0-9]+-[0-9]{5,}",  # 978-3-16-148410-0, 030-1234567
     r"[0-9]{9}[Xx]|[0-9]{5,}",  # 9783161484100
-    r"(?<!.)(?!19|20)[0-9]{4}(?!.)",  # only 4380, unless it is a year
+    r"(?<!.)(?!19|20)[0-9]{4}(?!.)",  # the whole query is 4380, but not a year
     r"(?<!.)(?=(?:[^0-9]*[0-9]){6})(?![0-9]{1,2}[/-][0-9]{1,2}[/-])"
-    r"(?:\+|0)[0-9]+(?: *[ /()-] *[0-9]+)+(?!.)",  # only 030/555-7812, but not a day
+    r"(?:\+|0)[0-9]+(?: *[ /()-] *[0-9]+)+(?!.)",  # the whole query is 030/555-7812, but not a date
     r"#[\w\-/]+",
     r"[A-Za-z_]\w*(?:(?:::|->)\w+)+(?:\(\))?",  # std::vector
     r"[A-Za-z_][\w.]*\(\)",  # main()
@@ -165,7 +168,7 @@ _IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _
 
 
 def _is_identifier(text: str) -> bool:
-    """True unless the match begins with a stop word before a number, as in ``IN 1999``."""
+    """True for a real identifier; False for a stop word before a number, as in ``IN 1999``."""
     first = _PARTS.split(text)[0]
     return first == text or fold(first) not in STOP_WORDS
 

@@ -1,4 +1,4 @@
-"""The parser of queries: from characters to the syntax tree."""
+"""Parse queries: from characters to a syntax tree."""
 
 import re
 import unicodedata
@@ -26,7 +26,7 @@ from vaultseek.errors import BadQuery
 
 
 class Tree(NamedTuple):
-    """The syntax tree of a query, and a note about each repair.
+    """Syntax tree of a query, and a remark about each repair.
 
     ``doubtful`` are terms such as ``[name]``, ``.csv`` and ``-xzf``, which may come from pasted text. Each
     comes with the condition that it was read as or, after ``-``, with the text that a note would contain.
@@ -66,17 +66,18 @@ _DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\":\[\]]*)(?=[\s)]|$)")
 _COMMAND = re.compile(r"(?:\$\s+)?[\w./][\w./-]*(?=\s)(?=.*\s-(?:-[^\W_]\S*|[^\W_])(?!\S))", re.DOTALL)
 """A pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
 _TWO_SLASHES = re.compile(r"/[^/]+/")
-# A regular expression in brackets may contain brackets itself.
+# A regular expression in brackets may itself contain brackets.
 _BRACKETED = re.compile(
     r'\[((?:"(?:\\"|[^"])*+"|\[\[[^\[\]]*\]\]|(?<=[:\s(])/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[\]])+/(?=[\s)\]])|[^\]])*+)(\]?)'
 )
 
 
 class _Parser:
-    """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
+    """Recursive descent parser for queries.
 
-    ``in_text`` is true where words refer to a text, so that a regular expression may take their place.
-    ``text`` has straight quotes; ``written`` has the original ones, used for expressions.
+    ``in_value`` is true inside ``name:(…)``, where operators are words. ``in_text`` is true where words refer
+    to a text, so that a regular expression may take their place. ``text`` has straight quotes; ``written``
+    has the original ones, used for expressions.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:
@@ -251,7 +252,9 @@ class _Parser:
         return Condition(condition)
 
     def _is_in_sentence(self, match: re.Match[str]) -> bool:
-        """True if the words around an extension show that it is part of a sentence, as in *a .csv file*."""
+        """True if the words around a file extension show that it is part of a sentence, as in *a .csv
+        file*.
+        """
         before = self.text[: match.start()].split()[-1:]
         after = self.text[match.end() :].split()[:1]
         near = {fold(word).strip(_ENDS) for word in (*before, *after)}
@@ -277,7 +280,7 @@ class _Parser:
             expected = _EXPECTED.get(match[1].lower())
             term = self.text[start : self.position][:SHOWN_CHARS]
             if expected:
-                # A wrong date or kind is not a word that notes contain.
+                # Do not search for an invalid date or kind as a word.
                 self.notes.append(f"{term} was ignored; expected {expected}")
                 return NOTHING
             self.notes.append(f"{term} was treated as words; expected {_A_VALUE}")
@@ -286,7 +289,7 @@ class _Parser:
         return condition
 
     def _note_unknown_operator(self, match: re.Match[str] | None) -> None:
-        """Add a remark that ``name:`` is read as a word, if it is almost an operator."""
+        """Add a remark that ``name:`` is read as a word, if it nearly matches an operator."""
         if not match:
             self._note_space_after_operator()
             return
@@ -326,7 +329,7 @@ class _Parser:
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
             self.notes.append("OR was treated as a word; put it between two terms")
-        # In a query that is all in capitals, NOT is an ordinary word, not another search engine's operator.
+        # In a query in capitals, NOT is an ordinary word rather than another search engine's operator.
         elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
             self.notes.append("NOT was treated as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
@@ -363,7 +366,7 @@ _FILES = frozenset(
     }
 )
 _ENDS = ".,;:!?"
-_OF_CASE = ("match-case", "ignore-case")  # Obsidian's operators
+_OF_CASE = ("match-case", "ignore-case")  # operators in Obsidian
 _A_VALUE = "a value after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
@@ -379,7 +382,7 @@ def _word(text: str) -> Node:
 
 
 def _is_searchable(text: str) -> bool:
-    """True for letters, digits and symbols such as emoji, but not for punctuation."""
+    """True for a text with letters, digits or symbols such as emoji; False for punctuation alone."""
     return any(
         char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] in "SM") for char in text
     )

@@ -1,4 +1,4 @@
-"""Times in a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
+"""Find times named in a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
 
 A time may be a range: *between March and May*, *in 2020 or 2021*. Times are read in English, German, French,
 Spanish, Italian, Portuguese and Dutch, and relative times also in Chinese and Japanese. A day, month or
@@ -21,13 +21,13 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 K = TypeVar("K")
 
 EVE_WEEKS = 4
-"""Length in weeks of the period that *before* or *after* a holiday, a month or a day refers to."""
+"""Length, in weeks, of the period meant by *before* or *after* a holiday, a month or a day."""
 EARLIEST = date(1900, 1, 1)
-"""Start of the period that *before* a year refers to."""
+"""Start of the period meant by *before* a year."""
 
 
 class Days(NamedTuple):
-    """Days from ``first`` to ``last``, inclusive."""
+    """A range of days from ``first`` to ``last``, inclusive."""
 
     first: date
     last: date
@@ -35,7 +35,7 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A time named in a text: its days, its words ``text``, and their place from ``start`` to ``end``."""
+    """A time named in a text: its days, its words ``text``, and their positions from ``start`` to ``end``."""
 
     days: Days
     start: int
@@ -44,7 +44,7 @@ class SpokenTime:
 
     @property
     def period(self) -> str:
-        """The days in words, for people."""
+        """Description of the days, for display."""
         first, last = self.days
         if first == EARLIEST:
             return f"any day until {last}"
@@ -52,7 +52,7 @@ class SpokenTime:
 
 
 def find_time(text: str, today: date) -> SpokenTime | None:
-    """Return the first time that a text expresses in words; None if there is none."""
+    """Return the first time that a text names in words; None if it names none."""
     if not text.isascii() and (found := _unspaced_time(text, today)) is not None:
         return found
     lower = text.lower() if len(text.lower()) == len(text) else text
@@ -61,7 +61,7 @@ def find_time(text: str, today: date) -> SpokenTime | None:
 
 
 def _unspaced_time(text: str, today: date) -> SpokenTime | None:
-    """Return a time in Chinese or Japanese: 去年九月, 三天前, 2025年3月."""
+    """Return the time that a Chinese or Japanese text names: 去年九月, 三天前, 2025年3月."""
     for match in _UNSPACED.finditer(text):
         with suppress(ValueError, OverflowError):
             days = _RELATIVE[_UNSPACED_WORDS[match["word"]]](today) if match["word"] else None
@@ -82,7 +82,7 @@ def _unspaced_time(text: str, today: date) -> SpokenTime | None:
 
 
 def _unspaced_number(text: str) -> int:
-    """Return a number below 100 in digits or as 十二."""
+    """Return the value of a number below 100, written in digits or like 十二."""
     if text.isdecimal():
         return int(text)
     tens, ten, ones = text.rpartition("十")
@@ -91,7 +91,9 @@ def _unspaced_number(text: str) -> int:
 
 
 def _other_times(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield times in numbers, and combinations: *on 12.9.*, *in week 40*, *Tuesday last week*."""
+    """Yield the times written in numbers or as combinations: *on 12.9.*, *in week 40*, *Tuesday last
+    week*.
+    """
     for match in _OTHER.finditer(text):
         with suppress(ValueError, OverflowError):
             days = _other_days(match, today)
@@ -125,7 +127,7 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
     if match["month_of2"]:
         return _month(date(int(match["year_of2"]), int(match["month_of2"]), 1))
     if match["relation"] == "in" and not match["ordinal"]:
-        return None  # a version or a section
+        return None  # probably a version or section number
     if match["only_day"]:
         then = today if int(match["only_day"]) <= today.day else today - relativedelta(months=1)
         return _one_day(then.year, then.month, int(match["only_day"]))
@@ -139,7 +141,9 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
 
 
 def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield the ranges of a text. If the start has no year, it is the last such date before the end."""
+    """Yield the ranges of time in a text. If the start of a range has no year, it is the last such date
+    before the end of the range.
+    """
     for match in _RANGE.finditer(text):
         middle = match.end("second")
         until = _at_start(text[middle:], today)
@@ -151,8 +155,10 @@ def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
 
 
 def _start_of_range(text: str, until: Days) -> Days | None:
-    """Return the start of a range. The start may be a bare number, which is a day of the month in which the
-    range ends."""
+    """Return the days with which a range of time begins.
+
+    ``text`` may be a bare number, which is a day in the month in which the range ends.
+    """
     if (number := _ONLY_DAY.fullmatch(text)) is not None and until.first == until.last:
         return _one_day(until.last.year, until.last.month, int(number["day"]))
     found = _at_start(text, until.last)
@@ -160,7 +166,7 @@ def _start_of_range(text: str, until: Days) -> Days | None:
 
 
 def _at_start(text: str, today: date) -> SpokenTime | None:
-    """Return the time at the beginning of a text: after *in*, a month or a year is a time."""
+    """Return the time at the beginning of a text that follows *in*, where a bare month or year is a time."""
     prefix = "in "
     found = next(_single_times(prefix + text, today), None)
     if found is None or found.start > len(prefix):
@@ -270,8 +276,8 @@ _ORDINALS: Mapping[int, str] = {
     4: "fourth|4th|vierte[rnms]?|quatrième|cuart[oa]|quart[oa]|vierde",
     -1: "last|final|letzte[rnms]?|derni(?:er|ère)s?|últim[oa]s?|ultim[oa]|laatste",
 }
-"""Words such as *second* and *last*, by the position of a part that they mean: 1 is the first part, -1 the
-last."""
+"""Patterns for words such as *second* and *last*, by the position of the part that they name: 1 is the first
+part, -1 the last."""
 _PIECES: Mapping[str, str] = {
     "half": "half|hälfte|halbjahr|semestre|moitié|mitad|metade|metà|helft",
     "quarter": "quarter|quartal|trimestre|kwartaal",
@@ -375,7 +381,7 @@ _WITHIN = (
     rf"\s(?:(?:of|von|vom|des|de|du|do|di|van)\s|(?:(?:before|in|im|en|em)\s)?(?:[0-9]{{4}}|(?:{_MONTH})\b)"
     r"|before\s[0-9])"
 )
-"""Words that, after *the last week*, make that week a part of another time: *the last week of August*."""
+"""Pattern for words that make *the last week* a part of another time: *the last week of August*."""
 _AGO = (
     rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
     rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
@@ -422,9 +428,10 @@ _HIER = re.compile(
     r"(?=\w+\shier\W*$|.*\b(?:(?:[cdjlmnst]|qu)['’]|(?:le|la|les|des|du|une?|et|avec|pour|sur|mes|mon|ma)\b))"
     r"(?!.*\b(?:der|die|das|dem|den|ist|und|nicht|was|wie|wo|wer|ich|nur|neu|alles|het|een|is|wat|hoe|waar)\b)"
 )
-"""Questions in which *hier* is French; in German and Dutch it means *here*."""
+"""Pattern for questions in which *hier* is French; in German and Dutch it means *here*."""
 _FROM_SEASON = re.compile(r"from (?:spring|summer|autumn|winter)\W*$")
-"""A season that a question ends with, as in *notes from spring*, unlike *water from the spring*."""
+"""Pattern for a season at the end of a question, as in *notes from spring*, unlike *water from the
+spring*."""
 _BETWEEN = rf"between|zwischen|entre|tra|fra|tussen|{_RELATIONS['in']}"
 _AND = "and|or|und|oder|et|ou|y|o|e|en"
 _FROM = rf"from|von|vom|de|desde|dal|van|{_RELATIONS['in']}"
@@ -435,15 +442,15 @@ _RANGE = re.compile(
     rf"(?<![\w-])(?=(?:(?:{_BETWEEN})\s+{_PLACE_OF_START.format('first')}(?:\s+(?:{_AND})\s+|{_DASH})"
     rf"|(?:{_FROM})\s+{_PLACE_OF_START.format('first2')}(?:\s+(?:{_TO})\s+|{_DASH}))(?P<second>))"
 )
-"""A possible range such as *from March to May*; a lookahead, so that a range within another possible range is
-also found."""
+"""Pattern for a possible range such as *from March to May*. It is a lookahead, so that a range within another
+possible range is also found."""
 
 
 # -- days
 
 
 def _days(match: re.Match[str], today: date) -> Days | None:
-    """Return the days of a match; None if it is a name or a number rather than a time."""
+    """Return the days that a match names; None if the match is a name or a number rather than a time."""
     if match["ago"]:
         return _ago(match, today)
     relation = _key(written, _RELATIONS) if (written := match["relation"] or match["relation2"]) else None
@@ -459,7 +466,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
     year = match["year"]
     if match["year2"]:
         is_number = not (relation or is_part) or relation in ("until", "by")
-        if is_number or is_last or match["this"]:  # or a part of a name
+        if is_number or is_last or match["this"]:  # a number or a part of a name
             return None
         days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
         return _related(_part(days, match), relation, today, is_long=not match["piece"])
@@ -473,7 +480,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
     ):
         return None
     if day is None and relation is None and not is_clear:
-        return None  # a name
+        return None  # a bare name, not a time
     nearest = _nearest(match, day, today, is_last=is_last)
     found = nearest(int(year)) if year else _before(nearest, today, is_last=is_last)
     if found is None:
@@ -486,7 +493,7 @@ def _days(match: re.Match[str], today: date) -> Days | None:
 def _nearest(
     match: re.Match[str], day: str | None, today: date, *, is_last: bool
 ) -> Callable[[int], Days | None]:
-    """Return the function from a year to a match's days in that year."""
+    """Return a function that, given a year, returns the days that a match names in that year."""
     if match["weekday"]:
         weekday = _number(match["weekday"], _WEEKDAYS)
         days_ago = (today.weekday() - weekday) % 7 or (7 if is_last else 0)
@@ -506,8 +513,10 @@ def _nearest(
 
 
 def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
-    """Return the most recent such days that began before today. If the text calls them *last*, they must also
-    have ended."""
+    """Return the most recent days that a match names and that began before today.
+
+    If the text calls them *last*, they must also have ended.
+    """
     for year in range(today.year, today.year - 9, -1):  # leap days may be eight years apart
         found = nearest(year)
         if found is not None and (found.last if is_last else found.first) <= today:
@@ -531,7 +540,7 @@ def _related(days: Days, relation: str | None, today: date, *, is_long: bool = F
 
 
 def _part(days: Days, match: re.Match[str]) -> Days:
-    """Return the named part of these days: *early*, *second week of*."""
+    """Return the part of ``days`` that the match names: *early*, *second week of*."""
     if match["piece"]:
         place, piece = _key(match["ordinal"], _ORDINALS), _key(match["piece"], _PIECES)
         many = _value(match["pieces"]) if match["pieces"] else 1
@@ -551,7 +560,7 @@ def _early_or_late(days: Days, part: str) -> Days:
 
 
 def _pieces(days: Days, piece: str, *, from_end: bool) -> list[Days]:
-    """Return the halves, quarters, months, weekends, weeks or days of a time, in order.
+    """Divide a time into its halves, quarters, months, weekends, weeks or days, in order.
 
     Weeks are counted from the beginning or the end of the time, so *the last week of May* has seven days.
     """
@@ -615,7 +624,7 @@ def _quarter(day: date) -> Days:
 
 
 def _three_months(year: int, month: int) -> Days:
-    """Return a quarter or a season in whole months; winter belongs to the year of its December."""
+    """Return three whole months, a quarter or a season; winter belongs to the year of its December."""
     first = date(year, month, 1)
     return Days(first, first + relativedelta(months=3, days=-1))
 

@@ -1,4 +1,4 @@
-"""The syntax tree of a query, and its conversion to a filter and to rank text."""
+"""Syntax trees of queries, and their conversion to a filter and to rank text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultseek.content.query.filters import Contains, Filter, Matches, all_of, a
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A bare word, or the value of an operator."""
+    """A bare word in a query, or the value of an operator."""
 
     text: str
 
@@ -32,7 +32,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition that an operator such as ``tag:`` makes, as a filter."""
+    """A filter condition, made by an operator such as ``tag:``."""
 
     filter: Filter
 
@@ -46,7 +46,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Alternatives with ``OR`` between them."""
+    """Alternatives that are separated by ``OR``."""
 
     parts: tuple[Node, ...]
 
@@ -65,7 +65,7 @@ NOTHING = All()
 
 
 def required_filter(node: Node) -> Filter | None:
-    """Convert the tree to a filter. Bare words filter only in an OR that has filters."""
+    """Convert the tree to a filter. Bare words filter only in an OR that contains filters."""
     match node:
         case Word():
             return None
@@ -78,7 +78,7 @@ def required_filter(node: Node) -> Filter | None:
 
 
 def to_filter(node: Node, leaf: Leaf) -> Filter | None:
-    """Convert the tree to a filter, converting words and phrases by ``leaf``."""
+    """Convert the tree to a filter, using ``leaf`` to convert words and phrases."""
     match node:
         case Word() | Phrase() | Expression():
             return leaf(node)
@@ -94,14 +94,14 @@ def to_filter(node: Node, leaf: Leaf) -> Filter | None:
 
 
 def text_filter(leaf: Word | Phrase | Expression) -> Filter:
-    """Return the filter for a text; a final ``*`` makes a word a prefix."""
+    """Return the filter for a word, phrase or expression. With a final ``*``, a word is a prefix."""
     if isinstance(leaf, Expression):
         return Matches(leaf.text)
     return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)
 
 
 def required_leaves(node: Node) -> Iterator[Word | Phrase | Expression | Condition]:
-    """Yield the leaves of the tree, in order, except negated ones."""
+    """Yield the leaves of the tree, in order, except those that are negated."""
     match node:
         case Word() | Phrase() | Expression() | Condition():
             yield node

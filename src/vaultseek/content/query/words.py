@@ -1,4 +1,6 @@
-"""The unordered words of a query, by which equal queries are recognized, and the notes pinned to a query."""
+"""Reduce a query to its unordered words, to recognize equal queries and to find the notes pinned to a
+query.
+"""
 
 import re
 
@@ -7,11 +9,12 @@ from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
 
 PIN = "pin"
-"""Property that lists the queries for which a note comes first."""
+"""Property that lists the queries for which a note should come first."""
 
 
 def words_of(text: str) -> str:
-    """Return the folded, sorted words of a query. Stop words are left out unless there are no other words.
+    """Return the words of a query, folded and sorted. Stop words are left out unless there are no other
+    words.
 
     Queries with the same words give the same result.
     """
@@ -20,13 +23,15 @@ def words_of(text: str) -> str:
 
 
 def pinned_name(text: str) -> str:
-    """Return the internal name of notes pinned to a query; no title or alias can equal it."""
+    """Return the internal name of notes pinned to the query ``text``; no title or alias can equal this
+    name.
+    """
     words = words_of(text)
     return f"{PIN}\x1f{words}" if words else ""
 
 
 def pinned_names(properties: JSON) -> set[str]:
-    """Return the internal names of a note for the queries that it is pinned to."""
+    """Return a note's internal names for the queries to which its properties pin it."""
     value = properties.get(PIN)
     values = value if isinstance(value, list) else [value]
     return {pinned_name(str(each)) for each in values if isinstance(each, str | int | float)}

@@ -1,1 +1,1 @@
-"""Analysis of a whole vault's links: structure, paths between notes, and missing links."""
+"""Analyse the links of a whole vault: structure, routes between notes, and missing links."""

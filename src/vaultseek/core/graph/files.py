@@ -1,4 +1,4 @@
-"""Graph files for other programs: GraphML, GEXF and NetworkX's JSON."""
+"""Write graph files for other programs: GraphML, GEXF and NetworkX's JSON format."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,9 @@ from vaultseek.base.text import blank_controls
 
 
 def write_graph(answer: JSON, file: Path, form: str) -> None:
-    """Write the answer of ``graph/export`` as ``graphml``, ``gexf`` or ``json``. Raises OSError."""
+    """Write the answer of ``graph/export`` to ``file``, as ``graphml``, ``gexf`` or ``json``. Raises
+    OSError.
+    """
     written = str if form == "json" else blank_controls  # XML does not allow control characters
     links = networkx.DiGraph()
     for node in answer["nodes"]:

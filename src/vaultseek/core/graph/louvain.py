@@ -1,7 +1,7 @@
-"""Clusters of a graph by the Louvain method (Blondel, Guillaume, Lambiotte, Lefebvre 2008), using arrays.
+"""Cluster a graph by the Louvain method (Blondel, Guillaume, Lambiotte, Lefebvre 2008), using arrays.
 
-Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of the waiting nodes is moved at once.
-If all were moved at once, two neighbours could swap places forever.
+Nodes wait in a queue to be moved (Traag, Waltman and van Eck 2019). In each step a random half of the waiting
+nodes is moved. If all were moved at once, two neighbours could swap places forever.
 """
 
 import numpy as np
@@ -11,19 +11,19 @@ Numbers = NDArray[np.int64]
 Weights = NDArray[np.float64]
 
 MOVED_SHARE = 0.5
-"""Share of the waiting nodes moved at once."""
+"""Share of the waiting nodes that is moved in one step."""
 RESTING_SHARE = 0.01
-"""Share of all nodes. A round of moves ends when at most this share is still waiting; the next round then
-moves whole clusters, with the waiting nodes in them."""
+"""Share of all nodes that may still be waiting when a round of moves ends. The next round then moves whole
+clusters, including the waiting nodes in them."""
 MOST_TURNS = 400
 LEAST_GAIN = 1e-9
 
 
 def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
-    """Return the cluster of each node of an undirected graph. A cluster is identified by the lowest number of
-    its nodes.
+    """Return the cluster of each node in an undirected graph. A cluster is identified by its lowest node
+    number.
 
-    ``edges`` has a row for each pair of nodes, numbered 0 to ``nodes`` - 1.
+    ``edges`` has one row for each pair of connected nodes, numbered 0 to ``nodes`` - 1.
     """
     one, other = _both_ways(nodes, edges)
     links, weights, inner = (one, other), np.ones(len(one)), np.zeros(nodes)
@@ -41,8 +41,9 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
 
 
 def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
-    """Return, for each node, the lowest node that it is connected with. ``one`` and ``other`` are the ends of
-    the edges.
+    """Return, for each node, the lowest node in its connected component.
+
+    ``one`` and ``other`` are the two ends of each edge.
     """
     least = np.arange(nodes)
     while True:
@@ -65,9 +66,10 @@ def _both_ways(nodes: int, edges: Numbers) -> tuple[Numbers, Numbers]:
 def _moved(
     one: Numbers, other: Numbers, weights: Weights, inner: Weights, chance: np.random.Generator
 ) -> Numbers:
-    """Move nodes to the clusters with the highest gain in modularity, until few gain; return their clusters.
+    """Move nodes to the clusters with the highest gain in modularity until few moves help; return the nodes'
+    clusters.
 
-    ``inner`` are the weights of the edges inside each node.
+    ``inner`` has the weight of the edges inside each node.
     """
     size = len(inner)
     degrees: Weights = np.bincount(one, weights, size) + 2 * inner

@@ -1,4 +1,4 @@
-"""The overview of a vault's links: hubs, bridges, clusters and their changes; and the full export."""
+"""Summarize a vault's links: hubs, bridges, clusters and recent changes; and export the whole graph."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 CLUSTER_EXAMPLES = 5
-"""Number of notes listed per cluster, highest ranks first."""
+"""Number of example notes listed for each cluster, highest ranks first."""
 RECENT_SECONDS = 30 * 24 * 3600.0
-"""Maximum age in seconds of a recent note or a recent change."""
+"""Maximum age, in seconds, of notes and changes that count as recent."""
 
 
 def overview(
     structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
 ) -> JSON:
-    """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
+    """Return the structure with at most ``limit`` hubs, bridges and clusters. ``now`` is a Unix time."""
     hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
     clusters = [
@@ -55,10 +55,10 @@ def overview(
 
 
 def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
-    """Return the ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
+    """Return up to ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
-    ids = [id for id in best if id in notes]  # one may have been removed since
+    ids = [id for id in best if id in notes]  # a note may have been removed in the meantime
     places = {id: place for place, id in enumerate(ids)}
     clusters = _cluster_numbers(structure)
     return {

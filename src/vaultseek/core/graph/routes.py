@@ -1,4 +1,4 @@
-"""Routes between two notes over links or, if links do not connect them, over the closest notes by meaning."""
+"""Find routes between two notes along links or, if links do not connect them, through similar notes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 
 class Leap(NamedTuple):
-    """A step between two notes without a link; ``cosine`` is their similarity in meaning."""
+    """A step between two notes that are not linked; ``cosine`` is their similarity in meaning."""
 
     source: int
     target: int
@@ -26,9 +26,9 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect the two notes, the answer is a single route with
-    one step by meaning: the step joins the closest notes of the two connected parts. There is no such route
-    if no notes are close, or if search by meaning is unavailable. In the second case ``partial`` has the
+    Links count in both directions. If links do not connect the two notes, the answer is a single route that
+    includes one step by meaning, between the closest notes of the two connected parts. There is no such route
+    if no notes are close, or if semantic search is unavailable. In the second case, ``partial`` has the
     reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
@@ -52,9 +52,10 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the closest pair of one end and a note connected with the other end; None if no pair is close.
+    """Return the closest pair of notes in which one is ``start`` or ``end`` and the other is connected with
+    the opposite end.
 
-    The reason is set if search by meaning is unavailable.
+    Returns None if no pair is close, or a reason if semantic search is unavailable.
     """
     reason = vault.spaces.reason()
     if reason is not None:
@@ -87,7 +88,7 @@ def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger:
 
 def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
     links = [link for link in ledger.links.from_notes([source.id]) if link.resolved == target.path]
-    if not links:  # it was just removed
+    if not links:  # the link was just removed
         return {"source": source.path, "line": None, "text": None}
     link = links[0].link
     text = lines_at(ledger.chunks.by_note([source.id])[source.id], [link.line]).get(link.line)

@@ -1,6 +1,6 @@
-"""The structure of a link graph: clusters, ranks, bridges and components.
+"""Compute the structure of a link graph: clusters, ranks, bridges and components.
 
-A separate process computes it, so that searches do not wait. It is run as ``python -P -m
+A separate process does this, so that searches need not wait. It is run as ``python -P -m
 vaultseek.core.graph.structure``, by ``VaultStructure`` only, for one graph.
 """
 
@@ -18,33 +18,36 @@ from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.core.graph.louvain import connected, louvain
 
 Edges = NDArray[np.int64]
-"""Pairs of notes by number, one per row."""
+"""Pairs of linked notes, by number, one pair per row."""
 DAMPING = 0.85
-"""Probability, in PageRank, that a reader follows a link (Page, Brin, Motwani and Winograd 1999)."""
+"""Probability, in PageRank, that a reader follows a link rather than jumping to a random note (Page, Brin,
+Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
-"""Sum of rank changes at which PageRank stops, and maximum number of rounds."""
+"""Maximum number of rounds of PageRank. It stops earlier if all rank changes add up to less than
+``RANK_CHANGE``."""
 SEED = 1
-"""Fixed seed, so that the same graph always has the same structure."""
+"""Fixed random seed, so that the same graph always has the same structure."""
 CLUSTER_NOTES = 3
 """Minimum number of notes in a cluster."""
 CLUSTER_WORDS = 3
-"""Number of words that name a cluster."""
+"""Number of words in the name of a cluster."""
 BRIDGE_STEPS = 2_500_000
-"""Number of notes and links that the search for bridges may visit. It determines the sample of starts."""
+"""Maximum number of notes and links visited in the search for bridges. It determines how many start notes are
+sampled."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]
-"""Notes with their share of the shortest paths, largest first."""
+"""Notes with the share of shortest paths that pass through them, largest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The structure of a graph, by ids of notes.
+    """Structure of a link graph, with notes given by id.
 
-    ``clusters`` are sorted by size, and the notes of a cluster by rank. ``words`` has a name for each
-    cluster: its distinctive words or, if it has none, the title of its first note. ``ranks`` of all notes sum
-    to 1. ``components`` are the sizes of the connected parts with at least two notes.
+    ``clusters`` are sorted by size, and the notes in each cluster by rank. ``words`` has a name for each
+    cluster: its distinctive words or, if it has none, the title of its first note. ``ranks`` of all notes add
+    up to 1. ``components`` are the sizes of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]
@@ -54,7 +57,10 @@ class Structure:
 
 
 def structure_of(names: Sequence[str], edges: Edges) -> Structure:
-    """Return the structure of a graph of notes numbered from 0, with titles and headings in ``names``."""
+    """Return the structure of a graph whose notes are numbered from 0.
+
+    ``names`` has the title and headings of each note.
+    """
     ranks = page_ranks(len(names), edges)
     numbers = louvain(len(names), edges, SEED).tolist()
     members: dict[int, list[int]] = {}
@@ -91,9 +97,9 @@ def page_ranks(notes: int, edges: Edges) -> list[float]:
 
 
 def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
-    """Return the notes on shortest paths from a sample of starts, each with its share of the paths.
+    """Return the notes on shortest paths from a sample of start notes, each with its share of the paths.
 
-    Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
+    This is betweenness, computed as by Brandes (2001) and sampled as by Brandes and Pich (2007).
     """
     import networkx
 
@@ -109,7 +115,8 @@ def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
 def cluster_words(clusters: Sequence[Sequence[int]], names: Sequence[str]) -> list[list[str]]:
     """Return the most distinctive words of each cluster.
 
-    Words are weighted by their part of the Kullback-Leibler divergence of the cluster's notes from all notes.
+    Words are weighted by their part of the Kullback-Leibler divergence between the cluster's notes and all
+    notes.
     """
     stops = frozenset[str]().union(*map(stop_words, WITH_STOP_WORDS))
     words = [set(_WORD.findall(text.casefold())) - stops for text in names]
@@ -130,7 +137,7 @@ def _words_of(notes: Sequence[Iterable[str]], everywhere: Mapping[str, int], tot
 
 
 def main() -> None:
-    """Read the names of the notes, or their number for bridges, and the links; write the answer."""
+    """Read a graph from standard input, compute its structure or its bridges, and write the answer."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS)
     frame = read(incoming)

@@ -1,4 +1,4 @@
-"""Suggestions of missing links: notes that a note does not link to, with the evidence that it should."""
+"""Suggest missing links: find notes that a note should link to, with the evidence for each."""
 
 import asyncio
 import heapq
@@ -25,37 +25,37 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Two notes that link to the same third note may belong together. A third note with more links than this is
-ignored, because it links to almost everything."""
+"""Maximum number of links of a note through which two other notes count as connected. A note with more links
+is linked with almost everything."""
 MOST_CANDIDATES = 1000
 """Maximum number of candidates whose names are compared with the note's text. A hub has tens of thousands of
 candidates."""
 SUGGEST_SECONDS = 1.0
-"""Time limit in seconds for examining recently changed notes. The answer contains the suggestions found by
+"""Time limit, in seconds, for examining recently changed notes. The answer contains the suggestions found by
 then."""
 RECENT_NOTES = 50
-"""Number of notes changed last for which links are suggested if no note is given."""
+"""Number of most recently changed notes for which links are suggested if no note is given."""
 _READ_NOTES = 10
-"""Number of recently changed notes whose mentions are read together."""
+"""Number of recently changed notes whose mentions are read at once."""
 
 
 FOLLOWED_NOTES = 15
-"""Number of similar notes examined. A note that they link to is suggested, because similar notes often link
-to the same notes."""
+"""Number of similar notes whose links are examined. Similar notes often link to the same notes, so the notes
+to which they link are suggested."""
 NAME_RARITY = 5.0
-"""The rarity of the matching words is divided by the rarity of the whole name, but by no less than this.
-Names of common words therefore count less: their words may match by chance."""
+"""Minimum divisor for the rarity of a name's matching words, which is otherwise divided by the rarity of the
+whole name. It makes names of common words count less, because they may match by chance."""
 _WORD = re.compile(r"\w{3,}")
 
 
 class Evidence(NamedTuple):
-    """The evidence for a link between two notes.
+    """The evidence for a link from a note to another note.
 
-    ``common`` describes the notes linked with both, ``cosine`` compares their vectors. ``mentioned`` is the
-    line on which the note names the other note; ``mentions`` is the line on which the other note names this
-    note. ``links_back`` is True if the other note links to this note. ``followed`` is the number of similar
-    notes that link to the other note, and ``following`` grows with their cosines. ``name_words`` is the share
-    of words of the other note's name that occur in this note.
+    ``common`` describes the notes linked with both, and ``cosine`` compares the vectors of both.
+    ``mentioned`` is the line on which the note names the other note; ``mentions`` is the line on which the
+    other note names the note. ``links_back`` is true if the other note links to the note. ``followed`` is the
+    number of similar notes that link to the other note, and ``following`` grows with their cosines.
+    ``name_words`` is the share of the words in the other note's name that occur in the note.
     """
 
     common: Common = Common()
@@ -70,7 +70,7 @@ class Evidence(NamedTuple):
     name_words: float = 0.0
 
     def features(self) -> tuple[float, ...]:
-        """Return the features of the evidence. `scores` weighs them by their ranks."""
+        """Return the features of the evidence, to be fused by rank in `scores`."""
         return (
             float(self.common.cited),
             self.common.adamic_adar,
@@ -87,16 +87,17 @@ class Evidence(NamedTuple):
 
 
 WEIGHTS = (0.00, 0.23, 0.49, 1.26, 1.29, 1.41, 0.43, 1.35, 2.12, 1.73, 2.37)
-"""The weight of each feature, fitted by scripts/bench_links.py."""
+"""Weight of each feature, fitted by scripts/bench_links.py."""
 RANK_CONSTANT = 5.0
-"""The ``k`` of reciprocal ranks: the first few ranks matter most."""
+"""Constant ``k`` in the reciprocal ranks; with a small value, the first few ranks matter most."""
 
 
 def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return k / (k + rank) of each candidate, with a row per feature; 0 for a candidate without the feature.
+    """Return k / (k + rank) for each candidate and feature, one row per feature; 0 for a candidate without
+    the feature.
 
     Features have different scales, so they are fused by rank (Cormack, Clarke and Buettcher 2009). Ranks
-    count from 0; ties share the mean of their ranks.
+    count from 0; tied candidates share the mean of their ranks.
     """
     fused = np.zeros_like(features)
     for column, values in enumerate(features.T):
@@ -108,7 +109,7 @@ def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """Return the strength of the evidence for a link to each note."""
+    """Return the strength of the evidence for a link to each note, by note id."""
     if not evidence:
         return {}
     features = np.array([each.features() for each in evidence.values()])
@@ -122,9 +123,9 @@ async def suggestions(
     limit: int,
     mentions: Mapping[int, int] | None = None,
 ) -> list[JSON]:
-    """Return up to ``limit`` notes that the note could link to, the most likely first, with reasons.
+    """Return up to ``limit`` notes to which the note could link, most likely first, with reasons.
 
-    ``mentions`` are the lines of other notes that name this note, if known.
+    ``mentions`` are the lines in other notes that name this note, if known.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -145,10 +146,10 @@ async def suggestions(
 async def recent_suggestions(
     vault: SearchedVault, graph: Graph, limit: int, start: int = 0
 ) -> tuple[list[JSON], int | None]:
-    """Return the most likely missing links of the notes changed last, each with its ``source``.
+    """Return the most likely missing links of recently changed notes, each with its ``source``.
 
-    The first ``start`` notes are skipped. Also return the ``start`` with which to continue if
-    ``SUGGEST_SECONDS`` ran out, otherwise None.
+    The first ``start`` notes are skipped. If ``SUGGEST_SECONDS`` runs out, also returns the ``start`` with
+    which to continue, otherwise None.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
@@ -170,7 +171,9 @@ async def recent_suggestions(
 
 
 def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
-    """Return the most likely of these missing links, each in its better direction."""
+    """Return the ``limit`` most likely of these missing links. A link found in both directions is listed in
+    the better one.
+    """
     best: dict[frozenset[str], JSON] = {}
     for item in found:
         pair = frozenset((item["source"]["path"], item["path"]))
@@ -182,7 +185,7 @@ def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return the evidence for each note that is close by links, meaning or name, and not linked yet."""
+    """Return the evidence for each note that is close by links, meaning or name and not yet linked, by id."""
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
     )
@@ -227,8 +230,10 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return the share of the words of each note's best name found in the text, weighted by rarity among the
-    names; names of common words count less."""
+    """Return, for each note, the share of the words in its best name that occur in the text.
+
+    Words are weighted by their rarity among all names; names of common words count less.
+    """
     own = set(_WORD.findall(fold(text)))
     words = {note: [set(_WORD.findall(fold(name))) for name in each] for note, each in names.items()}
     counts = Counter(word for each in words.values() for word in set[str]().union(*each))
@@ -262,7 +267,7 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Return, for each note, the first line of each other note that names it."""
+    """Return, for each of these notes, the first line of each other note that names it."""
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):
         lines[each.named].setdefault(each.note, each.line)
@@ -270,9 +275,10 @@ def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Map
 
 
 def _is_likely(reasons: Sequence[JSON]) -> bool:
-    """True if the note names the other, or if two kinds of reasons support the link, not counting the most
-    common kinds: some note is always the closest in meaning, some note always has links, and a link back is
-    not a reason for a link.
+    """True if the note names the other note, or if reasons of two kinds support the link.
+
+    The most common kinds do not count: some note is always the closest in meaning, some note always has
+    links, and a link back is not a reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
     return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1

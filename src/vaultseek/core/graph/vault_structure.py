@@ -1,4 +1,4 @@
-"""The structure of an open vault's links, computed in another process and cached until links change."""
+"""Compute the link structure of an open vault in another process, and cache it until links change."""
 
 import json
 import subprocess
@@ -22,17 +22,19 @@ COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.graph.structure")
 
 
 class VaultStructure:
-    """The structure of one vault. Thread-safe: concurrent callers wait for the same process."""
+    """Link structure of one vault. Thread-safe: concurrent callers wait for the same process."""
 
     def __init__(self) -> None:
         self.of = _Kept(_structure).of
-        """Returns the structure of the current graph. Raises Unavailable if its process fails."""
+        """Function that returns the structure of the current graph. Raises Unavailable if the process
+        fails."""
         self.bridges = _Kept(_bridges).of
-        """Returns the bridges, which take longest. Raises Unavailable if their process fails."""
+        """Function that returns the bridges, which take longest to compute. Raises Unavailable if the process
+        fails."""
 
 
 class _Kept(Generic[T]):
-    """A value that is recomputed when links have changed."""
+    """A value that is computed again once links have changed."""
 
     def __init__(self, compute: Callable[[Graph, Ledger], T]) -> None:
         self._compute = compute
@@ -90,5 +92,5 @@ def _texts(headings: str) -> str:
 
 
 _NAMES = "SELECT id, title, headings FROM notes ORDER BY path"
-"""Query for the notes in the order of their paths. The order is independent of the index, so the same notes
-always have the same structure."""
+"""SQL query for all notes, ordered by path. This order does not depend on the index, so the same notes always
+have the same structure."""

@@ -1,6 +1,6 @@
-"""Comparison of the index of some notes with a freshly built one.
+"""Audit the index of a vault: find outdated vectors and notes that were never read.
 
-It reveals problems that are invisible in a search: outdated vectors, and files that were not read.
+Search results do not reveal either problem.
 """
 
 import random
@@ -13,15 +13,14 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""Codes of the problems that mean that a note was not read because a process ended. The note itself may not
-be the cause."""
+"""Codes of problems that left a note unread because a process ended. The note itself may not be the cause."""
 NOTES_AT_ONCE = 100
-"""Number of notes compared between two checks of the time."""
+"""Number of notes compared before the time limit is checked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The number of notes compared, and the paths of notes that differ.
+    """The result of an audit: the number of notes checked, and the paths of notes with problems.
 
     ``outdated`` notes have vectors of texts that have since changed. ``unread`` notes are indexed by name
     only, because a process ended while reading them.
@@ -33,7 +32,7 @@ class Audit:
 
 
 def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
-    """Compare the notes of a ledger in random order, until all are compared or ``seconds`` have passed."""
+    """Check the notes of a ledger in random order, until all are checked or ``seconds`` have passed."""
     end = time.monotonic() + seconds
     ids = list(ledger.notes.ids())
     random.shuffle(ids)
@@ -50,7 +49,9 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the notes that have a text without a vector, although the ledger lists the vector as stored."""
+    """Return the paths of notes with a text whose vector is missing, although the ledger lists it as
+    stored.
+    """
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

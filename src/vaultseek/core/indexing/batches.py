@@ -1,4 +1,4 @@
-"""Reading of many notes in batches by reader processes, and publishing of the segments that they write."""
+"""Read many notes in batches in reader processes, and publish the index segments that the readers write."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 FIRST_NOTES = 64
-"""Number of notes in each of the first batches. It is small, so that searches soon find something."""
+"""Number of notes in each of the first batches. It is small, so that the first notes are soon searchable."""
 MOST_NOTES = 1024
 """Maximum number of notes in a batch."""
 BATCH_SECONDS = 1.0
 """Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Maximum number of reader processes that may crash on a batch before this process reads it."""
+"""Maximum number of reader processes that may crash on a batch; after that, the calling process reads it."""
 LAST_NOTES = 16
 """Minimum number of notes in a batch. Batches become smaller towards the end, but not smaller than this."""
 _LOOK_SECONDS = 0.1
 
 log = logging.getLogger(__name__)
 _Note = tuple[int, str, bytes | None]
-"""Id, path and stored hash of a note to read."""
+"""Id, path and stored hash of a note to be read."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class _Waiting:
 
 
 class BatchReader:
-    """Reader of a vault's notes in a pool of processes. It is a context manager, which ends the processes."""
+    """Batch reader for the notes of one vault. A context manager: leaving it ends its reader processes."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class BatchReader:
         self._pool.close()
 
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
-        """Yield the notes in batches, each to be committed before the next is requested.
+        """Yield the notes in batches. Commit each batch before requesting the next.
 
         Batches arrive in the order in which they finish, so that no process waits for another one with longer
         notes.
@@ -97,15 +97,15 @@ class BatchReader:
                 else:
                     yield self._read_here(waiting.job)
                 continue
-            # The time of this batch determines the size of the next ones.
-            give_way()  # committing a batch takes the interpreter that searches need
+            # The time that this batch took determines the size of the next batches.
+            give_way()  # because committing a batch blocks the interpreter, which searches need
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
             yield result
             rest.extendleft(reversed(waiting.job.notes[result.done :]))
 
     def publish(self, batch: ReadNotes) -> None:
-        """Make a committed batch searchable by word, and start a merge of segments if one is due."""
+        """Make a committed batch searchable by word, and start a merge of index segments if one is due."""
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
         if segment is None or not self._engine.add(self._ledger, segment, notes):
@@ -121,15 +121,17 @@ class BatchReader:
             yield numbers[path], path, hashes.get(path)
 
     def _job(self, rest: deque[_Note]) -> ReadJob:
-        """Return a job with the first notes of ``rest``; the last jobs are smaller, so that all end
-        together."""
+        """Return a job with the first notes of ``rest``. The last jobs are smaller, so that all processes
+        finish at about the same time.
+        """
         size = min(self._size, max(LAST_NOTES, len(rest) // (2 * self._pool.processes)))
         notes = [rest.popleft() for _ in range(min(size, len(rest)))]
         return ReadJob(notes, self._crash_marker.blocked(), self._engine.directory, self._engine.index.rules)
 
     def _try_again(self, waiting: _Waiting, error: OSError | ReaderError) -> bool:
-        """Read a job again without the note that ended its process; return False if this process must read
-        it."""
+        """Resubmit a job without the note that crashed its reader. Returns False if the calling process must
+        read the job itself.
+        """
         if isinstance(error, OSError):
             log.warning("no process that reads notes could be started: %s", error.strerror)
             return False

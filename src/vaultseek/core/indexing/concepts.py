@@ -1,8 +1,8 @@
-"""The concept vocabulary of a vault: choosing its terms and keeping their vectors up to date.
+"""Build a vault's concept vocabulary: choose its terms and keep their vectors up to date.
 
-It is used for query expansion, and built only if the settings or a request need it. From then on it follows
-the notes in the background with a delay, because it changes little from one save to the next, and choosing
-the terms requires reading all words of the vault.
+The vocabulary is used for query expansion, and built only if the settings or a request need it. It is then
+updated in the background with a delay, because it changes little from one save to the next, and choosing the
+terms requires reading every word in the vault.
 """
 
 from __future__ import annotations
@@ -47,25 +47,27 @@ if TYPE_CHECKING:
     from vaultseek.store.keyword.lane import KeywordLane
 
 CONCEPT_NAMES = 2_000
-"""Maximum number of tags, titles and aliases in the vocabulary. There may be more if words do not fill the
-other places."""
+"""Maximum number of tags, titles and aliases in the vocabulary. If the vault has too few suitable words to
+fill the vocabulary, more names are added."""
 CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
-"""Maximum share of the notes that contain a word; more common words do not distinguish notes."""
+"""Maximum share of a vault's notes in which a word may occur; more common words do not distinguish notes."""
 CONCEPT_QUIET_SECONDS = 2.0
-"""Seconds for which changes are collected before they are counted."""
+"""Seconds to wait after a change before changes are counted, so that a burst of changes is counted once."""
 CONCEPT_CHANGED_SHARE = 0.05
 CONCEPT_REFRESH_SECONDS = 600.0
-"""Seconds after which the vocabulary is refreshed even if few notes have changed."""
+"""Maximum seconds between two refreshes when only a few notes have changed."""
 
 log = logging.getLogger(__name__)
 BEING_BUILT = "the concept vocabulary is being built; try again in a moment"
 
 
 class Concepts:
-    """One vault's concept vocabulary, stored in ``directory``. ``keyword`` returns the keyword index."""
+    """Concept vocabulary of one vault, stored in ``directory``. ``keyword`` is a function that returns the
+    vault's keyword index.
+    """
 
     def __init__(
         self,
@@ -78,7 +80,7 @@ class Concepts:
         self.wake = asyncio.Event()
         self.enabled = False
         self.problem: str | None = None
-        """Reason for the failure of the last refresh, or None."""
+        """Reason why the last refresh failed, or None if it succeeded."""
         self._file = directory / FILE_NAME
         self._model = model
         self._ledger = ledger
@@ -99,11 +101,10 @@ class Concepts:
             self.wake.set()
 
     async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return up to ``count`` concepts nearest to ``vector``, the text's unit vector, with a cosine of at
-        least ``floor``.
+        """Return up to ``count`` concepts near ``text``, nearest first, with a cosine of at least ``floor``.
 
-        Each concept has a word stem that occurs neither in the text nor in the nearer concepts. Raises
-        Unavailable until there is a vocabulary.
+        ``vector`` is the unit vector of the text. Concepts are skipped if all of their word stems already
+        occur in the text or in a nearer concept. Raises Unavailable until the vocabulary is built.
         """
         self.enable()
         await self._read()
@@ -114,15 +115,15 @@ class Concepts:
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
-            # The file's vectors do not come from the model that it names.
+            # The file's vectors do not come from the model named in the file.
             self._vocabulary, self._revision = None, -1
             self.wake.set()
             raise Unavailable(BEING_BUILT, "being_built") from None
 
     async def refresh(self) -> None:
-        """Sync the vocabulary with the ledger; only new terms are embedded.
+        """Sync the vocabulary with the ledger, embedding only new terms.
 
-        Raises WorkerUnavailable or IndexDamaged, leaving the vocabulary unchanged.
+        Raises WorkerUnavailable or IndexDamaged, and then leaves the vocabulary unchanged.
         """
         async with self._refreshing:
             await self._read()
@@ -133,7 +134,7 @@ class Concepts:
             previous = self._vocabulary
             try:
                 vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
-            except ValueError:  # the stored vectors have a different length, although the model name matches
+            except ValueError:  # the stored vectors have another length, although the model name matches
                 vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()
@@ -141,7 +142,7 @@ class Concepts:
                 await self._write(vocabulary)
 
     def due_in(self) -> float | None:
-        """Return the seconds until a refresh is worthwhile; None if nothing changed."""
+        """Return the number of seconds until the next refresh; None if nothing has changed."""
         if self._revision < 0:
             return 0.0
         if self._revision == self._ledger.revision:
@@ -153,7 +154,7 @@ class Concepts:
 
     @property
     def is_built(self) -> bool:
-        """True if there is a vocabulary, even an outdated one."""
+        """True if a vocabulary exists, even an outdated one."""
         return self._vocabulary is not None
 
     async def _read(self) -> None:
@@ -167,7 +168,7 @@ class Concepts:
         return ConceptVocabulary.build(self._model, terms, {**known, **new})
 
     async def _embed(self, terms: list[str]) -> dict[str, Any]:
-        """Embed the terms in batches, giving other background work its turn in between."""
+        """Embed the terms in batches, letting other background work run between two batches."""
         vectors: dict[str, Any] = {}
         for start in range(0, len(terms), BATCH_TEXTS):
             batch = terms[start : start + BATCH_TEXTS]
@@ -178,7 +179,7 @@ class Concepts:
         return vectors
 
     async def _write(self, vocabulary: ConceptVocabulary) -> None:
-        """Write the file; if that fails, the next start builds the vocabulary again."""
+        """Write the vocabulary to its file. If that fails, the next start builds the vocabulary again."""
         try:
             await asyncio.to_thread(write_vocabulary, vocabulary, self._file)
         except OSError as error:
@@ -186,10 +187,9 @@ class Concepts:
 
 
 async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
-    """Keep an enabled vocabulary up to date. Work only while the vault ``is_idle``, so that passages are
-    embedded first.
+    """Keep an enabled vocabulary up to date, working only while ``is_idle()`` is true.
 
-    ``concepts.wake`` is set when notes may have changed.
+    Passages are thus embedded first. ``concepts.wake`` is set when notes may have changed.
     """
     delay: float | None = None
     pause = EMBED_RETRY_SECONDS
@@ -214,7 +214,7 @@ async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
             if problem != concepts.problem:
                 log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
             concepts.problem = problem
-            # Wait even if notes change: choosing the terms again costs more than it would gain.
+            # Wait even if notes change: choosing the terms again sooner is not worth the cost.
             await asyncio.sleep(pause)
             pause, delay = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
 
@@ -231,13 +231,13 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
 def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
     """Return up to ``CONCEPT_TERMS`` concepts of the vault, each with the number of notes that contain it.
 
-    * Names come first, because a writer chose them. Tags are sorted by use. Titles and aliases follow, those
-      of the most linked notes first. Names take at most half of the places, so that a vault of ten thousand
-      titles has room for its subjects.
+    * Names come first, because an author chose them: tags in order of use, then titles and aliases, those of
+      the most linked notes first. Names fill at most half of the vocabulary, so that ten thousand titles
+      cannot crowd out the vault's subjects.
     * Words follow, the most common first, if they distinguish notes. A word in a single note adds nothing to
-      that note's own passages, and a word in every tenth note finds everything.
+      that note's own passages, and a word in every tenth note is too common.
 
-    Names of more than a few words are left out: they are sentences, and their notes have vectors anyway.
+    Names longer than a few words are left out: they are sentences, and their notes have vectors anyway.
     Identifiers and dates are left to the keyword search.
     """
     usable = (entry for entry in _names(ledger) if _is_name(entry[0], keyword))
@@ -289,7 +289,7 @@ def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
 
 
 def _spaced(name: str) -> str:
-    """Return a name as words: ``work/sump-pumps`` becomes ``work sump pumps``."""
+    """Return a name as separate words: ``work/sump-pumps`` becomes ``work sump pumps``."""
     return " ".join(name.translate(_JOINTS).split())
 
 
@@ -314,8 +314,9 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 
 
 def _is_word(word: str) -> bool:
-    """True for a word of letters. In unspaced scripts, where pairs of characters serve as words, two letters
-    are enough for a word.
+    """True if ``word`` consists of letters and is long enough for a concept.
+
+    Two letters are enough in scripts without spaces, where pairs of characters serve as words.
     """
     letters = sum(map(str.isalpha, word))
     least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS

@@ -1,10 +1,9 @@
-"""An on-disk record of the note being parsed. After a crash, it shows the next process which note was the
-cause.
+"""Record on disk which note is being parsed, so that a crash can be attributed to it.
 
-A crash in native code leaves no exception behind. The key of each note is written before the note is parsed.
-It is written only to the page cache, because it must survive the process, not the machine. A note whose
-content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another
-program counts less.
+A crash in native code leaves no exception behind. The key of each note is therefore written before the note
+is parsed. It is written only to the page cache, because it must survive the process, not the machine. A note
+whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. If another
+program killed the process, that counts less than a crash.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from vaultseek.base.model import Problem
 from vaultseek.base.paths import read_json, write_atomically
 
 MAX_CRASHES = 2
-"""Number of crashes while parsing a note after which the note is skipped."""
+"""Number of crashes after which a note is no longer parsed."""
 _MAX_KILLS = MAX_CRASHES * CRASH_KILLS
 KEY_BYTES = 64 * 1024
 
@@ -30,13 +29,15 @@ log = logging.getLogger(__name__)
 
 
 class CrashMarker:
-    """Notes that crashed the process, and the note being parsed. Raises OSError on disk errors."""
+    """Record of notes that crashed the process, and of the note being parsed. Methods raise OSError on disk
+    errors.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """Crashes by content, counted in kills by another program; a crash counts as several kills."""
+        """Number of kills recorded for each note content, by its key. A crash counts as several kills."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
@@ -48,7 +49,9 @@ class CrashMarker:
         os.close(self._descriptor)
 
     def abandon(self) -> None:
-        """Leave no mark from now on, in any thread, so that ending the process does not count as a crash."""
+        """Remove the marker file and write no more marks, so that ending the process does not count as a
+        crash.
+        """
         with contextlib.suppress(OSError):
             self._file.unlink()
 
@@ -57,16 +60,18 @@ class CrashMarker:
         return bool(self._kills) and self._kills.get(crash_key(path, digest), 0) >= _MAX_KILLS
 
     def blocked(self) -> list[str]:
-        """Return the keys of all contents that crashed their reader too often."""
+        """Return the keys of all contents that may no longer be parsed because they crashed their reader."""
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Record that another process ended while parsing this content. Its end counts as this many kills."""
+        """Record that another process ended while parsing this content. The end counts as this number of
+        ``kills``.
+        """
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager
     def parsing(self, path: str, digest: bytes) -> Iterator[None]:
-        """Mark the note as being parsed within this context."""
+        """Mark a note as being parsed while the context is active."""
         key = crash_key(path, digest)
         os.pwrite(self._descriptor, key.encode("utf-8", "replace") + b"\n", 0)
         try:
@@ -79,7 +84,7 @@ class CrashMarker:
     def _count(self, process: str, key: str, kills: int) -> None:
         self._kills[key] = self._kills.get(key, 0) + kills
         log.warning(
-            "%s died while parsing a note (crash %d; skipped at %d)",
+            "%s died while parsing a note (crash %d; the note is skipped after %d)",
             process,
             self._kills[key],
             _MAX_KILLS,

@@ -1,8 +1,8 @@
-"""Sync of a vector store with the ledger: texts without a vector are embedded, notes before passages, newest
-first.
+"""Keep a vector store in sync with the ledger by embedding the texts that have no vector yet.
 
-Every step can be repeated: a vector is written to the ledger, then to the store, and only then is the text
-removed from the list of missing ones. A lost store is rebuilt from the ledger without the model.
+Notes come before passages, and the newest notes come first. Every step can be repeated: a vector is written
+to the ledger, then to the store, and only then is its text removed from the list of missing vectors. A lost
+store is rebuilt from the ledger without the model.
 """
 
 import asyncio
@@ -42,24 +42,24 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.vectors import SpaceTable
 
 WAITING_TEXTS = 2048
-"""Number of entries read from the ledger at once."""
+"""Maximum number of ledger entries read at once."""
 STORE_SECONDS = 1.0
-"""Number of seconds for which computed vectors are collected before they are stored. Only stored vectors are
+"""Seconds for which computed vectors are collected before they are stored. Only stored vectors can be
 searched."""
 
 LIST_SECONDS = 0.5
-"""Maximum time in seconds that one call spends searching for texts without a vector."""
+"""Maximum seconds that one call spends finding texts without a vector."""
 _LENGTH_ERROR = 1e-3
 log = logging.getLogger(__name__)
 _NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; it is searched by word only")
 
 
 class Embedding:
-    """One vector space of a vault: its store, and its sync with the ledger in steps of one batch.
+    """One vector space of a vault: its store, and the sync of the store with the ledger, one batch at a time.
 
-    ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the
-    previous spec's model. ``space`` lists the texts whose vectors the store lacks; the default is the first
-    space's list.
+    ``directory`` holds the stores of the current embedding spec and of the previous one. ``pool`` has the
+    worker for the previous spec's model. ``space`` is the ledger table of texts whose vectors the store
+    lacks; by default, the table of the first space.
     """
 
     def __init__(
@@ -74,13 +74,14 @@ class Embedding:
     ) -> None:
         self.spec = spec
         self.wake = asyncio.Event()
-        """Set when there may be something to embed."""
+        """Event that is set when there may be texts to embed."""
         self.retry = asyncio.Event()
-        """Set when a failed step should be retried without further waiting."""
+        """Event that is set when a failed step should be retried without further waiting."""
         self.store = directory / store_folder(spec.name)
-        """The path of the store."""
+        """Path of the vector store."""
         self.may_hold_removed = True
-        """True if the store may contain vectors of chunks and notes that were removed from the ledger."""
+        """True if the store may still contain vectors of chunks and notes that were removed from the
+        ledger."""
         self.ready = False
         self._ledger = ledger
         self._worker = worker
@@ -88,10 +89,10 @@ class Embedding:
         self._space = space or ledger.space
         self.rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec, self._space)
-        """The texts without a vector in the store."""
+        """Texts that have no vector in the store."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
-        self._refused_tried = self._space is not ledger.space  # known for the first space only
+        self._refused_tried = self._space is not ledger.space  # only the first space records refused texts
         self._queue = EmbeddingQueue(ledger, self.unembedded)
 
     async def step(self) -> bool:
@@ -100,7 +101,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger names no store if the engine turned out to be a different one.
+            # The ledger names no store if the engine was found to be a different one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -108,7 +109,7 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            # Otherwise texts are missing, because a note was stored a moment ago.
+            # Otherwise vectors are still missing, because a note was stored a moment ago.
             if not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False
@@ -123,15 +124,15 @@ class Embedding:
 
     @property
     def is_current(self) -> bool:
-        """True if queries are embedded with the model of ``spec``, False if with the previous model."""
+        """True if queries are embedded with the model of ``spec``; False if with the previous model."""
         return self._migration.is_same_model
 
     def release_previous(self) -> None:
-        """Release the worker of the previous spec's model, because the vault is closed."""
+        """Release the worker of the previous spec's model when the vault is closed."""
         self._migration.release_model()
 
     async def rest(self) -> None:
-        """Wait until there may be something to embed."""
+        """Wait until there may be texts to embed."""
         await self.wake.wait()
 
     async def open(self) -> None:
@@ -154,10 +155,10 @@ class Embedding:
                 await self._put(known)
 
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
-        """Return up to ``limit`` texts without a vector, by key, and the position to continue from.
+        """Return up to ``limit`` texts without a vector, by key, and the position at which to continue.
 
-        The oldest entries come first. ``step`` begins with the newest notes, so the two rarely work on the
-        same texts.
+        The oldest texts come first. ``step`` begins with the newest notes, so the two methods rarely work on
+        the same texts.
         """
         texts: dict[str, str] = {}
         end = time.monotonic() + LIST_SECONDS
@@ -172,10 +173,10 @@ class Embedding:
         return texts, position
 
     async def keep(self, vectors: Mapping[str, Vectors]) -> int:
-        """Store vectors computed by a cluster, by key; return how many are usable and new.
+        """Store ``vectors`` that a cluster computed, mapped by key; return how many were usable and new.
 
-        Only unit vectors of the model's dimension are accepted; other texts are embedded here. Raises
-        WorkerUnavailable.
+        Only unit vectors of the model's dimension are accepted; texts with other vectors are embedded here.
+        Raises WorkerUnavailable.
         """
         if self._worker.state.dimension is None:
             await self._worker.ready(EMBED_SECONDS)
@@ -192,15 +193,16 @@ class Embedding:
         return len(new)
 
     async def stored(self) -> tuple[int, int]:
-        """Return the numbers of passage vectors and of note vectors in the store. Raises
-        WorkerUnavailable."""
+        """Return how many passage vectors and how many note vectors are in the store. Raises
+        WorkerUnavailable.
+        """
         return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes. Until this store is full, the previous store answers.
 
-        While ``may_have_removed`` is true, the answer may contain removed passages and notes. Raises
-        WorkerUnavailable, or IndexDamaged if the store is damaged or missing.
+        While ``may_have_removed`` is true, the answer may contain passages and notes that were removed from
+        the ledger. Raises WorkerUnavailable, or IndexDamaged if the store is damaged or missing.
         """
         previous = self._migration.previous
         if previous is not None:
@@ -240,10 +242,10 @@ class Embedding:
         return await self._worker.vectors(store, notes, deadline=deadline)
 
     async def discard_store(self, reason: str) -> None:
-        """Discard the vector store at once, or later if a store was discarded a moment ago.
+        """Discard the vector store immediately, or later if another store was discarded a moment ago.
 
-        The next step creates a new one from the ledger's vectors. A read-only ledger's store is kept; the
-        next ``open`` checks it again.
+        The next step creates a new store from the ledger's vectors. If the ledger is read-only, its store is
+        kept and checked again by the next ``open``.
         """
         self.ready = False
         if self._ledger.is_read_only:
@@ -270,7 +272,7 @@ class Embedding:
         if not is_known or versions != [version, version]:
             self.ready = False
             if self._ledger.is_read_only:
-                text = "the vectors are not ready yet; they are stored where the vault is indexed"
+                text = "the vectors are not ready yet; the machine that indexes the vault stores them"
                 raise WorkerUnavailable(text, "being_built")
             version = self._new_version()
             await self._in_writer(self._migration.begin)
@@ -280,7 +282,7 @@ class Embedding:
             failpoint("store.made")
             await self._in_writer(self._space.begin_store, version)
         elif self._worker.counts_quickly and not self._ledger.is_read_only:
-            with contextlib.suppress(WorkerUnavailable):  # such as a full disk; searches need no new name
+            with contextlib.suppress(WorkerUnavailable):  # a full disk, for example; the name can wait
                 await self._rename_store()
         await self._migration.resume()
         # A process may have been killed between writing to the store and to the ledger.
@@ -288,8 +290,9 @@ class Embedding:
         self.ready = True
 
     async def _rename_store(self) -> None:
-        """Give the store a new name, so that older copies of its files or of the ledger are later recognized
-        as not matching."""
+        """Give the store a new name, so that an older copy of its files or of the ledger is later recognized
+        as outdated.
+        """
         version = self._new_version()
         for collection in (CHUNKS, NOTES):
             await self._worker.apply(self.store, collection, version=version)
@@ -310,13 +313,15 @@ class Embedding:
             await self._store_next()
         except BaseException:
             ahead.cancel()
-            self._queue.clear()  # the items taken are still the first without a vector
+            self._queue.clear()  # the items taken still have no vector, so they must be queued again
             raise
         await ahead
         return True
 
     async def _store_next(self) -> None:
-        """Store vectors of the loaded texts: those already known, or else some that are embedded now."""
+        """Store vectors for the loaded texts: the vectors already known or, if there are none, newly computed
+        ones.
+        """
         embedded = self._queue.take_known() or await self._embed_some()
         try:
             await self._put(embedded)
@@ -353,11 +358,10 @@ class Embedding:
         return counts.chunks - chunks, counts.notes - notes
 
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
-        """Remove the items from the list of missing vectors, unless their notes have changed since and have
-        other texts.
+        """Remove the items from the list of missing vectors, except items of notes that have changed since.
 
-        Removes nothing if a store of another ``version`` was created since. A failed text counts as stored;
-        otherwise it would be retried forever. Runs in the writer thread.
+        Removes nothing if a store with another ``version`` has been created since. A text that cannot be
+        embedded counts as stored; otherwise it would be retried forever. Runs in the writer thread.
         """
         if self._space.store() != version:
             return
@@ -371,7 +375,7 @@ class Embedding:
         self._space.remove_stored(*_numbers(items))
 
     async def _embed_some(self) -> list[Item]:
-        """Embed texts and return them with their vectors, which are already in the ledger.
+        """Embed texts, write their vectors to the ledger, and return the texts with their vectors.
 
         Embeds several batches in a row, because a write costs more than a batch.
         """
@@ -380,7 +384,8 @@ class Embedding:
         known: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
         while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
-            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])  # by a cluster
+            # A cluster may have computed some vectors in the meantime.
+            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])
             try:
                 vectors = await self._embed([i for i in batch if self.unembedded.key(i) not in known])
             except WorkerUnavailable:
@@ -407,7 +412,7 @@ class Embedding:
 
 
 def _is_unit(vector: Vectors, dimension: int | None) -> bool:
-    """Return whether this is a finite unit vector, of the given ``dimension`` if known."""
+    """Return whether ``vector`` is a finite unit vector, and has the given ``dimension`` if that is known."""
     if vector.ndim != 1 or len(vector) != (dimension or len(vector)) or not np.isfinite(vector).all():
         return False
     return abs(float(np.linalg.norm(vector)) - 1.0) < _LENGTH_ERROR
@@ -423,9 +428,9 @@ async def follow(
     on_problem: Callable[[Reason | None], None],
     is_free: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Keep the store in sync with the ledger while ``is_free``; other work comes first.
+    """Keep the store in sync with the ledger whenever ``is_free()`` is true, so that other work comes first.
 
-    Calls ``on_problem`` with the reason why embedding fails, or None.
+    Calls ``on_problem`` with the reason why embedding fails, or with None once it works.
     """
     last_logged: Reason | None = None
     failures = 0

@@ -1,4 +1,4 @@
-"""The texts of a vector space that wait for embedding, in ledger order, composed one page at a time."""
+"""Queue of texts waiting to be embedded for one vector space, composed one page at a time in ledger order."""
 
 import asyncio
 from collections import deque
@@ -8,14 +8,15 @@ from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 ORDERED_TEXTS = 64 * PAGE_TEXTS
-"""Number of texts whose order is read at once. Finding the next text takes as long as sorting all of them."""
+"""Number of queued texts whose order is read from the ledger at once. Finding only the next text would take
+as long as sorting all of them."""
 
 
 class EmbeddingQueue:
-    """The current page of texts and the next one, which `look_ahead` composes while the current page is
-    embedded.
+    """Queue that holds the current page of texts and the next one.
 
-    A change of the ledger reorders the queue. Use it in one event loop only; texts are composed in threads.
+    `look_ahead` composes the next page while the current one is embedded. If the ledger changes, the queue is
+    reordered. Use a queue in one event loop only; texts are composed in threads.
     """
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
@@ -28,13 +29,13 @@ class EmbeddingQueue:
         self._revision = -1
 
     async def fill(self) -> bool:
-        """Load a page if there is none; return False if every vector is stored."""
+        """Load a page if none is loaded; return False if no text is waiting."""
         if self._revision != self._ledger.revision:
             self.clear()
             self._revision = self._ledger.revision
         if not self._page:
             await self.look_ahead()
-            if not self._next_page:  # now nothing is in progress, and all texts without a vector are waiting
+            if not self._next_page:  # nothing is being embedded now, so every missing text is waiting
                 self._of_notes, numbers = await asyncio.to_thread(self._unembedded.order, ORDERED_TEXTS)
                 self._numbers = deque(numbers)
                 await self.look_ahead()
@@ -42,7 +43,7 @@ class EmbeddingQueue:
         return bool(self._page)
 
     async def look_ahead(self) -> None:
-        """Compose the next page in the same order, unless that is done already."""
+        """Compose the next page in the same order, unless it is already composed."""
         order = self._numbers
         if self._next_page or not order:
             return
@@ -54,18 +55,18 @@ class EmbeddingQueue:
             self._next_page = page
 
     def take_known(self) -> list[Item]:
-        """Return and remove the loaded items whose texts were embedded before."""
+        """Remove and return the loaded items whose texts already have vectors."""
         known = [item for item in self._page if item.vector is not None]
         if known:
             self._page = deque(item for item in self._page if item.vector is None)
         return known
 
     def take(self, count: int) -> list[Item]:
-        """Return and remove up to ``count`` loaded items."""
+        """Remove and return up to ``count`` loaded items."""
         return [self._page.popleft() for _ in range(min(count, len(self._page)))]
 
     def clear(self) -> None:
-        """Forget the order and the texts."""
+        """Discard the loaded texts and their order."""
         self._page.clear()
         self._next_page = []
         self._numbers = deque()

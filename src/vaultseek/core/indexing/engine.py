@@ -1,4 +1,4 @@
-"""The port to an engine: the interface that an open vault uses.
+"""Interface between an open vault and the engine that stores its searchable notes and vectors.
 
 An engine stores notes by ledger id, and passages by chunk number. It follows the ledger, and the ranking
 formulas are the same for all engines.
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
 
 ResolvedLink = tuple[int, int, str | None]
-"""The target of a link: note id, ordinal, and path or None."""
+"""A link and its target: id of the note with the link, ordinal of the link in the note, and path of the
+target or None."""
 
 
 class Engine:
-    """Finds the notes of one open vault, by words and by vectors, at a revision of its ledger.
+    """Search engine of one open vault: finds notes by words and by vectors, at a revision of the vault's
+    ledger.
 
     Without a configured ``language``, each note is analysed in its own language or, if that is unclear, in
     the most common language of the ledger. When the most common language changes, the notes without a clear
@@ -41,20 +43,21 @@ class Engine:
     index: KeywordLane
     """Keyword search over the notes."""
     directory: Path | None = None
-    """The folder in which reader processes write segments; None if they write none."""
+    """Folder in which reader processes write index segments; None if they write none."""
     stores_vectors = False
-    """True if the vectors are stored together with the notes, and not by the worker."""
+    """True if this engine stores vectors together with the notes, instead of leaving them to the worker."""
 
     def __init__(self, language: str | None) -> None:
         self.rebuilding = False
         """True while the engine is being refilled and has fewer notes than the ledger."""
         self.stopped = threading.Event()
-        """Set when the vault is being closed; the engine is then synced after the next start."""
+        """Event that is set when the vault is being closed. The next start then finishes syncing the
+        engine."""
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine to the ledger's revision, or schedule this if it would take long."""
+        """Bring the engine up to the ledger's revision, or schedule this if it would take long."""
         raise NotImplementedError
 
     def rebuild(self, ledger: Ledger) -> None:
@@ -67,37 +70,38 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the engine did not answer the last request; None if it answered. Reading it makes no
+        """Reason why the last request to the engine failed; None if it succeeded. Reading this makes no
         request.
         """
         return None
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the engine is behind the ledger; None if it is up to date or its state is
-        unknown."""
+        """Reason why the engine is behind the ledger; None if it is up to date or its state is unknown."""
         return None
 
     @property
     def is_indexing(self) -> bool:
-        """True while the engine builds an index of vectors. Building may take long, and no count shows its
-        progress.
+        """True while the engine builds its vector index. This may take long, and its progress cannot be
+        counted.
         """
         return False
 
     @property
     def is_synced(self) -> bool:
-        """True if the engine has the ledger's notes, or if the reason why it lacks some is known."""
+        """True if the engine has all notes of the ledger, or if the reason why some are missing is known."""
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until the engine is synced, or for ``seconds``. Raises local errors such as a full disk."""
+        """Wait until the engine is synced, for at most ``seconds``. Raises local errors such as a full
+        disk.
+        """
 
     def start_background_writer(self) -> None:
         """Write notes in a separate thread from now on."""
 
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
-        """Return the store of a worker's vectors: by default the worker itself."""
+        """Return the store for a worker's vectors; by default, the worker itself."""
         return worker
 
     def use_space(self, name: str) -> None:
@@ -106,43 +110,51 @@ class Engine:
     # -- changes that leave the words of a note as they are --------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Prepare for new times of unchanged notes, within the transaction of this ``revision``."""
+        """Prepare to store new file times of unchanged notes, within the ledger transaction of
+        ``revision``.
+        """
 
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Prepare for new targets of links, within the transaction of this ``revision``.
+        """Prepare to store new link targets, within the ledger transaction of ``revision``.
 
-        ``read`` are the notes that were just read and will be written to the engine anyway.
+        ``read`` contains the notes that have just been read and will be written to the engine anyway.
         """
 
     # -- segments of an index on this disk -------------------------------------------------------------
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed."""
+        """Publish an index segment with these ``notes``; return False if it does not fit and a sync is
+        needed.
+        """
         segment.path.unlink(missing_ok=True)
         return False
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
+        """Return how many notes the next ``merge_step`` would read; 0 if no merge is due."""
         return 0
 
     def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
-        """Merge segments once; ``merge`` does it in another process. Return False if no merge is due."""
+        """Merge index segments once; return False if no merge is due.
+
+        ``merge`` is a function that merges them in another process.
+        """
         return False
 
     # -- following -------------------------------------------------------------------------------------
 
     def pending_count(self, ledger: Ledger) -> int:
-        """Return the number of notes changed since the engine's revision, at most ``CATCH_UP_NOTES``."""
+        """Return how many notes have changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
         return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
 
     def synced_revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision of the engine; 0 if it must be refilled."""
+        """Return the ledger revision that the engine has reached; 0 if it must be refilled."""
         return max(0, self._revision(ledger))
 
     def _follow(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes since the engine's revision in pages, or write all notes if necessary.
+        """Apply the ledger's changes since the engine's revision a page at a time, or write all notes if
+        necessary.
 
         If one commit changes more notes than a page holds, the engine stays at the previous revision until
         all of them are written.
@@ -178,8 +190,8 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision up to which the engine is filled; -1 if it was filled from another
-        ledger or by other rules.
+        """Return the ledger revision that the engine has reached; -1 if it was filled from another ledger or
+        by other rules.
 
         A new engine is at revision 0 of any ledger.
         """
@@ -194,15 +206,17 @@ class Engine:
         return f"{self._origin(ledger)}:{revision}"
 
     def _origin(self, ledger: Ledger) -> str:
-        """Return a text that changes whenever all notes must be rewritten."""
+        """Return a key that changes whenever all notes must be rewritten."""
         return ledger.generation
 
     def _position(self) -> str | None:
-        """Return the position stored with the last notes; None before the first notes."""
+        """Return the position stored with the most recently written notes; None if nothing was written
+        yet.
+        """
         raise NotImplementedError
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
-        """Write notes of the ledger, delete removed or missing ones, and store the position."""
+        """Write these notes of the ledger, delete removed or missing notes, and store the position."""
         raise NotImplementedError
 
     def _discard(self) -> None:

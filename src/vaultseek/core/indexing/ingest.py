@@ -1,7 +1,8 @@
-"""Ingest of changed notes: read, parse, chunk, commit to the ledger, update keyword index and graph.
+"""Ingest changed notes: read, parse and chunk them, commit them to the ledger, and update the keyword index
+and the link graph.
 
 Everything here runs in the one thread that writes to a vault's ledger. A note is searchable by word, link,
-tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``.
+tag and property when ``Indexer.apply`` returns; ``embed`` adds its vectors later.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 BATCH_NOTES = 256
 """Number of notes per ledger commit when they are read in this process."""
 POOL_NOTES = 400
-"""Number of notes above which reader processes are used. They take half a second to start."""
+"""Number of changed notes above which reader processes are used. Starting them takes half a second."""
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
 
 
 class Indexer:
-    """The writer of one vault's ledger, keyword index and graph."""
+    """Writer of one vault's ledger, keyword index and link graph."""
 
     def __init__(
         self,
@@ -58,13 +59,16 @@ class Indexer:
         self._exclude = tuple(exclude)
         self._ignore = self._rules()
         self.names = Names()
-        """The files that links can point to. Other threads may read these names, but not change them."""
+        """Names of the files that links can point to. Other threads may read these names, but not change
+        them."""
         self._are_names_ahead = False
-        """True if the names belong to a commit that is in progress or that failed."""
+        """True if ``names`` already includes changes from a commit that is in progress or that failed."""
         self._stopped = engine.stopped
 
     def load(self, *, graph: bool = True) -> None:
-        """Read the names and the ``graph`` from the ledger, and sync the keyword index."""
+        """Read the file names from the ledger and sync the keyword index; with ``graph``, also read the link
+        graph.
+        """
         self._load_names()
         if graph:
             self.load_graph()
@@ -77,14 +81,15 @@ class Indexer:
         self._are_names_ahead = False
 
     def load_graph(self) -> None:
-        """Read the graph from the ledger, or sync it if already read."""
+        """Read the link graph from the ledger, or sync it if it was already read."""
         if self.graph is not None:
             self.graph.sync(self._ledger)
         elif not self._stopped.is_set():
             self.graph = Graph.of(self._ledger)
 
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
-        """Compare disk and ledger at ``paths``, or for the whole vault after rereading its ignore rules.
+        """Compare disk and ledger at ``paths``. Without ``paths``, reread the ignore rules and compare the
+        whole vault.
 
         Raises VaultMissing if the whole vault is compared and its folder is missing, or Cancelled if ``stop``
         is called.
@@ -96,7 +101,7 @@ class Indexer:
         return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
 
     def skips(self, path: str) -> bool:
-        """True if the vault's rules exclude a file."""
+        """True if the vault's ignore rules exclude the file at ``path``."""
         return self._ignore.skips(path)
 
     def _rules(self) -> Ignore:
@@ -105,15 +110,16 @@ class Indexer:
     def stop(self) -> None:
         """Stop all work after the current batch; the rest is done after the next start.
 
-        If the process is killed during that batch, no note is blamed.
+        If the process is killed during that batch, the kill is not counted as a crash caused by a note.
         """
         self._stopped.set()
         self._crash_marker.abandon()
         self._reader.files.process.stop()
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files for ``apply``, and return the paths to retry later. May run in any
-        thread."""
+        """Extract the texts of files for ``apply``; return the paths that must be retried later. May run in
+        any thread.
+        """
         return self._reader.prepare(paths)
 
     def prune_texts(self) -> None:
@@ -122,10 +128,10 @@ class Indexer:
         self._reader.files.cache.prune({row[0] for row in rows})
 
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
-        """Index ``changes`` in batches, each leaving the vault searchable; return the changed paths.
+        """Index ``changes`` in batches, each of which leaves the vault searchable; return the changed paths.
 
-        Large sets are read by reader processes. The result does not depend on the order or number of batches.
-        Raises Cancelled after ``stop``, with some batches applied.
+        Many notes are read by reader processes. The result does not depend on the order or number of batches.
+        Raises Cancelled after ``stop``, with some batches already applied.
         """
         total = len(changes.read) + len(changes.moved)
         done = 0
@@ -144,11 +150,11 @@ class Indexer:
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
-        """Return the number of notes in the ledger, not counting those at ``paths``."""
+        """Return how many notes the ledger has besides the notes at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:
-        """Sync an engine that did not answer before."""
+        """Sync the engine if its last sync failed."""
         if self._engine.problem is not None:
             self._engine.sync(self._ledger)
 
@@ -157,7 +163,9 @@ class Indexer:
             raise Cancelled(CLOSING)
 
     def _batches(self, changes: Changes) -> Iterator[tuple[int, list[str]]]:
-        """Apply the changes; yield the number of notes examined and the changed paths."""
+        """Apply the changes in batches; for each batch, yield the number of notes examined and the changed
+        paths.
+        """
         hello = self._reader.describe() if len(changes.read) > POOL_NOTES else None
         batches = _split(changes, pooled=hello is not None) if changes else ()
         for batch in batches:
@@ -165,7 +173,7 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
-            if self.graph is None:  # it is read along with the notes, while nothing else is left to do
+            if self.graph is None:  # import while the readers work, because the graph needs it afterwards
                 threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
             with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
@@ -191,9 +199,9 @@ class Indexer:
         unchanged: Sequence[UnchangedNote],
         ids: Sequence[int] = (),
     ) -> list[str]:
-        """Store the notes that were read and the rest of the batch; return the changed paths.
+        """Commit the notes that were read and the rest of the batch; return the changed paths.
 
-        If this fails because of one note, the others are stored, and that note gets a problem.
+        If this fails because of one note, the other notes are stored, and the faulty note gets a problem.
         """
         try:
             return self._commit_at_once(batch, rows, unchanged, ids)
@@ -240,7 +248,7 @@ class Indexer:
         unchanged: Sequence[UnchangedNote],
         ids: Sequence[int] = (),
     ) -> list[str]:
-        """Store the notes that were read and the rest of the batch in one transaction; return the changed
+        """Commit the notes that were read and the rest of the batch in one transaction; return the changed
         paths.
 
         ``ids`` holds the rows' ids if they were assigned before.
@@ -296,7 +304,7 @@ class Indexer:
         return keys
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
-        """Store the new times of unchanged notes, including in the engine."""
+        """Store the new file times of unchanged notes in the ledger and the engine."""
         self._engine.before_touch(self._ledger, unchanged, revision)
         self._ledger.notes.touch(unchanged)
 
@@ -313,10 +321,10 @@ class Indexer:
 
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
-    """Yield a batch of removals, attachments and a first note, then batches of notes; a single save is one
-    batch.
+    """Yield a first batch with all removals, attachments and one note, then batches of notes.
 
-    If reader processes read the notes (``pooled``), all but the first are left out.
+    A single save makes one batch. If reader processes read the notes (``pooled``), all notes but the first
+    are left out.
     """
     yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
     for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):

@@ -1,4 +1,4 @@
-"""Sync of the keyword index with the ledger, and its rebuild when it cannot be trusted."""
+"""Keep the keyword index in sync with the ledger, and rebuild it when it cannot be trusted."""
 
 import contextlib
 import logging
@@ -19,18 +19,18 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 _ASIDE = ".old-"
-"""Start of the suffix that marks an index folder as moved aside."""
+"""Start of the suffix of an index folder that has been moved aside."""
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]
-"""Function that merges segment files of an index, given its folder and the files."""
+"""Function that merges segment files, given the index folder and the files."""
 
 
 class KeywordSync(Engine):
-    """The embedded engine: a keyword index in a folder, and the worker's vectors.
+    """Embedded engine: a keyword index in a folder, and the vectors that the worker stores.
 
-    The process that writes the ledger also updates this engine, so the two are always in sync. No other
-    process reads it.
+    The process that writes the ledger also updates this engine, so engine and ledger are always in sync. No
+    other process reads this engine.
     """
 
     index: KeywordIndex
@@ -52,7 +52,8 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; return False if it does not fit and a sync is needed.
+        """Publish an index segment with these ``notes``; return False if it does not fit and a sync is
+        needed.
 
         A segment fits if the index already has all other notes.
         """
@@ -70,11 +71,14 @@ class KeywordSync(Engine):
         return True
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
+        """Return how many notes the next ``merge_step`` would read; 0 if no merge is due."""
         return self.index.notes_to_merge(purge=purge)
 
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
-        """Merge segments once; ``merge`` does it in another process. Return False if no merge is due."""
+        """Merge index segments once; return False if no merge is due.
+
+        ``merge`` is a function that merges them in another process.
+        """
         if merge is None:
             return self.index.merge_step(purge=purge)
         return self.index.merge_step(lambda files: merge(self.directory, files), purge=purge)
@@ -87,7 +91,7 @@ class KeywordSync(Engine):
         self.rebuilding = False
 
     def close(self) -> None:
-        """Close the files of the index."""
+        """Close the index files."""
         self.index.close()
 
     def _discard(self) -> None:
@@ -95,7 +99,7 @@ class KeywordSync(Engine):
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
-        """Create an empty index, moving any existing one aside so that no part of it remains.
+        """Create an empty index after moving an existing index aside, so that nothing of the old one remains.
 
         Raises OSError if that fails.
         """
@@ -108,7 +112,9 @@ class KeywordSync(Engine):
         return index
 
     def _remove_aside(self) -> None:
-        """Remove indexes that were moved aside, now or before a kill; retry failed removals later."""
+        """Delete indexes that were moved aside, including by an earlier process that was killed. Failed
+        deletions are retried later.
+        """
         for path in self.directory.parent.glob(f"{self.directory.name}{_ASIDE}*"):
             try:
                 paths.remove(path)
@@ -135,7 +141,9 @@ class KeywordSync(Engine):
     def _apply_documents(
         self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
     ) -> None:
-        """Apply documents; if this fails because of one of them, index that document by its names only."""
+        """Apply changed documents to the index. If this fails because of one document, index that document by
+        its names only.
+        """
         try:
             self.index.apply(documents, removed, position)
         except Exception as error:
@@ -151,8 +159,9 @@ class KeywordSync(Engine):
             ledger.problems.add(documents[0].path, not_indexed(error))
 
     def _removed_before(self, ledger: Ledger, notes: Sequence[int]) -> list[int] | None:
-        """Return the notes removed since the index's revision; None if the index also lacks notes outside
-        ``notes``."""
+        """Return the notes removed since the index's revision; None if the index also lacks notes other than
+        ``notes``.
+        """
         self._choose_language(ledger)
         revision = self._revision(ledger)
         if revision < 0:

@@ -1,4 +1,4 @@
-"""The models of vaults: the choice for each vault, and the workers that run them."""
+"""Choose the models of each vault, and start the workers that run them."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,24 +25,26 @@ from vaultseek.store.ledger import Ledger
 
 
 class ModelSource:
-    """Chooses the models of vaults by the settings' ``choice``, and runs their workers in ``pool``."""
+    """Source of models for vaults: chooses them by ``choice``, the models in the settings, and runs their
+    workers in ``pool``.
+    """
 
     def __init__(self, choice: VaultModels, pool: WorkerPool) -> None:
         self.choice = choice
         self.pool = pool
 
     async def start(self, directories: Iterable[Path]) -> None:
-        """Start the workers that the vaults with these index folders used last. Without any, start the
+        """Start the workers that the vaults with these index folders used last; without index folders, the
         default worker.
 
-        Models take long to load, so this comes before the vaults are opened.
+        Models take long to load, so workers are started before the vaults are opened.
         """
         shares = [kept_share(directory) or 0.0 for directory in directories] or [0.0]
         for share in shares:
             await self.pool.worker(self.choice.of_vault(share).main).start()
 
     def of_vault(self, options: VaultOptions, directory: Path) -> VaultModels:
-        """Return the models of a vault before it is open. May read notes, so call it in a thread."""
+        """Return the models of a vault that is not open yet. May read notes, so call it in a thread."""
         share = kept_share(directory) if self.choice.automatic else 0.0
         if share is None:
             count = self.spec(self.choice.main).count
@@ -50,8 +52,9 @@ class ModelSource:
         return self._usable(share or 0.0)
 
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:
-        """Return the models that fit the languages of a vault's current notes, and store the result; None
-        without notes.
+        """Choose models by the languages of the vault's current notes; return None if there are no notes.
+
+        The share of foreign notes is stored with the index.
         """
         share = share_of_ledger(ledger, self.spec(self.choice.main).count)
         if share is None:
@@ -65,8 +68,10 @@ class ModelSource:
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
 
     def _usable(self, share: float) -> VaultModels:
-        """Return the models of a vault with this ``share`` of foreign notes. If a tokenizer is unreadable,
-        return the default models."""
+        """Return the models for a vault in which this ``share`` of notes is foreign.
+
+        If the chosen model's tokenizer cannot be read, returns the default models.
+        """
         models = self.choice.of_vault(share)
         try:
             counter_of(models.main)
@@ -77,14 +82,16 @@ class ModelSource:
 
 
 SAMPLED_NOTES = 200
-"""Number of notes sampled to find a vault's language. Only the beginning of each is read."""
+"""Number of notes sampled to detect a vault's language. Only the beginning of each note is read."""
 SHARE_FILE = "foreign-share.json"
 
 T = TypeVar("T")
 
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
-    """Return the share of the vault's notes that are not in English; None without notes."""
+    """Return the share of a vault's notes that are not in English, read from its ledger; None without
+    notes.
+    """
     rows = ledger.select("SELECT id, path FROM notes ORDER BY path")
     ids = [number for number, path in rows if is_markdown(path)] or [number for number, _ in rows]
     if not ids:
@@ -93,14 +100,17 @@ def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None
 
 
 def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], int]) -> float | None:
-    """Return the share of foreign notes from the files of a vault without an index."""
+    """Return the share of notes that are not in English, read from the files of a vault without an index.
+
+    Returns None without notes.
+    """
     paths = sorted(file.path for file in scan(root, Ignore(root, tuple(exclude))) if is_markdown(file.path))
     return foreign_share(_beginnings(root, _sample(paths)), count) if paths else None
 
 
 def kept_share(directory: Path) -> float | None:
-    """Return the share of foreign notes stored with the index in ``directory``; None if it was never
-    computed.
+    """Return the share of foreign notes that was stored with the index in ``directory``; None if there is
+    none.
     """
     try:
         share = read_json(directory / SHARE_FILE)["foreign_share"]
@@ -110,7 +120,7 @@ def kept_share(directory: Path) -> float | None:
 
 
 def keep_share(directory: Path, share: float) -> None:
-    """Store the share of foreign notes next to the index in ``directory``."""
+    """Store the share of foreign notes with the index in ``directory``."""
     write_atomically(private_directory(directory) / SHARE_FILE, json.dumps({"foreign_share": share}))
 
 

@@ -1,4 +1,4 @@
-"""An open vault: its ledger, indexes, graph and concept vocabulary, and its query methods."""
+"""An open vault: its ledger, indexes, link graph and concept vocabulary, and the methods that query them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FILES = (FILE, "reading", "reading.json", "foreign-share.json", FILE_NAME)
 def open_folder(directory: Path, root: Path) -> IO[bytes]:
     """Lock and clear the index folder of the vault at ``root``; return the lock.
 
-    Raises AlreadyRunning if another process uses it, and OSError.
+    Raises AlreadyRunning if another process uses the folder, and OSError.
     """
     lock = paths.lock_directory(paths.private_directory(directory))
     try:
@@ -64,7 +64,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
 
 
 def _remove_links(directory: Path) -> None:
-    """Remove all symbolic links, because writing through a link would change its target."""
+    """Remove all symbolic links in ``directory``, because writing through a link would change its target."""
     for folder, folders, files in os.walk(directory):
         for name in (*folders, *files):
             path = Path(folder) / name
@@ -76,7 +76,7 @@ def _remove_links(directory: Path) -> None:
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 SECOND_FOLDER = "semantic-2"
-"""Folder of the second vector space within the index folder."""
+"""Name of the second vector space's folder within the index folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +90,30 @@ class VaultOptions:
     rescan_seconds: float = RESCAN_SECONDS
     max_note_bytes: int = NOTE_PARSE_BYTES
     kinds: tuple[str, ...] = DEFAULT_SWITCHES
-    """The kinds of files that are read besides notes."""
+    """Kinds of files that are indexed besides notes."""
     paused: bool = False
-    """Answer from the existing index and do not follow the vault."""
+    """True to answer from the existing index without following the vault."""
     expansion: bool = False
-    """Maintain the concept vocabulary from the start, because queries are expanded by default."""
+    """True to maintain the concept vocabulary from the start, because queries are expanded by default."""
     storage: Storage = LOCAL
-    """The storage that holds the vault's index, by default the local disk."""
+    """Storage that holds the vault's index; by default, the local disk."""
 
     @property
     def folder(self) -> Path | None:
-        """The folder with the notes; None if it is on another machine."""
+        """Folder that contains the notes; None if the notes are on another machine."""
         return self.root if self.storage.has_folder else None
 
     @property
     def paused_reason(self) -> Reason:
-        """The reason that a paused vault reports for unavailable functions."""
+        """Reason that a paused vault reports for functions that are unavailable."""
         text = f"the vault {self.name} is paused; resume it"
         return Reason("paused", text, advise("resume", self.name))
 
 
 class OpenVault:
-    """The stores of one vault, without tasks; a ``VaultFollower`` syncs it and sets ``activity``."""
+    """The stores of one vault, without background tasks. A ``VaultFollower`` keeps them in sync and sets
+    ``activity``.
+    """
 
     def __init__(
         self,
@@ -152,10 +154,10 @@ class OpenVault:
         models: VaultModels | None = None,
         pool: WorkerPool | None = None,
     ) -> OpenVault:
-        """Open the index in ``directory``, or create an empty one; its indexer's ``load`` must follow.
+        """Open the index in ``directory``, or create an empty one. Call the indexer's ``load`` next.
 
-        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers of
-        further models: the second space's, and a former model's while its store still answers. Raises
+        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers for
+        other models: the second space's model, and a former model whose store still answers. Raises
         AlreadyRunning if another process uses the index, and OSError.
         """
         with contextlib.ExitStack() as files:
@@ -208,7 +210,7 @@ class OpenVault:
             )
 
     def close(self) -> None:
-        """Finish the current batch and close every file."""
+        """Finish the current batch and close all files."""
         self.indexer.stop()
         self._files.close()
 
@@ -228,11 +230,11 @@ class OpenVault:
 
     @property
     def graph(self) -> Graph | None:
-        """The link graph, or None before it is built."""
+        """The link graph; None until it is built."""
         return self.indexer.graph
 
     def keyword_reason(self) -> Reason | None:
-        """Return the reason why the keyword search does not cover every note, or None."""
+        """Return the reason why the keyword search does not cover every note, or None if it does."""
         if self.engine.problem is not None:
             return Reason("behind", f"some changes are not in the engine yet: {self.engine.problem}")
         if not self.engine.rebuilding:
@@ -242,12 +244,12 @@ class OpenVault:
     def merge_keyword_segments(self, *, purge: bool = False) -> bool:
         """Merge keyword segments once, large ones in another process; return False if no merge is due.
 
-        With ``purge``, a merge is due as soon as any data of a deleted note remain.
+        With ``purge``, a merge is due as long as any data of a deleted note remains.
         """
         return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete the ledger's vectors of texts that no note contains any more, if there are many."""
+        """Delete from the ledger the vectors of texts that no longer occur in any note, if there are many."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
@@ -261,9 +263,10 @@ class OpenVault:
             self._writer.submit(self.engine.rebuild, self.ledger)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return the concepts nearest to ``text``; ``vector`` is its vector. Raises Unavailable.
+        """Return the concepts nearest to ``vector``, the vector of ``text``. Raises Unavailable.
 
-        The concepts have vectors in the vault's own space only.
+        Returns no concepts if the second space answers the text, because concepts have vectors only in the
+        vault's own space.
         """
         if self.spaces.second_for(text) is not None:
             return []
@@ -282,8 +285,8 @@ class OpenVault:
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
     ) -> Sequence[float | None]:
-        """Return a score in [0, 1] for how well each text answers the query; None for a text that was not
-        scored in time.
+        """Score from 0 to 1 how well each text answers the query; None for a text that was not scored in
+        time.
 
         Raises WorkerUnavailable.
         """
@@ -292,7 +295,7 @@ class OpenVault:
         return [None if np.isnan(score) else float(score) for score in scores]
 
     def text_of_note(self, row: NoteRow, opening: str) -> str:
-        """Return the text that is embedded for the whole note, given the opening of its body."""
+        """Return the text to embed for a whole note, given the opening of its body."""
         return self.embedding.spec.note(row, opening).text
 
     def index_state(self) -> JSON:
@@ -301,7 +304,7 @@ class OpenVault:
 
 
 class Advance:
-    """Detector of a vault that no longer makes progress. Refilling the same store again does not count as
+    """Detector for a vault that no longer makes progress. Refilling the same store again does not count as
     progress.
     """
 
@@ -312,11 +315,13 @@ class Advance:
         self._least = 0
 
     def wait(self) -> None:
-        """Restart the clock, because the current work has its own time limit."""
+        """Restart the progress timeout, because the current work has its own time limit."""
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:
-        """Raise `WorkerUnavailable` with the ``problem`` if there was no progress for ``STALLED_SECONDS``."""
+        """Raise `WorkerUnavailable` with ``problem`` if there has been no progress for
+        ``STALLED_SECONDS``.
+        """
         ledger = self.vault.ledger
         pending, synced = ledger.counts().pending, self.vault.engine.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)

@@ -1,7 +1,7 @@
-"""Reader processes of one vault, used while many notes are being read.
+"""Pool of reader processes for one vault, used when many notes must be read.
 
-They read, parse, chunk and invert notes at low priority, so that the daemon's interpreter is free for
-searches. A note that crashes the reader, or takes too long, affects only that process.
+Readers read, parse, chunk and invert notes at low priority, so that the daemon's interpreter stays free for
+searches. A note that crashes its reader, or takes too long, affects only that process.
 """
 
 from __future__ import annotations
@@ -31,22 +31,21 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 PROCESSES = 4
-"""Maximum number of readers per vault."""
+"""Maximum number of reader processes per vault."""
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Segments with at least this many notes in total are merged in another process, smaller ones in this
-process."""
+"""Minimum total number of notes in segments at which a separate process merges them."""
 _END_SECONDS = 1.0
-"""Seconds within which a process that closed its pipe must exit."""
+"""Maximum seconds that a reader may take to exit after it has closed its pipe."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 
 class ReaderError(Exception):
-    """Raised when a reader process ended; ``index`` is the number of the note that it was reading, -1 for
-    none.
+    """Raised when a reader process ended unexpectedly.
 
-    ``outside``: another program ended it.
+    ``index`` is the position in the job of the note being read, or -1 for none. ``outside`` is true if
+    another program ended the process.
     """
 
     def __init__(self, index: int, *, outside: bool = False) -> None:
@@ -57,7 +56,9 @@ class ReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for."""
+    """Notes to read, given as (id, path, stored hash or None), and the keyword index for which to write a
+    segment.
+    """
 
     notes: Sequence[tuple[int, str, bytes | None]]
     blocked: Sequence[str]
@@ -65,7 +66,7 @@ class ReadJob:
     rules: LanguageRules
 
     def as_json(self) -> JSON:
-        """Return the form that is sent."""
+        """Return the job as it is sent to the reader."""
         return {
             "notes": [
                 (number, path, digest.hex() if digest else None) for number, path, digest in self.notes
@@ -78,7 +79,7 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadNotes:
-    """The result of a job: the new, changed and unchanged notes among its first ``done`` notes.
+    """Result of a read job: the new, changed and unchanged notes among the first ``done`` notes of the job.
 
     ``segment`` contains the notes in ``indexed``, or is None if it could not be written. ``seconds`` is the
     processor time.
@@ -92,10 +93,10 @@ class ReadNotes:
 
 
 class ReaderPool:
-    """A few reader processes, started on demand; ``close`` ends them."""
+    """A few reader processes, started on demand and ended by ``close``."""
 
     def __init__(self, hello: Mapping[str, Any], processes: int | None = None) -> None:
-        """``hello`` is the result of ``NoteReader.describe``."""
+        """Create a pool of readers from ``hello``, the result of ``NoteReader.describe``."""
         self.processes = processes or min(PROCESSES, processor_count())
         self._hello = hello
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")
@@ -109,11 +110,11 @@ class ReaderPool:
         return self._threads.submit(self._in_reader, lambda reader: reader.read(job))
 
     def merge(self, step: Callable[[ReaderProcess], bool]) -> Future[bool]:
-        """Call ``step`` with a reader that can merge segments."""
+        """Call ``step`` with a reader process that can merge segments."""
         return self._threads.submit(self._in_reader, step)
 
     def close(self) -> None:
-        """End the processes, even in the middle of a job."""
+        """End all reader processes, even those in the middle of a job."""
         with self._lock:
             self._closed = True
             for reader in self._readers:
@@ -145,7 +146,7 @@ class ReaderPool:
 
 
 class ReaderProcess:
-    """One reader process; used by one thread."""
+    """One reader process, for use by one thread."""
 
     def __init__(self, hello: Mapping[str, Any]) -> None:
         self._progress = tempfile.TemporaryFile()  # noqa: SIM115
@@ -156,7 +157,7 @@ class ReaderProcess:
             self._process.send({**hello, "progress": number, "seconds": NOTE_SECONDS})
 
     def read(self, job: ReadJob) -> ReadNotes:
-        """Return the notes of a job. Raises ReaderError."""
+        """Read the notes of a job. Raises ReaderError."""
         indexed: list[tuple[int, NoteRows]] = []
         unchanged: list[UnchangedNote] = []
         self._ask(job.as_json())
@@ -183,7 +184,7 @@ class ReaderProcess:
         return segment
 
     def kill(self) -> None:
-        """Kill the process; its thread then ends with ReaderError."""
+        """Kill the process. The thread that uses it then gets a ReaderError."""
         self._process.kill()
 
     def end(self) -> None:
@@ -212,7 +213,7 @@ class ReaderProcess:
 def merge_step(engine: Engine, *, purge: bool = False) -> bool:
     """Merge keyword segments once, large ones in a separate process; return False if no merge is due.
 
-    Raises the errors of ``KeywordIndex.merge_step``.
+    Raises the same errors as ``KeywordIndex.merge_step``.
     """
     if engine.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
         return engine.merge_step(purge=purge)

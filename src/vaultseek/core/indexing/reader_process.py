@@ -1,8 +1,8 @@
 """Entry point of a reader: a child process that reads notes and writes segments of the keyword index.
 
-Run as ``python -P -m vaultseek.core.indexing.reader_process``, by a ``ReaderPool`` only. It serves one job
-after another and ends when its pipe is closed. The number of the note being read is kept in a file, so that
-the daemon knows which note crashed the reader.
+Run as ``python -P -m vaultseek.core.indexing.reader_process``, by a ``ReaderPool`` only. A reader handles one
+job after another and ends when its pipe is closed. It records the number of the current note in a file, so
+that the daemon can determine which note crashed the reader.
 """
 
 import contextlib
@@ -34,16 +34,16 @@ _NICENESS = 5
 _FRAME_CHARS = 200_000
 _INDEX = struct.Struct("<i")
 NO_NOTE = _INDEX.pack(-1)
-"""The content of the progress file while no note is read."""
+"""Content of the progress file while no note is being read."""
 
 
 def read_index(progress: int) -> int:
-    """Return the number of the note that the reader with this progress file is reading; -1 for none."""
+    """Return the number of the note being read, from the open progress file ``progress``; -1 for none."""
     return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
 
 
 def main() -> None:
-    """Serve jobs from standard input until it closes."""
+    """Run jobs from standard input until it is closed."""
     incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS, READER_MEMORY_BYTES)
     hello = read(incoming)
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 class _Server:
-    """The jobs of one reader process."""
+    """Job handler of one reader process."""
 
     def __init__(self, hello: JSON, outgoing: BinaryIO) -> None:
         counter = load_counter(hello["counter"])
@@ -78,10 +78,10 @@ class _Server:
         directory: str | None,
         rules: Sequence[Any],
     ) -> JSON:
-        """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
+        """Read notes, given as (id, path, stored hash), and write their segment under the language ``rules``.
 
         Each note is sent in its own frame; the return value is the last frame. Reading ends early after
-        ``READER_JOB_BYTES``; ``done`` in the last frame is the number of notes read.
+        ``READER_JOB_BYTES``; ``done`` in the last frame is the number of notes that were read.
         """
         began = time.process_time()
         guard = _Blocked(frozenset(blocked))
@@ -91,7 +91,7 @@ class _Server:
         for index, (number, path, stored) in enumerate(notes):
             give_way()
             os.pwrite(self._progress, _INDEX.pack(index), 0)
-            # Processor time, so that a busy machine does not harm a note.
+            # Limit processor time, so that a busy machine does not make a note fail.
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             before = bytes.fromhex(stored) if stored else None
             result = read_or_report(self._reader, path, before, guard)
@@ -117,7 +117,7 @@ class _Server:
     def _segment(
         self, documents: Sequence[KeywordDocument], directory: str | None, rules: LanguageRules
     ) -> list[Any] | None:
-        """Write the documents' segment and return its name and size; None if it is empty or cannot be
+        """Write a segment of the documents; return its name and size, or None if it is empty or cannot be
         written.
         """
         if not documents or directory is None:
@@ -133,7 +133,9 @@ class _Server:
 
 
 class _Blocked:
-    """Notes that must not be parsed; the progress file records the one being parsed."""
+    """Crash guard of a reader: notes that must not be parsed, and the file that records the note being
+    parsed.
+    """
 
     def __init__(self, keys: frozenset[str]) -> None:
         self._keys = keys

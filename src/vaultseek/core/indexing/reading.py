@@ -1,4 +1,4 @@
-"""Reading, parsing and chunking one note, in the daemon or in a reader process; stores nothing."""
+"""Read, parse and chunk one note, in the daemon or in a reader process, without storing it."""
 
 import hashlib
 import logging
@@ -32,20 +32,20 @@ from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
 
 class CrashGuard(Protocol):
-    """A record of notes that crash their reader, such as ``CrashMarker``."""
+    """Record of notes that crash their reader, such as ``CrashMarker``."""
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if this content must not be parsed."""
 
     def parsing(self, path: str, digest: bytes) -> AbstractContextManager[None]:
-        """Return the context in which the note is parsed."""
+        """Return a context manager within which the note is parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteReader:
-    """The parser and chunker of one vault; ``count`` and ``window`` come from the embedding model.
+    """Parser and chunker for the notes of one vault.
 
-    ``files`` reads files other than Markdown.
+    ``count`` and ``window`` come from the embedding model. ``files`` reads files other than Markdown.
     """
 
     root: Path
@@ -55,7 +55,9 @@ class NoteReader:
     files: FileReader = field(default_factory=FileReader)
 
     def describe(self) -> JSON | None:
-        """Return the data from which a reader process can build an identical reader; None if it cannot."""
+        """Return the data that a reader process needs to build an identical reader; None if it cannot build
+        one.
+        """
         counter = describe_counter(self.count)
         if counter is None:
             return None
@@ -70,7 +72,9 @@ class NoteReader:
     def read(
         self, path: str, stored_hash: bytes | None, guard: CrashGuard
     ) -> IndexedNote | UnchangedNote | None:
-        """Read one note; return UnchangedNote if its bytes match ``stored_hash``, None if it was deleted."""
+        """Read one note; return UnchangedNote if its bytes match ``stored_hash``, or None if the note was
+        deleted.
+        """
         content = self.content(path)
         if content is None:
             return None
@@ -80,21 +84,21 @@ class NoteReader:
         return self._indexed(content, digest, *self._parse_guarded(path, content, digest, guard))
 
     def content(self, path: str) -> NoteBytes | None:
-        """Return the bytes of a note; None if it was deleted."""
+        """Return the bytes of a note; None if the note was deleted."""
         drawing = kind_of(path) == "excalidraw"
         return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
     def parse(self, path: str, data: bytes, problem: Problem | None = None) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note from its bytes, without reading the file.
 
-        With a ``problem``, only the note's name is indexed.
+        If a ``problem`` is given, only the note's name is indexed.
         """
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown, so that ``read`` is quick.
+        """Extract the texts of files other than Markdown in advance, so that ``read`` is quick.
 
-        Returns the files to retry later (`FileReader.prepare`).
+        Returns the files to retry later (see `FileReader.prepare`).
         """
         self.files.ahead.clear()
         later = set()
@@ -108,7 +112,7 @@ class NoteReader:
         return later
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
-        """Return a note that is indexed by name only because of this problem; None if it was deleted."""
+        """Return a note indexed by name only because of ``problem``; None if the note was deleted."""
         content = self.content(path)
         if content is None:
             return None
@@ -139,10 +143,10 @@ class NoteReader:
     def _parse_guarded(
         self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
     ) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note, unless this content crashed its reader before."""
+        """Parse and chunk a note, unless its content has crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long; if this process is ended in the meantime, that is
+        # Another process reads files, which may take long. If this process is ended in the meantime, that is
         # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
@@ -156,7 +160,7 @@ class NoteReader:
             file = self.files.read(path, content.data, digest, content.problem)
             return file, chunk(file, self.count, self.window)
         problem = content.problem
-        drawn = kind_of(path) == "excalidraw"  # most of it is drawing data, which is left out
+        drawn = kind_of(path) == "excalidraw"  # most of a drawing is data that is left out
         if (len(content.data) > self.max_bytes and not drawn) or (
             problem is not None and problem.code == "too_large"
         ):
@@ -194,7 +198,7 @@ def is_note_error(error: Exception) -> bool:
 
 
 def not_indexed(error: Exception) -> Problem:
-    """Return the problem of a note that cannot be read or stored because of this error."""
+    """Return the problem to record for a note that this error prevents from being read or stored."""
     what = f"this note could not be indexed ({type(error).__name__})"
     return Problem("not_indexed", f"{what}; only its name is searched until it changes, so please report it")
 
@@ -202,7 +206,7 @@ def not_indexed(error: Exception) -> Problem:
 def read_or_report(
     reader: NoteReader, path: str, stored_hash: bytes | None, guard: CrashGuard
 ) -> IndexedNote | UnchangedNote | None:
-    """Read a note; if that fails, return only its name and a problem."""
+    """Read a note. If that fails, return only the note's name and a problem."""
     try:
         return reader.read(path, stored_hash, guard)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Comparison of the disk with the ledger, for the whole vault or only where hints point.
+"""Compare the disk with the ledger, for the whole vault or only for given paths.
 
-The same comparison runs after a save, at the start, after lost events, and at each rescan interval.
+The same comparison runs after a save, at startup, after lost file events, and at each rescan interval.
 """
 
 import os
@@ -20,7 +20,7 @@ from vaultseek.store.ledger import Ledger
 T = TypeVar("T")
 CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
-"""A vault counts as unmounted if more than this share of its notes, and at least ``VANISHED_NOTES``,
+"""A vault is considered unmounted if more than this share of its notes, and at least ``VANISHED_NOTES``,
 disappear at once."""
 VANISHED_NOTES = 20
 
@@ -30,7 +30,7 @@ def compare_vault(
 ) -> Changes:
     """Compare the whole vault on disk with the ledger.
 
-    Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
+    Raises VaultMissing if the vault's folder is missing, or Cancelled once ``stopped`` is set.
     """
     if not is_folder(root):
         reason = no_folder_reason(root)
@@ -42,9 +42,9 @@ def compare_vault(
 def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
     """True if so many notes disappeared at once that the vault is probably unmounted, not emptied.
 
-    If notes are still in the folder ``root``, they were excluded on purpose. New notes also show that the
-    vault is mounted: another branch has other notes, while an empty mount point has none. A Git repository
-    never counts as unmounted, because a branch may have few notes.
+    Notes that are still in the folder ``root`` were excluded on purpose. New notes also show that the vault
+    is mounted: another branch has other notes, while an empty mount point has none. A Git repository is never
+    considered unmounted, because a branch may have few notes.
     """
     if os.path.lexists(root / ".git"):
         return False
@@ -61,12 +61,14 @@ def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
-    """Compare these paths on disk with the ledger: files, and folders with everything below them."""
+    """Compare the files and folders at ``paths`` on disk with the ledger; a folder includes everything below
+    it.
+    """
     disk: dict[str, ScannedFile] = {}
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()
     scope: list[str] = []
-    # A folder with Obsidian settings is a separate vault, and stops being one without them.
+    # A folder becomes a separate vault with Obsidian settings, and stops being one when they are removed.
     for path in _outermost(path.removesuffix(f"/{OBSIDIAN_FOLDER}") for path in paths):
         above, _, _ = path.rpartition("/")
         if bad_name(above) is not None:
@@ -127,7 +129,7 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 
 def until_stopped(items: Iterable[T], stopped: threading.Event) -> Iterator[T]:
-    """Yield the items. Raises Cancelled as soon as ``stopped`` is set."""
+    """Yield the items. Raises Cancelled once ``stopped`` is set."""
     for item in items:
         if stopped.is_set():
             raise Cancelled(CLOSING)

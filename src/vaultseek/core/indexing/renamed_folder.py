@@ -1,7 +1,8 @@
-"""Recognition of a renamed vault folder, so that its index moves along.
+"""Detect a renamed vault folder, so that the vault keeps its index.
 
-The index records the folder's device and inode. A folder without an index is a renamed vault if it has the
-device and inode recorded for a vault whose folder is gone. Nothing is written into the vault.
+Each index records the device and inode of its vault's folder. If a vault folder without an index has the
+device and inode recorded for a folder that no longer exists, it is that folder, renamed. Nothing is written
+into the vault.
 """
 
 import json
@@ -14,20 +15,20 @@ from vaultseek.base import paths
 from vaultseek.base.model import JSON
 
 FILE = "vault.json"
-"""Name of the file in an index that records the vault to which the index belongs."""
+"""Name of the file in an index folder that records the vault to which the index belongs."""
 
 
 def note_folder(directory: Path, root: Path) -> None:
-    """Record, in the index at ``directory``, that the index belongs to the vault at ``root``. Raises
-    OSError."""
-    # While the folder is missing, like an unmounted disk, the former record stays valid.
+    """Record in the index folder ``directory`` that it belongs to the vault at ``root``. Raises OSError."""
+    # While the folder is missing, as on an unmounted disk, the previous record stays valid.
     identity = _identity(root) or _noted(directory).get("folder")
     paths.write_atomically(directory / FILE, json.dumps({"path": str(root), "folder": identity}))
 
 
 def former_root(root: Path) -> Path | None:
-    """Return the path that the vault at ``root`` had when it was last indexed; None if the vault was not
-    renamed."""
+    """Return the path of the vault at ``root`` when it was last indexed; None if the vault was not
+    renamed.
+    """
     identity = _identity(root)
     if identity is None or paths.is_folder(paths.vault_data_directory(root)):
         return None
@@ -38,7 +39,7 @@ def former_root(root: Path) -> Path | None:
 
 
 def take_index(former: Path, root: Path) -> None:
-    """Move the index and measurements of the vault from ``former`` to its new folder ``root``.
+    """Move the index and measurements of a renamed vault from its path ``former`` to its new path ``root``.
 
     Raises AlreadyRunning if the index is open, and OSError.
     """

@@ -1,8 +1,8 @@
-"""The visible part of an open vault: the notes in some folders, without hidden ones.
+"""A restricted view of an open vault: the notes in some folders, without hidden notes.
 
-Every search gets the ids of these notes as a filter. Ledger, graph and keyword index show no other notes.
-Data about the whole vault, such as the concept vocabulary and the revision, are left out. There is one
-exception: an engine such as PostgreSQL weights words by their frequency in the whole vault.
+Every search is filtered by the ids of the visible notes. Ledger, graph and keyword index show no other notes.
+Data about the whole vault, such as the concept vocabulary and the revision, are left out, with one exception:
+an engine such as PostgreSQL weights words by their frequency in the whole vault.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "not_embedded": "no passage is embedded yet",
     "behind": "the latest changes are still missing",
     "vault_missing": "the notes cannot be reached at the moment; answering from the index",
-    "disk_full": "the disk of the server is full; changes are not indexed",
+    "disk_full": "the server's disk is full; changes are not indexed",
     "paused": "changes to the notes are not being followed at the moment",
     "failing": "changes cannot be indexed at the moment; ask the server's administrator",
 }
@@ -44,20 +44,20 @@ _GENERAL: Mapping[ReasonCode, str] = {
 
 
 def general(reason: Reason | None) -> Reason | None:
-    """Return the reason without details, because the details may include counts from the whole vault."""
+    """Return the reason without its details, which may include counts from the whole vault."""
     return None if reason is None else Reason(reason.code, _GENERAL.get(reason.code, reason.text))
 
 
 def general_json(answer: JSON) -> JSON:
-    """Return an answer's code and reason, without details."""
+    """Return an answer's reason code and general reason, without details."""
     code, text = answer["code"], answer["reason"]
     return reason_json(None if code is None else general(Reason(code, text)))
 
 
 class ScopedVault:
-    """The part of ``vault`` in ``folders``, at one revision of its ledger.
+    """View of the notes of ``vault`` in ``folders``, at one revision of the vault's ledger.
 
-    ``hidden`` returns the paths to leave out.
+    ``hidden`` is a function that returns the paths to leave out.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ScopedVault:
     ) -> None:
         self.revision = vault.ledger.revision
         self.is_embedded = vault.ledger.counts().pending == 0
-        """True if the whole vault was embedded when the following counts were made."""
+        """True if the whole vault was embedded just before the visible notes were counted."""
         self.ledger = vault.ledger.within(folders, hidden(vault.ledger) if hidden else frozenset())
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self.name, self.options = vault.name, vault.options
@@ -80,7 +80,7 @@ class ScopedVault:
 
     @property
     def graph(self) -> Graph | None:
-        """The links between visible notes, or None before they are read."""
+        """The links between visible notes; None until the graph is built."""
         whole = self._vault.graph
         if self._graph is None and whole is not None:
             sources = {note for note, _, _ in self.ledger.relinked}
@@ -90,11 +90,11 @@ class ScopedVault:
 
     @cached_property
     def indexer(self) -> ScopedNames:
-        """The usable part of the indexer: the names of the visible files."""
+        """The part of the indexer that a view needs: the names of the visible files."""
         return ScopedNames(Names.of(self.ledger.link_targets()))
 
     def keyword_reason(self) -> Reason | None:
-        """See `OpenVault`, also for the following methods."""
+        """Return the reason why the keyword search does not cover every note, or None; see `OpenVault`."""
         return general(self._vault.keyword_reason())
 
     def rebuild_keyword_index(self) -> None:
@@ -106,7 +106,7 @@ class ScopedVault:
         return await self._vault.rerank(query, texts, model, seconds)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
-        """Return nothing, because the concepts are terms of the whole vault."""
+        """Return an empty list, because concepts are terms from the whole vault."""
         return []
 
     def text_of_note(self, row: NoteRow, opening: str) -> str:
@@ -119,11 +119,11 @@ class ScopedVault:
 
 
 SearchedVault = OpenVault | ScopedVault
-"""A vault or the visible part of one; their common attributes show only visible notes."""
+"""A vault or a restricted view of one; the attributes that both classes have show only visible notes."""
 
 
 class ScopedSpaces:
-    """The part of the vector spaces with the notes that have these ``ids``; see `EmbeddingSpaces`."""
+    """Vector spaces restricted to the notes with these ``ids``; see `EmbeddingSpaces`."""
 
     def __init__(self, spaces: EmbeddingSpaces, ids: NoteIds) -> None:
         self._spaces = spaces
@@ -150,17 +150,17 @@ class ScopedSpaces:
 
 
 class ScopedNames(NamedTuple):
-    """The visible files that links can point to."""
+    """Names of the visible files that links can point to."""
 
     names: Names
 
     def skips(self, path: str) -> bool:
-        """Return True, because a file missing from the index may be hidden."""
+        """Return True, because any file that is missing from the view may be a hidden one."""
         return True
 
 
 class ScopedKeywordIndex:
-    """The part of a keyword index with the notes that have these ``ids``."""
+    """Keyword index restricted to the notes with these ``ids``."""
 
     def __init__(self, index: KeywordLane, ids: NoteIds) -> None:
         self._index = index
@@ -168,11 +168,11 @@ class ScopedKeywordIndex:
 
     @property
     def span_finder(self) -> SpanFinder:
-        """See `KeywordIndex`."""
+        """Finder of matching spans in texts; see `KeywordIndex`."""
         return self._index.span_finder
 
     def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:
-        """Return the ``k`` best of the visible notes; see `KeywordIndex.search`."""
+        """Return the ``k`` best matches among the visible notes; see `KeywordIndex.search`."""
         return self._index.search(text, k, _common(self._ids, allowed), visible=self._ids, **options)
 
 

@@ -1,8 +1,8 @@
-"""The second vector space of a vault: the same texts, embedded by another model. It answers questions in
-languages that the vault's own model does not support.
+"""The second vector space of a vault: the same texts, embedded by another model.
 
-Like the first space it is an ``Embedding``. It is filled once the vault's own vectors are complete. Its model
-is loaded only while needed, so changes are collected for some minutes, or until a query arrives.
+It answers queries in languages that the vault's own model does not support. Like the first space it is an
+``Embedding``. It is filled once the vault's own vectors are complete. Its model is loaded only while needed,
+so changes are collected for some minutes, or until a query arrives.
 """
 
 import asyncio
@@ -27,20 +27,20 @@ from vaultseek.semantic.worker.state import VectorKeeper, WorkerState
 from vaultseek.store.ledger import Ledger
 
 PAGE_NOTES = 500
-"""Number of notes whose texts are composed at once for counting."""
+"""Number of notes whose texts are composed at once when vectors are counted."""
 COLLECT_SECONDS = 300.0
-"""Seconds for which changes are collected once the space has all its vectors; a query ends the wait."""
+"""Seconds for which changes are collected once the space is complete; a query ends the wait."""
 START_SECONDS = 30.0
-"""Maximum number of seconds for which background work waits for the worker to start."""
+"""Maximum seconds that background work waits for the worker to start."""
 _REMOTE = "-remote"
-"""Suffix of the store version for a remote engine."""
+"""Suffix of the store's version if a remote engine holds the store."""
 
 
 class SecondSpace(Embedding):
-    """The vector space of another model for one vault.
+    """Second vector space of one vault, for another model.
 
-    Texts are composed for the vault's own model, ``spec``: passages are cut to its window, and its tokenizer
-    is already loaded.
+    Its texts are composed with ``spec``, the embedding spec of the vault's own model: passages are cut to
+    that model's window, and its tokenizer is already loaded.
     """
 
     def __init__(
@@ -55,10 +55,14 @@ class SecondSpace(Embedding):
         *,
         is_remote: bool = False,
     ) -> None:
-        """``vector_store`` returns the store of a worker's vectors, which may be a remote engine."""
+        """Create the space for ``model``, in ``directory``.
+
+        ``vector_store`` returns the store for a worker's vectors, which may be a remote engine.
+        """
         self.model = model
         self.asked = asyncio.Event()
-        """Set when the space is queried, so that its model is loaded."""
+        """Event that is set when the space is queried, so that pending changes are embedded while its model
+        is loaded."""
         self.problem: str | None = None
         """Reason why the space's vectors cannot be computed or stored at the moment."""
         self._is_remote = is_remote
@@ -69,15 +73,14 @@ class SecondSpace(Embedding):
         own = replace(spec, fingerprint=model.fingerprint, model=model.name)
         super().__init__(ledger, keeper, directory, own, in_writer, pool, space)
         self.was_full = self._is_stored()
-        """True if, at some moment since the space was opened, it contained every note of the ledger."""
+        """True if the space has contained every note of the ledger at least once since it was opened."""
 
     def set_problem(self, problem: Reason | None) -> None:
-        """Set the reason that prevents filling the space."""
+        """Set the reason why the space cannot be filled, or None."""
         self.problem = None if problem is None else problem.text
 
     def pending_count(self) -> int | None:
-        """Return the number of notes that are missing or outdated in the space; None before the space has a
-        store."""
+        """Return how many notes are missing or outdated in the space; None if the space has no store yet."""
         return self._space.incomplete_notes() if self._space.store() else None
 
     @property
@@ -87,8 +90,8 @@ class SecondSpace(Embedding):
         return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
     def expected(self) -> tuple[int, int]:
-        """Return the expected numbers of passage vectors and of note vectors. Texts that cannot be embedded
-        are not counted.
+        """Return how many passage vectors and how many note vectors a complete space has. Texts that cannot
+        be embedded are not counted.
         """
         counts, ids = self._ledger.counts(), self._ledger.notes.ids()
         passages, notes = counts.chunks, counts.notes
@@ -98,7 +101,7 @@ class SecondSpace(Embedding):
         return passages, notes
 
     async def step(self) -> bool:
-        """See ``Embedding.step``; the model is not loaded if nothing is left to do."""
+        """Embed one batch as ``Embedding.step`` does, without loading the model if nothing is left to do."""
         if not self.ready and self._is_stored():
             return False
         is_busy = await super().step()
@@ -106,7 +109,9 @@ class SecondSpace(Embedding):
         return is_busy
 
     async def rest(self) -> None:
-        """Wait until there may be something to embed, collecting changes first."""
+        """Wait until there may be texts to embed. Once the space has been full, also collect changes for some
+        minutes.
+        """
         await super().rest()
         if self.was_full:
             with contextlib.suppress(TimeoutError):
@@ -115,14 +120,16 @@ class SecondSpace(Embedding):
             self.asked.clear()
 
     async def query(self, text: str, k: int, allowed: NoteIds | None, deadline: float) -> SemanticAnswer:
-        """See ``Embedding.query``. The deadline, in seconds, includes the time to start the worker."""
+        """Answer a query as ``Embedding.query`` does. The deadline, in seconds, includes the time to start
+        the worker.
+        """
         answer = await super().query(text, k, allowed, deadline)
         self.asked.set()
         self.wake.set()
         return answer
 
     async def discard_store(self, reason: str) -> None:
-        """See ``Embedding.discard_store``."""
+        """Discard the vector store; see ``Embedding.discard_store``."""
         self.was_full = False
         await super().discard_store(reason)
 
@@ -130,11 +137,11 @@ class SecondSpace(Embedding):
         return super()._new_version() + (_REMOTE if self._is_remote else "")
 
     async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        # Ask the model what it supports; counting pieces would load its vocabulary.
+        # Use the model's own calibration; counting pieces would load its vocabulary.
         return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:
-        """True if, according to the ledger, the local store has all of the ledger's vectors."""
+        """True if, according to the ledger, the local store has a vector for every text."""
         version = self._space.store()
         return (
             version.startswith(f"{self.spec.name}:")
@@ -146,10 +153,10 @@ class SecondSpace(Embedding):
 
 
 class PooledKeeper:
-    """A worker that runs only while there are requests, and the store of its vectors.
+    """A worker that runs only while there are requests, and the store for its vectors.
 
-    See ``VectorKeeper`` for the methods; each starts the worker if necessary, and raises WorkerUnavailable if
-    that takes longer than its deadline.
+    See ``VectorKeeper`` for the methods. Each method starts the worker if necessary, and raises
+    WorkerUnavailable if that takes longer than the deadline.
     """
 
     counts_quickly = True

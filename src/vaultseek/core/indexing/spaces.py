@@ -1,8 +1,8 @@
-"""The vector spaces of a vault: choosing one for each question, and explaining incomplete answers.
+"""The vector spaces of a vault: choose one for each query, and explain incomplete answers.
 
 Every vault has a space for its own model. An English vault may have a second space, with a model for other
-languages, for questions in a language that the first model does not support. Each question is answered by
-exactly one space, because cosines of different models cannot be compared.
+languages, for queries in a language that the first model does not support. Each query is answered by exactly
+one space, because cosines from different models cannot be compared.
 """
 
 from __future__ import annotations
@@ -30,43 +30,44 @@ from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
-"""Number of texts for which the language check is cached."""
+"""Number of texts for which the result of the language check is cached."""
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Answers report notes without vectors only if there are more than this number, or more than this share of
-all notes; the smaller limit applies."""
+"""Share of notes that may lack vectors before answers report it. ``LAGGING_NOTES`` is a limit on their
+number; the smaller of the two limits applies."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Answers report passages without vectors only if there are more than this number, and more than this share
-of all passages. Notes are then compared only by their own vectors; otherwise a note whose passages have no
-vectors would come last."""
+"""Share of passages that may lack vectors before answers report it; at least ``LAGGING_PASSAGES`` may lack
+them.
+
+Above this limit, notes are compared only by their own vectors; otherwise a note whose passages have no
+vectors would come last.
+"""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
 _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Limits for how long a search waits for models, in seconds. By default, a search waits as long as a
-    person tolerates.
+    """Time limits, in seconds, for a search that waits for models; by default, as long as a person
+    tolerates.
     """
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
-    """Maximum wait in seconds for the second space's model, which may have to be loaded first."""
+    """Maximum seconds to wait for the second space's model, which may have to be loaded first."""
     loading_seconds: float = LOADING_SECONDS
-    """Maximum wait in seconds for a model that is being loaded."""
+    """Maximum seconds to wait for a model that is being loaded."""
     rerank_seconds: float | None = None
-    """Maximum seconds for reranking; with None, the time in the search settings applies."""
+    """Maximum seconds for reranking; None for the time limit in the search settings."""
     complete: bool = False
     """True to wait for a model that is starting, and for the concept vocabulary, instead of answering without
     them."""
 
 
 class EmbeddingSpaces:
-    """Search by meaning in the vault's own space or in the second space. Removed notes are left out of the
-    answers.
-    """
+    """Semantic search in the vault's own vector space or in the second one, without removed notes."""
 
     def __init__(
         self,
@@ -86,9 +87,10 @@ class EmbeddingSpaces:
         self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, embedding.spec.count))
 
     def second_for(self, text: str) -> SecondSpace | None:
-        """Return the second space if it should answer the text.
+        """Return the second space if it should answer ``text``, otherwise None.
 
-        While it is being filled, it answers only texts that the first space does not support at all.
+        While the second space is being filled, it answers only texts that the first space does not support at
+        all.
         """
         if self.second is None:
             return None
@@ -98,11 +100,11 @@ class EmbeddingSpaces:
         return self.second if reads == "not" or self.second.was_full else None
 
     def wants_second(self, texts: Iterable[str]) -> bool:
-        """True if one of the texts is in a language that the first space does not support."""
+        """True if any of the texts is in a language that the first space supports poorly or not at all."""
         return any(self._reads(text) != "well" for text in texts)
 
     def unsupported_language_reason(self, text: str) -> Reason | None:
-        """Return the reason why no space can answer the text, or None."""
+        """Return the reason why no space can answer the text, or None if one can."""
         if self._reads(text) != "not" or self.second_for(text) is not None:
             return None
         if self.second is not None:
@@ -113,8 +115,7 @@ class EmbeddingSpaces:
         return Reason("unread_language", f"{unread}; {missing.text}", missing.advice)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return the reason why many notes are missing from the space that answers ``text``; None if few are
-        missing.
+        """Return why many notes are missing from the space that answers ``text``; None if few are missing.
 
         A few passages without a vector come from recent saves and are not reported.
         """
@@ -133,7 +134,7 @@ class EmbeddingSpaces:
         return Reason("being_built", NOT_YET) if waits else None
 
     def reason(self, text: str = "") -> Reason | None:
-        """Return the reason why the semantic search cannot answer ``text``, or None."""
+        """Return the reason why the semantic search cannot answer ``text``, or None if it can."""
         if text and self.second_for(text) is not None:
             return None
         state = self._worker.state
@@ -151,13 +152,14 @@ class EmbeddingSpaces:
         return Reason("not_embedded", "no passage is embedded yet")
 
     async def wait_until_loaded(self) -> None:
-        """Wait for the model if it is being loaded, at most as long as a search would."""
+        """Wait while the model is being loaded, for at most as long as a search would wait."""
         if self._worker.state.status == "starting":
             with suppress(WorkerUnavailable):
                 await self._worker.ready(self._patience.loading_seconds)
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest passages and notes, restricted to the ``allowed`` notes unless that is None.
+        """Return the passages and notes nearest to ``text``. If ``allowed`` is given, only notes with these
+        ids are returned.
 
         The language of the text determines which space answers. Raises WorkerUnavailable or IndexDamaged.
         """
@@ -202,7 +204,7 @@ class EmbeddingSpaces:
         return answer.with_chunks(self._ledger.chunks.ids(answer.passage_numbers.tolist()))
 
     def as_json(self) -> JSON:
-        """Return the models of the vault, and the second space's progress, as in ``index/status``."""
+        """Return the vault's models and the progress of its second space, as reported by ``index/status``."""
         second = self.second
         return {
             "main": self.models.main.name,
@@ -219,27 +221,30 @@ class EmbeddingSpaces:
 
 
 LanguageSupport = Literal["well", "poorly", "not"]
-"""An English model's support for a text: ``poorly`` for another language in Latin letters, ``not`` for
-another script."""
+"""Degree to which an English model supports a text: ``poorly`` for another language in Latin letters, ``not``
+for another script."""
 
 JUDGED_CHARS = 1000
-"""Number of characters at the start of a text that the language check reads."""
+"""Number of characters that the language check reads from the start of a text."""
 SAMPLED_LETTERS = 20
-"""Minimum number of letters in a note for its language to count; half as many if the note is not pure
+"""Minimum number of letters for a note's language to be detected; half as many if the note is not pure
 ASCII."""
 FOREIGN_LETTERS = 0.3
-"""Minimum share of letters in another script for a text to count as written in that script. A text with a
-formula stays below it."""
+"""Minimum share of letters from another script for a text to count as written in that script. A text with a
+formula has a smaller share."""
 OWN_STOP_WORDS = 2
-"""A text is foreign if its stop words of another language outnumber its English stop words by at least this
-many."""
+"""A text counts as foreign if it has at least this many more stop words of another language than of
+English."""
 PIECES_WITH_STOP_WORD = 1.5
-"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by a single stop word.
-This is for texts in which foreign stop words outnumber English ones by only one. The limit is well above 1
-because names, and misspelt words such as ``triks``, also have several pieces."""
+"""Minimum average number of tokenizer pieces per word at which a text with one surplus foreign stop word
+counts as foreign.
+
+The surplus is the number of foreign stop words minus the number of English ones. The limit is well above 1
+because names, and misspelt words such as ``triks``, also have several pieces.
+"""
 PIECES_WITH_ACCENT = 1.8
-"""Minimum number of tokenizer pieces per word in a foreign text that is recognized by an accented word. This
-is for texts in which foreign stop words do not outnumber English ones."""
+"""Minimum average number of tokenizer pieces per word at which a text with an accented word counts as
+foreign. This limit applies if the text has as many foreign stop words as English ones."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
 """Languages recognized by stop words. Vietnamese is left out: without its tone marks it looks like English,
@@ -250,7 +255,9 @@ _VIETNAMESE = ("\u1e00", "\u1eff")
 
 
 def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
-    """Return how well an English model reads ``text``; ``count`` returns the number of a word's pieces."""
+    """Return how well an English model reads ``text``. ``count`` returns the number of tokenizer pieces in a
+    word.
+    """
     text = text[:JUDGED_CHARS]
     words = [word if word.isupper() else word.lower() for word in _WORD.findall(text)]
     if not words:
@@ -293,6 +300,7 @@ def _foreign_stop_words(words: list[str]) -> int:
 
 @cache
 def _stop_words(code: str) -> frozenset[str]:
-    """Return the stop words of a language, without accents. Single letters are left out: they are often
-    variables."""
+    """Return the stop words of a language, without accents. Single letters are left out, because they are
+    often variables.
+    """
     return frozenset(word for word in folded_stop_words(code) if len(word) > 1)

@@ -1,4 +1,4 @@
-"""The activity of a vault's indexing, and how complete its index is."""
+"""Status of a vault: what its indexing is doing, and how complete its index is."""
 
 import time
 from collections import deque
@@ -9,15 +9,15 @@ from vaultseek.base.model import JSON, Problem, Reason, reason_json
 from vaultseek.store.ledger import Counts
 
 REPORTED_PROBLEMS = 2000
-"""Maximum number of problems in one status."""
+"""Maximum number of problems reported in one status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The state of a vault's indexing; each change replaces the whole object.
+    """State of a vault's indexing; each change replaces the whole object.
 
-    ``notes_done`` of ``notes_total`` notes are read in the current pass; ``embed_problem`` is the reason why
-    vectors cannot be stored.
+    ``notes_done`` is the number of notes read in the current pass, out of ``notes_total``. ``embed_problem``
+    is the reason why vectors cannot be stored.
     """
 
     state: str = "ready"
@@ -33,11 +33,12 @@ class Activity:
         return max(0, self.notes_total - self.notes_done)
 
     def pending(self, counts: Counts) -> int:
-        """Return the number of notes to read plus the number of vectors to store."""
+        """Return the number of notes still to be read plus the number of vectors still to be stored."""
         return counts.pending + self.notes_left
 
     def share(self, counts: Counts, *, vectors: bool = True) -> float:
-        """Return the indexed share, from 0 to 1: notes read and, with ``vectors``, texts embedded.
+        """Return the share of indexing that is done, from 0 to 1, counting notes read and, with ``vectors``,
+        texts embedded.
 
         Unread notes are assumed to have as many texts as the others.
         """
@@ -51,11 +52,11 @@ class Activity:
 
     @property
     def is_reading(self) -> bool:
-        """True while notes are read, or during the first comparison of disk and index."""
+        """True while notes are being read, or during the first comparison of disk and index."""
         return bool(self.notes_left) or self.state in ("opening", "indexing")
 
     def full_reason(self, counts: Counts) -> Reason | None:
-        """Return the reason for the state, including why texts cannot be embedded."""
+        """Return the reason for the current state, including why texts cannot be embedded."""
         if not (counts.pending and self.embed_problem):
             return self.reason
         waiting = f"passages cannot be embedded: {self.embed_problem.text}"
@@ -64,7 +65,7 @@ class Activity:
         return Reason(self.reason.code, f"{self.reason.text}; {waiting}")
 
     def index_json(self, counts: Counts, revision: int | None) -> JSON:
-        """Return the ``index`` part of an answer."""
+        """Return the ``index`` part of an answer, as JSON."""
         return {
             "notes": counts.notes,
             "chunks": counts.chunks,
@@ -78,10 +79,10 @@ class Activity:
     def progress_json(
         self, name: str, counts: Counts, rate: float, *, vectors: bool = True, waiting_for: str | None = None
     ) -> JSON:
-        """Return an ``index/progress`` notification of the vault ``name``; ``rate`` is in texts per second.
+        """Return an ``index/progress`` notification for the vault ``name``; ``rate`` is in texts per second.
 
-        Without ``vectors``, it covers only the notes; ``waiting_for`` is the reason why vectors cannot be
-        computed.
+        Without ``vectors``, the progress covers only the notes. ``waiting_for`` is the reason why vectors
+        cannot be computed.
         """
         left = vectors and (counts.pending or waiting_for)
         return {
@@ -101,17 +102,17 @@ class Activity:
 
 
 class EmbeddingRate:
-    """The speed at which texts are embedded, over the last batches."""
+    """Speed at which texts are embedded, averaged over recent batches."""
 
     def __init__(self) -> None:
         self._recent: deque[tuple[float, int]] = deque(maxlen=20)
 
     def add(self, texts: int) -> None:
-        """Count a batch that has just been finished."""
+        """Record that a batch of this many texts has just been embedded."""
         self._recent.append((time.monotonic(), texts))
 
     def per_second(self) -> float:
-        """Return the texts per second; 0 if none were embedded recently."""
+        """Return the number of texts embedded per second; 0 if none were embedded recently."""
         if len(self._recent) < 2 or time.monotonic() - self._recent[-1][0] > 10:
             return 0.0
         seconds = self._recent[-1][0] - self._recent[0][0]
@@ -134,7 +135,7 @@ class VaultStatus:
     models: JSON
 
     def as_json(self) -> JSON:
-        """Return the vault's part of ``index/status``."""
+        """Return the vault's part of the ``index/status`` answer."""
         return {
             "name": self.name,
             "path": self.path,
@@ -154,5 +155,5 @@ class VaultStatus:
 
 
 def eta_seconds(counts: Counts, rate: float) -> int | None:
-    """Return the seconds until every text is embedded, or None while the rate is unknown."""
+    """Return the estimated seconds until every text is embedded; None while the rate is unknown."""
     return round(counts.pending / rate) if rate else None

@@ -1,4 +1,4 @@
-"""The place of a vault's index: its ledger and its engine."""
+"""Storage of a vault's index: opens the ledger and the engine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +11,19 @@ from vaultseek.store.ledger import Ledger
 
 @dataclass(frozen=True)
 class Storage:
-    """An index on the local disk, of a folder on this machine. Other packages add other places."""
+    """Storage on the local disk, for a vault on this machine. Other packages add subclasses for other
+    storage.
+    """
 
     has_folder: ClassVar[bool] = True
-    """False if the notes are on another machine. That machine also writes the index."""
+    """False if the notes are on another machine, which then also writes the index."""
 
     def open_ledger(self, directory: Path) -> Ledger:
-        """Return the ledger of the index folder. Raises OSError or Unavailable."""
+        """Open the ledger in the index folder. Raises OSError or Unavailable."""
         return Ledger(directory / "ledger.sqlite")
 
     def open_engine(self, name: str, directory: Path, ledger: Ledger, language: str | None) -> Engine:
-        """Return the engine of the vault with this name."""
+        """Open the engine for the vault with this name."""
         return KeywordSync(directory / "keyword", language)
 
 

@@ -1,6 +1,6 @@
-"""The migration to another vector store: for another model, chunking or embedding text, or after damage.
+"""Migrate to a new vector store when the model, the chunking or the embedding text changes, or after damage.
 
-Until the store of a new spec is full, the previous one answers with its own model.
+Until the new store is full, the previous one answers with its own model.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ SOON_SECONDS = 60.0
 
 
 class PreviousStore(NamedTuple):
-    """The previous spec's store, and the model of its vectors."""
+    """Vector store of the previous spec, and the model that computed its vectors."""
 
     path: Path
     fingerprint: str
@@ -34,7 +34,7 @@ class PreviousStore(NamedTuple):
 
 
 class StoreMigration:
-    """The migration from a previous spec's store to ``store`` of ``spec``, in the same folder."""
+    """Migration from a previous spec's store to ``store``, the store for ``spec`` in the same folder."""
 
     def __init__(
         self,
@@ -44,10 +44,12 @@ class StoreMigration:
         in_writer: InWriter,
         pool: WorkerPool | None,
     ) -> None:
-        """``pool`` has the previous model's worker; without the pool, a store of another model cannot
-        answer."""
+        """Create the migration without starting it.
+
+        ``pool`` has the previous model's worker. Without it, a store for another model cannot answer.
+        """
         self.previous: PreviousStore | None = None
-        """The previous store, which answers until the new one is full, or None."""
+        """The previous store, which answers until the new one is full; None if there is no migration."""
         self._store = store
         self._spec = spec
         self._space = space
@@ -57,11 +59,11 @@ class StoreMigration:
 
     @property
     def is_same_model(self) -> bool:
-        """True if the answering store has the model of ``spec``."""
+        """True if the store that answers queries was filled by the model of ``spec``."""
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """If the store that the ledger describes has another spec, let it answer until the new one is full.
+        """If the existing store has another spec, let it answer until the new store is full.
 
         Runs in the writer thread.
         """
@@ -76,7 +78,7 @@ class StoreMigration:
         space.set_store_model(self._spec.model)
 
     async def resume(self) -> None:
-        """Open the previous store, if there is one, and remove unused stores."""
+        """Reopen the previous store, if there is one, and remove unused stores."""
         kept = await self._in_writer(self._space.previous_store)
         previous = None
         if kept is not None and kept["folder"] != self._store.name:
@@ -89,7 +91,7 @@ class StoreMigration:
         self.previous = previous
 
     async def end(self, drop: Callable[[Path], Awaitable[None]]) -> None:
-        """Drop the previous store, because this one is full."""
+        """Drop the previous store once the new one is full."""
         previous, self.previous = self.previous, None
         if previous is None:
             return
@@ -99,13 +101,14 @@ class StoreMigration:
         self.release_model()
 
     def release_model(self) -> None:
-        """Release the worker of the previous model. It is no longer needed."""
+        """Release the worker of the previous model, which is no longer needed."""
         model, self._model = self._model, None
         if model is not None and self._pool is not None:
             self._pool.release(model)
 
     async def question(self, previous: PreviousStore, text: str) -> Any:
-        """Return the query for the previous store: the text, or the text's vector from the previous model.
+        """Return the query to send to the previous store: the text itself, or its vector from the previous
+        model.
 
         Raises WorkerUnavailable.
         """
@@ -132,7 +135,7 @@ class StoreMigration:
 
 
 def store_folder(spec_name: str) -> str:
-    """Return the folder name of a spec's store."""
+    """Return the folder name for a spec's store."""
     return hashlib.sha256(spec_name.encode()).hexdigest()[:12]
 
 
@@ -145,18 +148,19 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule for rebuilding one store. The first rebuild starts at once; later ones wait as long as a
-    worker waits before its restarts."""
+    """Schedule of rebuilds for one store. The first rebuild starts at once; later rebuilds are delayed as
+    long as a worker's restarts.
+    """
 
     def __init__(self) -> None:
         self.damage: str | None = None
-        """The damage that requires a rebuild, or None."""
+        """Description of the damage that requires a rebuild, or None."""
         self._due = 0.0
         self._last: float | None = None
         self._repeated = 0
 
     def request(self, damage: str) -> None:
-        """Request a rebuild of the store because of damage."""
+        """Request a rebuild of the store because of ``damage``."""
         if self.damage is not None:
             return
         now = time.monotonic()
@@ -166,11 +170,11 @@ class StoreRebuilds:
         self.damage, self._due = damage, now + pause
 
     def is_due(self) -> bool:
-        """True if a rebuild was requested and its pause is over."""
+        """True if a rebuild was requested and its delay is over."""
         return self.damage is not None and time.monotonic() >= self._due
 
     def begin(self) -> None:
-        """Record that a new store replaces the damaged one."""
+        """Record that a rebuild begins: a new store replaces the damaged one."""
         self.damage, self._last = None, time.monotonic()
 
     def check(self) -> None:

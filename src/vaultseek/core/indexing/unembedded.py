@@ -1,4 +1,4 @@
-"""The texts of a vault without a vector in its store, composed for the model."""
+"""Find the texts that have no vector in a vault's store, and compose them for the embedding model."""
 
 import asyncio
 import logging
@@ -26,20 +26,21 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
-"""Version of the stores. Increase it when they must be rebuilt from the vectors in the ledger."""
+"""Version of the vector stores. Increase it when all stores must be rebuilt from the vectors in the
+ledger."""
 
 PAGE_TEXTS = 1000
 """Number of texts composed at once."""
 
 REFUSED_TRIES = 5
-"""Maximum number of daemon starts at which texts that the model refused are retried. Without a limit,
+"""Maximum number of daemon starts at which texts that the model could not embed are retried. Without a limit,
 unusable texts would be retried forever."""
 
 LEAST_OUTDATED = 100
-"""Number of unused vectors that are kept in any case. Unused vectors are deleted only above both limits
-together."""
+"""Number of unused vectors always kept. Unused vectors are deleted only if there are more than this number
+plus ``OUTDATED_SHARE`` of the vectors in use."""
 OUTDATED_SHARE = 0.2
-"""Further unused vectors that are kept, as a share of the vectors in use."""
+"""Additional unused vectors to keep, as a share of the vectors in use."""
 PAGE_NOTES = 500
 PAGE_KEYS = 2_000
 
@@ -48,38 +49,40 @@ log = logging.getLogger(__name__)
 
 
 Position = tuple[int, int]
-"""A position in lists that are read in parts: the numbers of the last chunk and of the last note that were
+"""Position in lists that are read in parts: the numbers of the last chunk and the last note that were
 read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpec:
-    """Everything that determines the vector of a text: model, window, and the composition of texts."""
+    """Everything that determines the vector of a text: the model, its window, and how texts are composed."""
 
     fingerprint: str
     count: Callable[[str], int]
     window: int
     model: str = ""
-    """The name of the model in the settings."""
+    """Name of the model in the settings."""
 
     @property
     def name(self) -> str:
-        """The identity of a store; vectors of different specs must never be mixed."""
+        """Identity of the spec and of its store; vectors from different specs must never be mixed."""
         return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
 
     @property
     def chunking(self) -> str:
-        """The chunking version; notes chunked by another version are read again."""
+        """Chunking version; notes that were chunked by another version are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
         """Return the answer to ``text`` with two values added: how well the model reads the text, and the
-        curve that turns the model's cosines into confidence."""
+        curve that converts the model's cosines to confidence.
+        """
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
-            await asyncio.to_thread(self.count, "")  # a third of a second, only once
+            # Loading the tokenizer takes a third of a second, but only once.
+            await asyncio.to_thread(self.count, "")
         reading = share_read(text, self.count, calibration.fluent_pieces)
         return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 
@@ -115,9 +118,9 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A vector to store: for the chunk with this number, or for the whole note if None.
+    """A vector to be stored: for the chunk with the number ``chunk``, or for the whole note if that is None.
 
-    ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
+    ``text`` is None if no text can be composed. ``vector`` is set if the same text was embedded before.
     ``revision`` is the ledger's revision before the text was read.
     """
 
@@ -129,14 +132,14 @@ class Item:
 
     @property
     def number(self) -> int:
-        """The number that identifies the vector in its collection."""
+        """Number that identifies the vector in its collection."""
         return self.note if self.chunk is None else self.chunk
 
 
 class Unembedded:
-    """The notes and chunks of a ledger whose vectors are missing from a space's store, newest notes first.
+    """Notes and chunks of a ledger whose vectors are missing from a space's store, newest notes first.
 
-    The default ``space`` is the first one.
+    By default, ``space`` is the first vector space.
     """
 
     def __init__(self, ledger: Ledger, spec: EmbeddingSpec, space: SpaceTable | None = None) -> None:
@@ -145,61 +148,58 @@ class Unembedded:
         self._space = space or ledger.space
 
     def order(self, limit: int) -> tuple[bool, list[int]]:
-        """Return the next texts to embed: True with note ids or, if no note is left, False with chunk
-        numbers.
+        """Return the next texts to embed: (True, note ids) or, if no note is waiting, (False, chunk numbers).
 
-        Notes come first, because they are a small part of the texts: every note can then soon be found by
-        meaning.
+        Notes come first, because there are far fewer notes than chunks, and every note can then soon be found
+        by meaning.
         """
         ids = self._space.note_ids(limit)
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
-        """Return the items of these chunks. Items have their vectors if the ledger has them."""
+        """Return an item for each of these chunks, with its vector if the ledger has one."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_chunks(self._space.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
-        """Return the items of these notes. Items have their vectors if the ledger has them."""
+        """Return an item for each of these notes, with its vector if the ledger has one."""
         revision = self._ledger.revision
         return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
     def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
-        """Return the number of passages in these notes, and the number of these notes, without a vector."""
+        """Return how many passages in these notes, and how many of these notes themselves, have no vector."""
         missing = [item for item in self.of_notes(notes) if not item.vector]
         passages = sum(item.chunk is not None for item in missing)
         return passages, len(missing) - passages
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
-        """Return all items of these notes, whether stored or not. Items have their vectors if the ledger has
-        them.
-        """
+        """Return all items of these notes, whether stored or not, with the vectors that the ledger has."""
         return self._with_vectors(self.composed(notes))
 
     def composed(self, notes: Sequence[int]) -> list[Item]:
-        """Return all items of these notes, without their vectors."""
+        """Return all items of these notes, without looking up their vectors."""
         revision = self._ledger.revision
         passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
         return [*passages, *self._of_notes(notes, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
-        """Return the number of waiting passages and notes without a vector in the ledger."""
+        """Return how many waiting passages and how many waiting notes have no vector in the ledger."""
         are_notes = [item.chunk is None for items in self.pages_without_vectors() for item in items]
         return are_notes.count(False), are_notes.count(True)
 
     def pages_without_vectors(self) -> Iterator[list[Item]]:
-        """Yield the waiting items that have no vector in the ledger, a page at a time."""
+        """Yield pages of the waiting items that have no vector in the ledger."""
         for items in self.pages():
             yield [item for item in items if not item.vector]
 
     def pages(self) -> Iterator[list[Item]]:
-        """Yield all waiting items, notes first, with vectors that the ledger has, a page at a time."""
+        """Yield pages of all waiting items, notes first, with the vectors that the ledger has."""
         chunks, notes = self._space.pending_counts()
         ids, numbers = self._space.note_ids(notes), self._space.chunk_numbers(chunks)
         yield from chain(map(self.notes, _pages(ids)), map(self.chunks, _pages(numbers)))
 
     def after(self, position: Position, limit: int) -> tuple[list[Item], Position]:
-        """Return the next waiting items in numerical order, chunks first, and the new position.
+        """Return up to ``limit`` waiting items in numerical order, chunks first, and the new position.
 
         New chunks and notes get higher numbers, so one pass covers all of them.
         """
@@ -216,13 +216,14 @@ class Unembedded:
         return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
 
     def key(self, item: Item) -> str:
-        """Return the key of the item's vector. For an item without text, return "", which is never a vector's
-        key."""
+        """Return the key of the item's vector. For an item without text, return "", which no vector has as
+        its key.
+        """
         return "" if item.text is None else f"{self.key_prefix}{item.text.key}"
 
     @property
     def key_prefix(self) -> str:
-        """The prefix of all keys of this model."""
+        """Prefix of the keys of all vectors from this model."""
         return f"{self._spec.fingerprint}:"
 
     def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
@@ -257,7 +258,9 @@ def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
-    """Return the text that ``compose`` makes from a note; log and return None if it fails."""
+    """Return the result of ``compose``, a note's text to embed. If composing fails, log the error and return
+    None.
+    """
     try:
         return compose()
     except Exception as error:
@@ -268,10 +271,10 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
 
 
 def try_refused_again(ledger: Ledger) -> int:
-    """Queue notes whose text the model failed to embed, and return their number.
+    """Queue notes whose texts the model failed to embed, and return the number of notes.
 
-    A user's own server may accept the texts later, and another program may have ended the worker. Runs in the
-    writer thread, once after each start.
+    A retry may succeed: a user's own server may accept the texts later, or another program may have ended the
+    worker. Runs in the writer thread, once after each start.
     """
     before = ledger.problems.tries()
     refused = ledger.problems.paths(NOT_EMBEDDED)
@@ -291,12 +294,12 @@ def try_refused_again(ledger: Ledger) -> int:
 async def forget_outdated(
     ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
 ) -> None:
-    """Delete the vectors of texts that no note has any more, if there are many of them.
+    """Delete the vectors of texts that no longer occur in any note, if there are many.
 
-    The ledger keeps a few, so that a restored text need not be embedded again. It also keeps all vectors of
-    models that are not in use.
+    The ledger keeps a few unused vectors, so that a restored text need not be embedded again.
+    ``fingerprints`` identify the models in use; vectors of other models are all kept.
 
-    Stops when a note changes, and runs again later. ``fingerprints`` identify the models in use.
+    Stops when a note changes, and runs again later.
     """
     counts = ledger.counts()
     needed = counts.notes + counts.chunks

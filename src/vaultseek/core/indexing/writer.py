@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 InWriter = Callable[..., Awaitable[Any]]
-"""The method ``WriterThread.run`` of the vault's writer thread."""
+"""Type of ``WriterThread.run``, bound to the vault's writer thread."""
 log = logging.getLogger(__name__)
 
 
 class WriterThread:
-    """A thread that runs functions one at a time, in call order."""
+    """Thread that runs functions one at a time, in the order of the calls."""
 
     def __init__(self, name: str) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"writer-{name}")
@@ -29,7 +29,7 @@ class WriterThread:
         self._unawaited.add_done_callback(_log_error)
 
     def close(self) -> None:
-        """End the thread after the current work."""
+        """End the thread after its current work."""
         if self._unawaited is not None:
             self._unawaited.cancel()
         self._executor.shutdown()

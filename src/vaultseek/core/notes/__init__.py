@@ -1,4 +1,4 @@
-"""Queries other than search: about one note, its links and related notes, and about the vault as a whole.
+"""Answer requests other than searches: about a note, its links and related notes, or the whole vault.
 
-Read-only; answers have the form that ``--json`` prints.
+All modules are read-only. Answers are in the form that ``--json`` prints.
 """

@@ -1,4 +1,4 @@
-"""Places within a note: the headings and blocks that a link can name, and the tags."""
+"""Find the parts of a note that a link can name, headings and blocks, and the positions of tags."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from vaultseek.content.query.facts import LIST_ITEM
 
 
 class Anchors:
-    """The headings and blocks of one note, by the names that links use for them.
+    """The headings and blocks of one note, indexed by the names that links use for them.
 
     Built once for all links to the note; a lookup takes the same time however many headings there are.
     """
@@ -26,7 +26,7 @@ class Anchors:
         self._plain = _Nested([plain_name(heading.text) for heading in headings], self._ends)
 
     def heading(self, fragment: str) -> Heading | None:
-        """Return the heading named by the ``fragment`` of a link: ``Heading`` or ``Heading#Subheading``."""
+        """Return the heading that a link's fragment names: ``Heading`` or ``Heading#Subheading``."""
         chain = self.chain(fragment)
         return self.headings[chain[-1]] if chain else None
 
@@ -35,14 +35,15 @@ class Anchors:
         return self._blocks.get(fold(id))
 
     def chain(self, fragment: str) -> list[int] | None:
-        """Return the index of each heading that a ``fragment`` names; None if one is missing.
+        """Return the indices of the headings that a link's fragment names; None if any heading is missing.
 
-        A heading whose text equals the whole fragment takes precedence over nested ones.
+        A heading whose text equals the whole fragment takes precedence over nested headings.
         """
         return self.nested([fragment]) or self.nested(fragment.split("#"))
 
     def nested(self, names: Sequence[str]) -> list[int] | None:
-        """Return the index of the heading for each of the nested ``names``; None if one is missing.
+        """Return the indices of headings with the given ``names``, each nested under the previous one; None
+        if any is missing.
 
         An exact match takes precedence over headings that differ in punctuation.
         """
@@ -53,7 +54,7 @@ class Anchors:
         return None
 
     def section_end(self, at: int) -> int:
-        """Return the index of the heading that ends the section of heading number ``at``."""
+        """Return the index of the first heading after the section of heading number ``at``."""
         return self._ends[at]
 
     def _chain_to(self, last: int, names: Sequence[str], keys: Sequence[str]) -> list[int]:
@@ -68,7 +69,9 @@ class Anchors:
 
 
 def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]:
-    """Return, by index, each heading's parent and the heading after its section."""
+    """Return, for each heading by index, the index of its parent, and the index of the first heading after
+    its section.
+    """
     parents: list[int | None] = []
     ends = [len(headings)] * len(headings)
     within: list[int] = []
@@ -81,7 +84,7 @@ def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]
 
 
 class _Nested:
-    """Headings by their own names and the names of the headings above them."""
+    """Lookup of headings by their own names and the names of the headings above them."""
 
     def __init__(self, keys: Sequence[str], ends: Sequence[int]) -> None:
         self.keys = keys
@@ -89,7 +92,9 @@ class _Nested:
         self._below: dict[tuple[str, ...], dict[str, list[int]]] = {}
 
     def first(self, names: Sequence[str]) -> int | None:
-        """Return the index of the first heading that matches the last of the nested ``names``."""
+        """Return the index of the first heading with the last of the ``names``, nested under headings with
+        the other names.
+        """
         above: tuple[str, ...] = ()
         found = self._named([(0, len(self.keys))], above)
         for name in names[:-1]:
@@ -100,7 +105,7 @@ class _Nested:
         return found[names[-1]][0] if names[-1] in found else None
 
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
-        """Return the headings in the ``spans``, below the nested names ``above``, by name.
+        """Return the headings in the ``spans``, by name. ``above`` are the names under which they are nested.
 
         The result is cached. Headings have only six levels, so each heading has few such names.
         """
@@ -116,13 +121,14 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and last line of the block whose id is on ``line``. The line may contain nothing but
-    the id."""
+    """Return the first and last line of the block whose id is on ``line``. The line may contain only the
+    id.
+    """
     return Blocks(note).lines(line)
 
 
 class Blocks:
-    """The blocks of a note, by the line that contains the id."""
+    """The blocks of a note, looked up by the line that contains the block's id."""
 
     def __init__(self, note: Note) -> None:
         self._lines = note.lines
@@ -159,16 +165,16 @@ class Blocks:
 
 
 def _around(line: int, spans: Sequence[Span]) -> Span | None:
-    """Return the span that contains a line; spans do not overlap."""
+    """Return the span that contains ``line``, or None; spans do not overlap."""
     before = bisect_right(spans, line, key=attrgetter("start_line"))
     return spans[before - 1] if before and spans[before - 1].end_line >= line else None
 
 
 def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]:
-    """Return, for each line of a list item, the first line of the innermost item around it."""
+    """Return a map from each line of a list to the first line of the innermost list item that contains it."""
     starts: dict[int, int] = {}
-    open_items: list[tuple[int, int]] = []  # depth and line, with increasing depth
-    last: int | None = None  # the item that this line continues
+    open_items: list[tuple[int, int]] = []  # (depth, line) of each open item, outermost first
+    last: int | None = None  # first line of the item that this line continues
     for number in range(outermost.start_line, outermost.end_line + 1):
         text = lines[number - 1]
         if LIST_ITEM.match(text):
@@ -182,7 +188,7 @@ def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]
 
 
 def _end_of_item(lines: Sequence[str], first: int, outermost: Span) -> int:
-    """Return the last line of the item that begins on line ``first``, including nested items."""
+    """Return the last line of the list item that begins on line ``first``, including nested items."""
     last = first
     for number in range(first + 1, outermost.end_line + 1):
         text = lines[number - 1]
@@ -202,7 +208,8 @@ def _depth(line: str) -> int:
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
     """Return the line that ends with a block's id. If the id is alone on line ``number``, return the line
-    above it."""
+    above.
+    """
     line = lines[number - 1].strip()
     if line != f"^{id}":
         return line
@@ -212,10 +219,10 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
 
 @lru_cache(maxsize=4096)
 def plain_name(heading: str) -> str:
-    """Return the form in which headings and links are compared: without markup and punctuation, and
-    regardless of case.
+    """Return the text of a heading or fragment in the form used for comparison: without markup and
+    punctuation, and with case folded.
 
-    Vowel signs of many scripts and emoji distinguish headings and are kept.
+    Emoji and vowel signs, which many scripts use, distinguish headings and are kept.
     """
     folded = fold(heading)
     signs = {sign for sign in folded if _is_punctuation(sign)}
@@ -227,14 +234,14 @@ def _is_punctuation(sign: str) -> bool:
 
 
 def tag_places(note: Note, tag: str) -> Iterator[PlacedTag]:
-    """Yield the places of ``tag``, or a tag nested under it, in a note, in order."""
+    """Yield the positions in a note of ``tag``, and of tags nested under it, in order."""
     for placed in (*placed_tags(note), *note.placed_tags):
         if _is_below(placed.tag, tag):
             yield placed
 
 
 def has_unplaced_tag(note: Note, tag: str) -> bool:
-    """True if ``tag``, or a tag nested under it, is in the note's frontmatter at an unknown place."""
+    """True if ``tag``, or a tag nested under it, is in the note's frontmatter at an unknown position."""
     written = sum(_is_below(each, tag) for each in frontmatter_tags(note.frontmatter))
     return written > sum(_is_below(placed.tag, tag) for placed in placed_tags(note))
 

@@ -1,6 +1,6 @@
-"""Completion of notes and their parts, tags, properties and values, and other files.
+"""Complete names of notes, their headings and blocks, tags, properties and values, and other files.
 
-Headings, blocks and paths of all notes are read when they are first requested.
+The headings, blocks and paths of all notes are read when they are first requested.
 """
 
 import json
@@ -23,17 +23,17 @@ from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
-"""Number of match grades that contain the typed text as written, without fuzzy matches."""
+"""Number of match grades for names that contain the typed text as written, without fuzzy matches."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
-"""Kinds completed from the ledger; for blocks see ``complete_blocks``."""
+"""Kinds of completions read from the ledger; for blocks, see ``complete_blocks``."""
 PartKind = Literal["heading", "block", "file"]
 PATH_GRADES = 3
-"""Number of match grades used for paths. A path must contain the text as typed; a fuzzy match would find too
-many paths."""
+"""Number of match grades used for paths. A path must contain the text as typed, because fuzzy matches would
+find too many paths."""
 
 
 class VaultCompleter:
-    """Completion in one vault. The results always match the ledger's current revision."""
+    """Completion for one vault. Results always match the ledger's current revision."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -56,13 +56,13 @@ class VaultCompleter:
 
     @property
     def crowded(self) -> bool:
-        """True if enough notes changed that ``prepare`` should be called."""
+        """True if so many notes have changed that ``prepare`` should be called."""
         return self._names.crowded
 
     def prepare(self) -> None:
         """Read the data for completion if necessary, and rank the names of changed notes if there are many.
 
-        Slow in a large vault; completions are answered in the meantime.
+        This is slow in a large vault; completion requests are answered in the meantime.
         """
         self._names.rank_recent()
         with self._synced():
@@ -71,8 +71,9 @@ class VaultCompleter:
     def complete(
         self, kind: Kind, typed: str, limit: int, *, note: int | None = None, name: str | None = None
     ) -> list[JSON]:
-        """Return completions of a kind. ``note`` is the note whose headings are completed, ``name`` the
-        property whose values are completed."""
+        """Return completions of one kind. ``note`` is the note whose headings are completed, ``name`` the
+        property whose values are completed.
+        """
         if kind == "heading":
             matches = Completer(self._headings(note)).complete(typed, limit)
         elif kind == "note":
@@ -85,17 +86,21 @@ class VaultCompleter:
         return [_as_json(match) for match in matches]
 
     def tags(self) -> list[JSON]:
-        """Return every tag with its number of notes, and its number of notes including nested tags."""
+        """Return every tag with two counts: of notes with the tag, and of notes with the tag or a tag nested
+        under it.
+        """
         with self._synced() as vocabulary:
             return vocabulary.tags()
 
     def properties(self) -> list[JSON]:
-        """Return every property with its number of notes, types and most common values."""
+        """Return every property with the number of notes that have it, its types and its most common
+        values.
+        """
         with self._synced() as vocabulary:
             return vocabulary.properties()
 
     def values(self, name: str) -> list[JSON]:
-        """Return the values of a property, each with its number of notes."""
+        """Return every value of a property with the number of notes that have it."""
         with self._synced() as vocabulary:
             return vocabulary.values(name)
 
@@ -106,7 +111,9 @@ class VaultCompleter:
             yield self._vocabulary
 
     def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
-        """Return completions for the headings or blocks of all notes, or for the names of other files."""
+        """Return completions for the headings of all notes, the blocks of all notes, or the names of other
+        files.
+        """
         if kind == "file":
             matches = self._completers_of_files()[0].complete(typed, limit)
         else:
@@ -129,7 +136,7 @@ class VaultCompleter:
         return exact[:limit] or by_id
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
-        """Return the notes or other files whose path matches the typed part of a path best."""
+        """Return the notes or other files whose paths best match a partly typed path."""
         if kind == "file":
             matches = self._completers_of_files()[1].complete(typed, limit, grades=PATH_GRADES)
         else:
@@ -138,7 +145,7 @@ class VaultCompleter:
         return [_as_json(match) for match in matches]
 
     def complete_folders(self, typed: str, limit: int) -> list[JSON]:
-        """Return the folders, with a final ``/``, whose path contains the typed text."""
+        """Return the folders, with a final ``/``, whose paths contain the typed text."""
         matches = self._completers_of_paths()[0].complete(typed, limit, grades=PATH_GRADES)
         return [_as_json(match) for match in matches]
 
@@ -169,14 +176,14 @@ class VaultCompleter:
             return self._files, self._file_paths
 
     def missing(self, typed: str, limit: int) -> list[JSON]:
-        """Return names of missing notes: names that links use but no note has, starting with the typed
-        text.
+        """Return names of missing notes that begin with the typed text: names that links use but no note
+        has.
         """
         found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
         return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 
     def beginning(self, typed: str, limit: int) -> list[int]:
-        """Return the ids of notes with a name that starts with the typed text, shorter names first.
+        """Return the ids of notes with a name that begins with the typed text, shorter names first.
 
         Checks up to ``limit`` names. Typing one more letter does not change the order of the notes that still
         match.
@@ -191,7 +198,7 @@ class VaultCompleter:
         if row is None:
             return
         headings = [(heading.text, heading.line, heading.level) for heading in row.headings]
-        if row.kind in _WITH_PLACES:  # its parts can be linked to like headings, such as ``page=3``
+        if row.kind in _WITH_PLACES:  # parts, such as ``page=3``, can be linked to like headings
             chunks = self._ledger.chunks.by_note([row.id])[row.id]
             first = {chunk.place: chunk.start_line for chunk in reversed(chunks) if chunk.place}
             headings = [(place, line, 1) for place, line in first.items()]
@@ -216,8 +223,10 @@ class VaultCompleter:
 
 
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
-    """Return completions for block ids, then for words in blocks, each with its ``line`` and its text
-    ``of``."""
+    """Return completions for block ids, then for words in blocks.
+
+    Each completion has the block's ``line``, and in ``of`` the block's text.
+    """
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})
         for block in blocks
@@ -239,7 +248,7 @@ def _as_json(match: Match) -> JSON:
 
 
 _WITH_PLACES = ("pdf", "base")
-"""Kinds of files whose parts have readable names; parts of canvases have numbers."""
+"""Kinds of files whose parts have readable names. The parts of canvases have only numbers."""
 _GRADES = ("prefix", "word", "inside", "fuzzy")
 
 

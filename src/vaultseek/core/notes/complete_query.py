@@ -1,4 +1,4 @@
-"""Completion of the filter that ends at the cursor of a query."""
+"""Complete the filter at the end of a query, before the cursor."""
 
 import re
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ _VALUES = {
     "is": STATES,
     **dict.fromkeys(("created", "modified", "before", "after"), PERIODS),
 }
-"""Values of operators that do not depend on the vault."""
+"""Values of operators that are the same in every vault."""
 
 
 def _beginning(values: Iterable[str], typed: str) -> list[JSON]:
@@ -78,7 +78,7 @@ def _beginning(values: Iterable[str], typed: str) -> list[JSON]:
 
 
 _MEANS_MORE = re.compile(r'[\[\]()"]|\sOR\s|\A[<>/]|\Anull\Z')
-"""Characters that end a property's value or give it another meaning than plain text."""
+"""Characters that end a property's value, or make it something other than plain text."""
 
 
 def _property_value(value: str) -> str:

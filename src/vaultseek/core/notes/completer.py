@@ -1,9 +1,9 @@
-"""Matching of a typed text against many names: by grade of match, then by the rank of the name.
+"""Match a typed text against many names, best matches first.
 
-The folded names form one string, best rank first, so a search of that string finds the best matches first and
-can stop early. There are four grades: the name begins with the typed text; a word of the name begins with it;
-the name contains the text; the name contains the letters of the text in order, with at most one typo. Each
-grade is tried only if the better grades gave too few matches.
+Matches are sorted by grade, then by the rank of the name. The folded names form one string, best rank first,
+so a search of that string finds the best matches first and can stop early. There are four grades: the name
+begins with the typed text; a word in the name begins with it; the name contains it; the name contains its
+letters in order, with at most one typo. Each grade is tried only if the better grades gave too few matches.
 """
 
 from __future__ import annotations
@@ -24,19 +24,23 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum length of typed text, in letters, in which one letter may be wrong. For that, the search is
-repeated once without each letter."""
+"""Maximum length, in letters, of a typed text in which one wrong letter is tolerated.
+
+To allow for a typo, the search is repeated once without each letter.
+"""
 COMPLETION_FUZZY = 2_000
-"""Maximum number of names checked for the order of the typed letters. Only names that contain all of these
-letters are checked."""
+"""Maximum number of names in which the order of the typed letters is checked. Names that lack any of the
+letters are skipped and not counted."""
 GRADES = 4
-"""Number of grades of a match."""
+"""Number of match grades."""
 
 Masks = npt.NDArray[np.uint64]
 
 
 class Entry(NamedTuple):
-    """A possible completion: ``text`` is matched and shown, ``more`` holds further fields of the answer."""
+    """A possible completion: ``text`` is matched and displayed, ``more`` holds further fields for the
+    answer.
+    """
 
     text: str
     weight: float = 0.0
@@ -45,25 +49,25 @@ class Entry(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """A note's name as a completion. With ``line``, the name is that of a heading or block in the note."""
+    """Name of a note as a completion. With ``line``, it is the name of a heading or block in the note."""
 
     text: str
     path: str
     title: str
     note: int
     source: str | None = None
-    """The kind of name: name, title, alias or path."""
+    """Kind of name: name, title, alias or path."""
     line: int | None = None
     level: int | None = None
 
     @property
     def weight(self) -> float:
-        """Weight of the entry; constant, because no name counts more than another."""
+        """Weight for ranking the entry; constant, because all names count equally."""
         return 0.0
 
     @property
     def more(self) -> JSON:
-        """The fields that the completion has in an answer besides its text."""
+        """Fields of the completion in an answer, besides its text."""
         fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
         return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 
@@ -72,14 +76,16 @@ Named = Entry | NoteName
 
 
 class Match(NamedTuple):
-    """An entry and its grade: 0 prefix, 1 prefix of a word, 2 substring, 3 letters in order."""
+    """A matching entry with its grade: 0 prefix, 1 prefix of a word, 2 substring, 3 letters in order."""
 
     grade: int
     entry: Named
 
 
 class Completer:
-    """Completes from a fixed set of entries, sorted by grade, then by weight, then shorter first."""
+    """Completion from a fixed set of entries. Matches are sorted by grade, then by weight, then by length,
+    shorter first.
+    """
 
     def __init__(self, entries: Iterable[Named]) -> None:
         pairs = [(fold(entry.text), entry) for entry in entries]
@@ -89,7 +95,9 @@ class Completer:
         return len(self._entries)
 
     def merged(self, entries: Iterable[Named], without: Collection[int]) -> Completer:
-        """Return a completer that adds these entries and drops the entries of the notes in ``without``."""
+        """Return a completer with these entries added, and without the entries of the notes in
+        ``without``.
+        """
         folded = self._text[1:-1].split("\n") if self._entries else []
         pairs = [pair for pair in zip(folded, self._entries, strict=True) if pair[1].note not in without]
         pairs += [(fold(entry.text), entry) for entry in entries]
@@ -100,10 +108,10 @@ class Completer:
     def complete(
         self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
     ) -> list[Match]:
-        """Return the best ``limit`` entries for the typed text. If the text is empty, return the entries with
-        the highest weight.
+        """Return the ``limit`` entries that best match the typed text or, without typed text, have the
+        highest weights.
 
-        Entries of the notes in ``without`` are left out, and so are matches beyond the first ``grades``.
+        Entries of the notes in ``without`` are left out. Only the first ``grades`` match grades are used.
         """
         matches: dict[int, Match] = {}
         for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):
@@ -182,18 +190,18 @@ class Completer:
 
 
 def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
-    """Return the entry numbers: higher weights first, then shorter, then alphabetically."""
+    """Return the entry numbers in order: higher weights first, then shorter names, then alphabetically."""
     alike: dict[tuple[float, int], list[int]] = {}
     for number, (text, entry) in enumerate(zip(folded, entries, strict=True)):
         alike.setdefault((-entry.weight, len(text)), []).append(number)
-    # In parts, because sorting a list blocks all other threads.
+    # Sort in parts, because sorting a list blocks all other threads.
     return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
 
 
 def _bits(text: str) -> Masks:
-    """Return a bit mask of the letters, for quickly skipping names that lack one of them."""
+    """Return a bit mask of the letters in ``text``, for skipping names that lack one of them."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
-    # Separators of names and words are not typed as letters.
+    # The characters between names and words are not letters to be typed.
     bits[(codes == 10) | (codes == 32)] = 0
     return bits

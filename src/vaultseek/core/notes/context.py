@@ -1,4 +1,4 @@
-"""Packing of evidence from several notes for one question into a token budget."""
+"""Select passages from several notes as evidence for one question, within a token budget."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -29,38 +29,40 @@ from vaultseek.store.ledger import Ledger, NoteRow
 NOTES = 12
 """Maximum number of notes whose passages compete for the budget."""
 PASSAGES = 6
-"""Maximum number of competing passages per note."""
+"""Maximum number of passages per note that compete for the budget."""
 NEIGHBOUR = 0.3
-"""Value of a neighbouring passage of the same section, relative to the passage itself."""
+"""Value of a passage's neighbour in the same section, relative to the value of the passage itself."""
 LEAST_CERTAINTY = 0.01
 SHINGLE = 4
-"""Number of words in the runs by which passages are compared."""
+"""Number of words in each run of words by which passages are compared."""
 DOUBLE = 0.6
-"""A passage is a near duplicate if at least this share of its runs of words is already in the evidence."""
+"""Minimum share of a passage's runs of words already in the evidence at which the passage counts as a near
+duplicate."""
 CUT_TOKENS = 40
-"""Minimum length of a shortened passage, in tokens. A passage that would become shorter is left out."""
+"""Minimum length of a shortened passage, in tokens. A passage that would be shorter is left out."""
 CERTAIN_OR_NOT = 5
-"""Number of best notes whose passages compete even if it is uncertain that the notes are right. Other notes
-must be certain."""
+"""Number of best notes whose passages compete even if the notes' certainty is low. Other notes must have a
+high certainty."""
 WEAK = 2
 """Number of passages shown if no note matches well."""
 WEAK_TOKENS = 400
-"""Maximum tokens of the passages shown if no note matches well."""
+"""Maximum number of tokens for the passages shown if no note matches well."""
 FOCUS_CHARS = 80
-"""Width in characters of the window used to find a passage's best line."""
+"""Width, in characters, of the window used to find the best line of a passage."""
 NAMED = 5
-"""Maximum number of places named in the remark about what was left out."""
+"""Maximum number of omitted passages that a remark lists."""
 REMARK_TOKENS = 125
 """Number of tokens reserved for remarks."""
 
 _WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
 ABBREVIATION_CHARS = 12
-"""Number of characters before a sentence border that are checked for an abbreviation."""
+"""Number of characters before the end of a sentence that are checked for an abbreviation."""
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )
-"""An abbreviation that does not end a sentence: dotted letters, titles, and words before a number."""
+"""An abbreviation whose full stop does not end a sentence: dotted letters, titles, and words used before a
+number."""
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
     r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
@@ -70,34 +72,36 @@ _ASKS_FOR_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Lines of a note, with the probability ``use`` that they help to answer the question.
+    """A piece of evidence: lines from a note, with the probability ``use`` that they help to answer the
+    question.
 
-    ``is_cut``: the passage continues. ``chunk`` is the passage or the shown part of it, as an agent reads it.
+    ``chunk`` is the passage as an agent reads it, or only the displayed part. ``is_cut`` is true if the
+    passage continues after that part.
     """
 
     row: NoteRow
     chunk: Chunk
     section: Section
     position: int | None
-    """Position of the passage in the note; None for a whole block of several passages."""
+    """Position of the passage in its note; None for a whole block made of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another passage."""
+    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another one."""
     focus: int | None = None
-    """Offset of the best matching place in the text; None if it is in another piece of the passage."""
+    """Offset of the best match in the text; None if that match is in another piece of the passage."""
     currency: Currency | None = None
     is_cut: bool = False
     block: Block | None = None
-    """The block that these lines belong to, if it spans several passages."""
+    """Block to which these lines belong, if the block spans several passages."""
 
     @property
     def place(self) -> str:
-        """The path with the lines or the part of the file."""
+        """Path of the note, with the lines or the part of the file."""
         return _place(self.row, self.chunk)
 
     @property
     def text(self) -> str:
-        """A line with the source, followed by the text, indented so that no note can forge a source line."""
+        """A source line followed by the text, which is indented so that no note can forge a source line."""
         headings = dict.fromkeys([self.row.title, *self.chunk.heading_path])
         days = dates(self.row.created.text, iso_time(self.row.modified))
         # A bar in a name could forge a date.
@@ -110,20 +114,20 @@ class Evidence:
 
     @property
     def opening(self) -> str:
-        """The opening of the block, if this evidence is a later part of the block."""
+        """Opening of the block, if these lines are a later part of the block; otherwise ""."""
         block = self.block
         return block.opening if block is not None and block.opening_line < self.chunk.start_line else ""
 
     @property
     def _before(self) -> list[str]:
-        """The lines that tell the reader that the block begins above this part."""
+        """Lines to show before the text if the block begins earlier."""
         if self.block is None or self.block.start_line == self.chunk.start_line:
             return []
         return [self.opening, "[…]"] if self.opening else ["[…]"]
 
     @property
     def _after(self) -> list[str]:
-        """The lines that report how much of a block is missing."""
+        """Lines to show after the text, stating how much of the block is missing."""
         block, chunk = self.block, self.chunk
         if block is None:
             return []
@@ -135,11 +139,11 @@ class Evidence:
 
     @property
     def tokens(self) -> int:
-        """Number of tokens of the text and its line feed."""
+        """Number of tokens in the text and its final line feed."""
         return tokens(f"{self.text}\n")
 
     def as_json(self) -> JSON:
-        """Return the evidence as JSON, in the form used in answers."""
+        """Return the evidence as JSON for an answer."""
         return {
             "path": self.row.path,
             "title": self.row.title,
@@ -165,8 +169,8 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
     Passages are taken in the order of their expected use, each once, together with neighbours that complete a
-    section. The last passages are cut at sentences. Evidence is ordered by note and line, or by time if the
-    question asks for time.
+    section. The last passages are cut between sentences. Evidence is sorted by note and line, or by time if
+    the question asks about time.
     """
     passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
     sections: dict[int, Section] = {}
@@ -211,9 +215,10 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 
 
 class Passage(NamedTuple):
-    """A passage that competes for the budget, with its position in the ``outline``, the passages of its note.
+    """A passage that competes for the budget, and its position in ``outline``, the list of its note's
+    passages.
 
-    ``rank`` is its rank in the note; PASSAGES for a passage that only completes another one.
+    ``rank`` is the passage's rank in the note; PASSAGES for a passage that only completes another one.
     """
 
     row: NoteRow
@@ -255,23 +260,24 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
 
 
 def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield the results except bases, because a base only defines tables. A base that is the best result
-    stays.
+    """Yield the results except bases, because a base only defines tables. A base is kept if it is the best
+    result.
     """
     wanted = bool(results) and results[0].about.kind == "base"
     return (each for each in results if wanted or each.about.kind != "base")
 
 
 def _evidence(passage: Passage, trace: Trace, sections: dict[int, Section], ledger: Ledger) -> Evidence:
-    """Return a passage as an agent reads it, with its best place; ``sections`` caches the sections found so
-    far."""
+    """Return a passage as an agent reads it, with its best match. ``sections`` caches the sections read so
+    far.
+    """
     row, chunk, outline, position, use, rank, currency = passage
     if outline[position] not in sections:
         sections |= section_of(outline, position, ledger)
     shared = ledger.shared_lines([chunk.text])
     shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=shared)
     lines = marked_lines(chunk)
-    # The marks are at the beginning of a line.
+    # Markers are added only at the beginning of a line.
     rest = chunk.text.split("\n")[: shown.line + 1]
     focus = len("\n".join(lines[: shown.line + 1])) - (len("\n".join(rest)) - shown.offset)
     marked = replace(chunk, text="\n".join(lines), code=(), edits=())
@@ -289,8 +295,8 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 def _pieces(evidence: Evidence) -> list[Evidence]:
-    """Return a passage in pieces, the best first: the blocks that it contains only in part, and the lines
-    around these blocks.
+    """Split a passage into pieces, best first: blocks that the passage contains only in part, and the lines
+    around them.
 
     The blocks are omitted if the passage only completes another one.
     """
@@ -310,7 +316,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
 
 
 def _between(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return lines of a passage outside the blocks."""
+    """Return lines ``first`` to ``last`` of a passage, which are outside its blocks."""
     chunk = evidence.chunk
     rows = chunk.text.split("\n")
     before = sum(len(row) + 1 for row in rows[: first - chunk.start_line])
@@ -321,7 +327,7 @@ def _between(evidence: Evidence, first: int, last: int) -> Evidence:
 
 
 def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
-    """Return the lines of a block in a passage; ``best`` is the best line of the passage."""
+    """Return the lines of a block that are in a passage; ``best`` is the best line of the passage."""
     chunk = evidence.chunk
     first, last = max(chunk.start_line, block.start_line), min(chunk.end_line, block.end_line)
     focus = len(evidence.section.text(first, best)) if first <= best <= last else None
@@ -329,13 +335,13 @@ def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
 
 
 def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return these lines of the evidence's section, uncut."""
+    """Return lines ``first`` to ``last`` of the section that contains the evidence, uncut."""
     text = evidence.section.text(first, last)
     return replace(evidence, chunk=replace(evidence.chunk, text=text, start_line=first, end_line=last))
 
 
 def _whole(piece: Evidence) -> Evidence:
-    """Return the whole block that a piece is a part of."""
+    """Return the whole block to which a piece belongs."""
     if piece.block is None:
         return piece
     block = _of_section(piece, piece.block.start_line, piece.block.end_line)
@@ -343,7 +349,8 @@ def _whole(piece: Evidence) -> Evidence:
 
 
 def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return the piece with its whole block if that fits, otherwise the part that fits.
+    """Return the piece, extended to its whole block if that fits into ``room`` tokens, or cut to the part
+    that fits.
 
     A part of a block counts as evidence only if it contains the note's best match.
     """
@@ -356,7 +363,8 @@ def _fitting(piece: Evidence, room: int, *, at_any_rate: bool) -> Evidence | Non
 
 
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return as many sentences and blocks around the best match as fit; None if that is too little.
+    """Return as many sentences and blocks around the best match as fit into ``room`` tokens; None if too few
+    fit.
 
     The first evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
     """
@@ -383,7 +391,7 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
 
 
 def _cut_block(piece: Evidence, room: int) -> Evidence | None:
-    """Return as many lines around the best match as fit."""
+    """Return as many lines around the best match as fit into ``room`` tokens."""
     first = piece.chunk.start_line
     at = piece.chunk.text.count("\n", 0, piece.focus)
     fitting = None
@@ -397,10 +405,10 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return the places where a text may be cut, and the blocks that must stay whole, by the place where they
-    end.
+    """Return the positions at which a text may be cut, and the blocks that must stay whole, by their end
+    positions.
 
-    The sentence that introduces such a block belongs to it.
+    The sentence that introduces such a block belongs to the block.
     """
     text = evidence.chunk.text
     found = {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))}
@@ -422,7 +430,7 @@ def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
 
 
 def _whole_blocks(evidence: Evidence) -> Iterator[tuple[int, int, Block]]:
-    """Yield the uncuttable blocks of a passage, each with its range."""
+    """Yield the blocks of a passage that must not be cut, each with its character range."""
     chunk = evidence.chunk
     starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
     for block in evidence.section.blocks:
@@ -461,8 +469,11 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
 
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
-    """Return the evidence ordered by note, then by line. The most useful note is first; equally useful notes
-    are in the order of their ranks. If the question asks for time, return the evidence ordered by time."""
+    """Return the evidence sorted by note, then by line, with the most useful note first.
+
+    Equally useful notes keep the order of their ranks. If the question asks about time, the evidence is
+    sorted by time.
+    """
     place = {each.note: place for place, each in enumerate(trace.results)}
     use: dict[str, float] = {}
     for each in chosen:
@@ -514,13 +525,17 @@ def _place(row: NoteRow, chunk: Chunk) -> str:
 
 
 def _lines_left_out(row: NoteRow, chunk: Chunk) -> dict[str, JSON]:
-    """Return the passage's lines, keyed by their place."""
+    """Return an entry for the list of omitted passages: the path and line range, keyed by the passage's
+    source.
+    """
     lines = {"path": row.path, "start_line": chunk.start_line, "end_line": chunk.end_line}
     return {_place(row, chunk): lines}
 
 
 def _remark(left_out: Sequence[str]) -> list[str]:
-    """Return the line that names the first places left out."""
+    """Return a line, in a list, that names the first omitted passages; an empty list if nothing was
+    omitted.
+    """
     if not left_out:
         return []
     places: list[str] = []

@@ -1,8 +1,8 @@
-"""Pairs of nearly identical notes, ranked by shared text and by meaning.
+"""Find pairs of nearly identical notes, ranked by the text they share and by meaning.
 
-Pairs are ranked without a threshold; none is declared a duplicate. Text is compared by **shingles**, runs of
-words (Broder 1997). A shingle in many notes belongs to a template and is ignored; the rarer a shingle, the
-more it counts.
+Pairs are ranked without a threshold; no pair is declared a duplicate. Text is compared by **shingles**, runs
+of words (Broder 1997). A shingle found in many notes belongs to a template and is ignored; the rarer a
+shingle is, the more it counts.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ from vaultseek.store.ledger import Ledger
 SHINGLE_WORDS = 5
 """Number of words in a shingle."""
 TEMPLATE_NOTES = 20
-"""A shingle that occurs in at least this many notes counts as part of a template."""
+"""Minimum number of notes in which a shingle must occur to count as part of a template."""
 OWN_SHINGLES = 10
-"""Number of unique shingles that each note is treated as having in addition, so that short notes must share
-more text."""
+"""Number of additional unique shingles that each note is assumed to have, so that short notes must share more
+text."""
 COMPARED_NOTES = 20_000
-"""Maximum number of notes in a vault at which all notes are compared by meaning. In larger vaults, only notes
+"""Maximum size of a vault, in notes, at which all notes are compared by meaning. In larger vaults, only notes
 that share text are compared."""
 NEAREST_NOTES = 5
-"""Number of nearest notes by meaning that are checked for each note."""
+"""Number of nearest notes by meaning that are compared with each note."""
 VECTORS_AT_ONCE = 2_000
 _ROWS_AT_ONCE = 1_000
 
@@ -46,19 +46,21 @@ Ids = npt.NDArray[np.int64]
 
 
 class Likeness(NamedTuple):
-    """Similarity of two notes, from 0 to 1: the share of text in both, and the cosine of their vectors."""
+    """Similarity of two notes, from 0 to 1: the share of text that both have, and the cosine of their
+    vectors.
+    """
 
     text: float
     meaning: float
 
     @property
     def score(self) -> float:
-        """The mean of text and meaning."""
+        """Mean of the text similarity and the cosine."""
         return (self.text + self.meaning) / 2
 
 
 async def duplicates(vault: SearchedVault, limit: int) -> JSON:
-    """Return the ``limit`` most similar pairs of notes, best first, with their similarity."""
+    """Return the ``limit`` most similar pairs of notes, best first, with their similarities."""
     shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
     same = await asyncio.to_thread(_identical, vault.ledger)
     vectors, reason = await _vectors(vault)
@@ -66,9 +68,9 @@ async def duplicates(vault: SearchedVault, limit: int) -> JSON:
 
 
 def _identical(ledger: Ledger) -> set[Pair]:
-    """Return the pairs of notes with the same text; each further copy is paired with the first.
+    """Return the pairs of notes with the same text, each further copy paired with the first copy.
 
-    Line ends, a byte order mark and blank lines at the end make no difference.
+    Line ends, a byte order mark and trailing blank lines are ignored.
     """
     sql = (
         "SELECT n.id, n.path, n.hash, n.properties, c.text, c.edits FROM notes n"
@@ -87,7 +89,7 @@ def _identical(ledger: Ledger) -> set[Pair]:
 
 
 def _content(rows: Sequence[Sequence[Any]]) -> bytes:
-    """Return a key of a note's content: of its text if it has any, else of its bytes."""
+    """Return a key for the content of a note: from its text if it has any, otherwise from its bytes."""
     _, path, digest, properties, text, _ = rows[0]
     if kind_of(path) != "note" or (text is None and properties == "{}"):
         return bytes(digest)
@@ -97,8 +99,10 @@ def _content(rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
-    """Return how much text each pair of ``notes`` has in common, from 0 to 1; pairs without common text are
-    left out. It is the mean of two shares: of both texts together, and of the shorter text.
+    """Return how much text each pair of ``notes`` has in common, from 0 to 1.
+
+    This is the mean of two shares: the common text as a share of both texts together, and as a share of the
+    shorter text. Pairs without common text are left out.
     """
     ids, hashes = _shingles(notes)
     if not len(ids):
@@ -162,7 +166,7 @@ async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]
 
 
 def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
-    """Yield each note with its nearest notes by meaning, the lower id first."""
+    """Yield a pair of ids for each note and each of its nearest notes by meaning, the lower id first."""
     ids = np.array(sorted(vectors), np.int64)
     if len(ids) < 2 or len(ids) > COMPARED_NOTES:
         return

@@ -1,5 +1,5 @@
-"""Inspection of a note without the daemon: all data parsed from the note, as ``inspect --json`` prints
-them.
+"""Inspect a note without the daemon: return all data parsed from the note, as ``inspect --json`` prints
+it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,8 +28,8 @@ from vaultseek.errors import ConfigError, NotFound
 class Inspector:
     """Inspects the notes of one vault. The vault is scanned once, when the first link is resolved.
 
-    Without a root, links resolve to the note itself only. ``count`` and ``window`` determine the length of
-    passages; the default is the bundled model's.
+    Without a root, links resolve only to the note itself. ``count`` and ``window`` determine the length of
+    passages; the defaults are those of the bundled model.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Inspector:
         self._aliases_known = False
 
     def inspect_file(self, path: Path) -> JSON:
-        """Inspect the file at ``path``. An unreadable file gives an object with ``problems``.
+        """Inspect the file at ``path``. For an unreadable file, the result has only ``problems``.
 
         Raises:
-            NotFound: there is no such file.
+            NotFound: the file does not exist.
         """
         root, relative = self._place(path)
         file = read_note(root, relative, most_bytes(relative) or NOTE_READ_BYTES)
@@ -55,7 +55,7 @@ class Inspector:
         return self._inspect(file.data, escape_undecodable(name), file.problem)
 
     def find(self, name: str) -> list[Path]:
-        """Return the notes that ``name`` matches: a path with or without ``.md``, a name or an alias."""
+        """Return the notes that match ``name``: a path with or without ``.md``, a name or an alias."""
         if self._root is None:
             return []
         names = self._all_names()
@@ -67,7 +67,7 @@ class Inspector:
         return [self._root / path for path in paths if kind_of(path) is not None]
 
     def similar(self, name: str) -> list[str]:
-        """Return the names of the vault's notes most similar to ``name``."""
+        """Return the names in the vault that are most similar to ``name``."""
         names = {
             fold(file_stem(path)): file_stem(path) for path in self._all_names().paths() if is_markdown(path)
         }
@@ -156,7 +156,7 @@ def _bundled_count() -> TokenCount:
 
     try:
         return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
-    except (ConfigError, OSError, ValueError):  # a high estimate, for installations without a tokenizer
+    except (ConfigError, OSError, ValueError):  # without a tokenizer, use a high estimate
         return lambda text: (len(text.encode("utf-8", "replace")) + 1) // 2
 
 
@@ -204,7 +204,9 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 
 
 def _currency(note: Note) -> JSON:
-    """Return a note's statement that it is outdated, in the form of answers; empty for other notes."""
+    """Return the note's statement that it is outdated, in the form used in answers; empty if it makes
+    none.
+    """
     from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
 
     stated, successions = read_currency(note)

@@ -1,4 +1,4 @@
-"""Links of notes: outgoing, backlinks, unresolved, neighbours, and orphans."""
+"""List the links of notes: outgoing links, backlinks, unresolved links, neighbours and orphans."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -13,7 +13,7 @@ from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
 
 def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the links in a note, in order, with the paths they resolve to."""
+    """Return the links in a note, in order, with the paths to which they resolve."""
     links = ledger.links.from_notes([row.id])
     targets = {path: ledger.notes.by_path(path) for path in {link.resolved for link in links} if path}
     return [
@@ -30,13 +30,13 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def backlinks(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the links of other notes to this one, each with its line."""
+    """Return the links from other notes to this note, each with its line."""
     links = [link for link in ledger.links.to_paths([row.path]) if link.note != row.id]
     return _with_lines(links, ledger)
 
 
 def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
-    """Return the unresolved links of one note or of all notes."""
+    """Return the unresolved links in one note or in all notes."""
     if row is not None:
         links = [link for link in ledger.links.from_notes([row.id]) if link.resolved is None]
     else:
@@ -46,7 +46,7 @@ def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
 
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
-    """Return the notes within ``depth`` links of a note, nearest first, and the links among these notes."""
+    """Return the notes within ``depth`` links of a note, nearest first, and the links between those notes."""
     reached = graph.reached(row.id, depth)
     notes = ledger.notes.by_id(list(reached))
     nearest = sorted(
@@ -80,8 +80,8 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
 
 
 def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
-    """Return the text of these lines, taken from a note's passages. Lines outside all passages are left
-    out.
+    """Return the text of these lines, by line number, from a note's passages. Lines outside all passages are
+    left out.
     """
     wanted = sorted(set(lines))
     found: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Lookup of a note by path, path suffix, title, alias or file name, and of the most similar names."""
+"""Look up a note by path, path suffix, title, alias or file name, and find the most similar names."""
 
 import posixpath
 import re
@@ -29,9 +29,9 @@ _NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")
 
 
 def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
-    """Return the note that ``name`` refers to, using only the ledger.
+    """Return the note to which ``name`` refers, using only the ledger.
 
-    Raises BadPath for a path outside the vault, NotFound if there is no such note, UsageError with the
+    Raises BadPath for a path outside the vault, NotFound if no note matches, or UsageError with the
     candidates if the name is ambiguous.
     """
     path = vault_path(name, root)
@@ -43,7 +43,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
     best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
     best = best or [row for row in candidates if is_file_name(row.path, name)]
     if len(best or candidates) > 1:
-        # Prefer a note to a canvas or PDF of the same name, which must be given with its extension.
+        # Prefer a note to a canvas or PDF with the same name, which must be given with its extension.
         best = [row for row in best or candidates if is_markdown(row.path)] or best
     if len(candidates) > 1 and len(best) != 1:
         paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
@@ -55,7 +55,9 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
 
 
 def vault_path(name: str, root: Path) -> str:
-    """Return ``name`` as a path inside the vault, without checking the disk. Raises BadPath."""
+    """Return ``name`` as a path inside the vault, without checking the disk. Raises BadPath if it is
+    outside.
+    """
     if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
         raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
     if name.startswith("/"):
@@ -79,27 +81,27 @@ def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
 
 
 SIMILAR_NAMES = 3
-"""Number of names suggested in a message."""
+"""Number of similar names that a message suggests."""
 SIMILAR_CANDIDATES = 30
-"""Number of completions compared with the name."""
+"""Number of completions whose similarity to the unknown name is computed."""
 LEAST_LIKENESS = 0.5
-"""Minimum similarity, in [0, 1], of a suggested name: one common word is not enough."""
+"""Minimum similarity of a suggested name, from 0 to 1; one common word is not enough to reach it."""
 LEAST_SPELLING = 0.7
-"""Minimum similarity of a suggested tag or property."""
+"""Minimum similarity of a suggested tag or property, from 0 to 1."""
 NAMES_COMPARED = 5000
-"""Maximum number of tags or properties that are compared with an unknown tag or property."""
+"""Maximum number of tags or properties compared with an unknown one."""
 _LEAST_CHARS = 3
 
 
 def similar_names(name: str, completer: VaultCompleter) -> list[str]:
-    """Return the note names most similar to ``name``, which is misspelt or a path."""
+    """Return the note names most similar to ``name``, which may be misspelt or a path."""
     return [item["text"] for item in similar_files(name, completer, notes=True)]
 
 
 def similar_files(name: str, completer: VaultCompleter, *, notes: bool = False) -> list[JSON]:
-    """Return the completions most similar to ``name``, by its letters or else by one of its words.
+    """Return the files most similar to ``name``, compared by its letters or else by one of its words.
 
-    These are notes; or, if ``name`` has an extension and ``notes`` is false, files of that type.
+    The files are notes or, if ``name`` has an extension and ``notes`` is false, files with that extension.
     """
     typed = posixpath.basename(name.strip().rstrip("/")).removesuffix(".md")[:NAME_CHARS]
     kind = None if notes else file_type(typed)
@@ -131,8 +133,8 @@ def _likeness(typed: str, name: str) -> float:
 
 
 def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:
-    """Yield a sentence for each unknown tag or property in a filter. The sentence suggests the most similar
-    known tag or property.
+    """Yield a sentence for each unknown tag or property in a filter, suggesting the most similar known
+    one.
     """
     for leaf in dict.fromkeys(leaves(condition)):
         if isinstance(leaf, Tag):

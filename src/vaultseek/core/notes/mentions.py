@@ -1,4 +1,4 @@
-"""Unlinked mentions of a note: its title, alias or file name in the text of other notes."""
+"""Find unlinked mentions of a note: its title, alias or file name in the text of other notes."""
 
 import re
 from bisect import bisect_right
@@ -19,7 +19,7 @@ from vaultseek.store.ledger.filter import text_candidates
 
 
 class Mention(NamedTuple):
-    """A line of one note that names another note in its prose: the ids of both notes, and the columns of the
+    """A line of a note that mentions another note in prose: the ids of both notes, and the columns of the
     name.
     """
 
@@ -33,7 +33,7 @@ class Mention(NamedTuple):
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines on which the prose of other notes names this note, sorted by path and line."""
+    """Return the lines of other notes that mention this note in prose, sorted by path and line."""
     found = list(mentions_of([row], ledger))
     notes = ledger.notes.by_id(list({each.note for each in found}))
     found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
@@ -49,8 +49,10 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
-    """Yield the lines on which the prose of other notes names one of these notes. The lines are grouped by
-    the note that contains them, in document order."""
+    """Yield the lines of other notes that mention one of these notes in prose.
+
+    The lines are grouped by the note that contains them, in document order.
+    """
     names = [(row.id, fold(name), name) for row in rows for name in names_of(row)]
     condition = any_of(Contains(name) for *_, name in names)
     if condition is None:
@@ -64,13 +66,13 @@ def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
 
 
 def _excerpt(line: str, start: int, end: int) -> JSON:
-    """Return the text around a mention, and the mention's place in it."""
+    """Return the text around a mention, and the position of the mention in that text."""
     text = line.strip()
     shift = line.find(text)
     start, end = start - shift, end - shift
     if end > LINE_CHARS:
         cut = text.find(" ", start - LINE_CHARS // 3, start) + 1 or start
-        # A truncated link would look like a mention.
+        # If a link were cut off, its text would look like a mention.
         ends = [link.end() for link in NO_PROSE.finditer(text) if link.start() < cut < link.end() <= start]
         cut = max([cut, *ends])
         text, start, end = f"…{text[cut:]}", start - cut + 1, end - cut + 1
@@ -78,9 +80,7 @@ def _excerpt(line: str, start: int, end: int) -> JSON:
 
 
 def names_of(row: NoteRow) -> list[str]:
-    """Return the names by which running text may mention a note: title, aliases and file name, longest
-    first.
-    """
+    """Return the names by which prose may mention a note: title, aliases and file name, longest first."""
     names = {fold(name): name for name in (file_stem(row.path), *row.names[::-1])}
     distinct = [
         name for folded, name in names.items() if len(folded) >= MIN_NAME_CHARS or is_unspaced(folded)
@@ -110,7 +110,7 @@ def _mentions_in(
 
 
 def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, str, tuple[int, int]]]:
-    """Yield the first name of each note in a line, with its columns."""
+    """Yield the first name of each note that a line names, with its columns."""
     folded = fold(line)
     found = set[int]()
     for named, key, name in names:
@@ -120,7 +120,7 @@ def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tupl
 
 
 def _written(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of a text that corresponds to a range of its folded form."""
+    """Return the range of a text that corresponds to the range ``start`` to ``end`` of its folded form."""
     words = list(re.finditer(r"\S+", text))
     starts = list(accumulate((len(fold(word[0])) + 1 for word in words), initial=0))
 

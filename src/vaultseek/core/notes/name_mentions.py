@@ -1,4 +1,4 @@
-"""Find names of notes in running text. Such a mention is a weaker edge between two notes without a link."""
+"""Find names of notes in prose. Such a mention is a weaker connection between two notes than a link."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -10,9 +10,9 @@ from vaultseek.content.markdown.links import label_key
 from vaultseek.store.ledger import Ledger
 
 _TEXT = r"(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+\])*+"
-"""The text of a link, with balanced brackets."""
+"""Text of a link, with balanced brackets."""
 _ADDRESS = r"(?:<[^<>\n]*+>|[^()\n]|\((?:[^()\n]|\([^()\n]*+\))*+\))*+"
-"""The address of a link and its title, with balanced parentheses."""
+"""Address and title of a link, with balanced parentheses."""
 _PIECES = (
     r"^[ \t>]*+(?P<fence>`{3,}|~{3,})[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[^\n]*+)?",
     r"``(?:[^`\n]|`(?!`))++``|`[^`\n]*+`",
@@ -26,21 +26,23 @@ _PIECES = (
     r"(?<!\S)\^[A-Za-z0-9-]++[ \t]*+$",
     r"</?[A-Za-z][^<>\n]*+>|<[^<>\s]+>|https?://\S+",
 )
-"""Code, comments, formulas, definitions, links, footnote and callout marks, tags, block ids, HTML."""
+"""Patterns for code, comments, formulas, definitions, links, footnote and callout marks, tags, block ids and
+HTML."""
 NO_PROSE = re.compile("|".join(_PIECES), re.MULTILINE)
-"""Parts of a text in which a name is not a mention. Each pattern matches in one pass, so none takes long."""
+"""Parts of a text in which a name is not a mention. Each pattern matches in a single pass, so that none is
+slow."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"
 )
 """A word, or one character of a script without spaces."""
 MIN_NAME_CHARS = 2
-"""Minimum length of a name in characters. Shorter names would match everywhere; unspaced scripts have no
-minimum."""
+"""Minimum length of a name, in characters. Shorter names would match everywhere; names in unspaced scripts
+have no minimum."""
 
 
 class Named(NamedTuple):
-    """A piece of text that is the name of one or more notes: its line from 0, its columns, and the notes."""
+    """A piece of text that names one or more notes: its line, counted from 0, its columns, and the notes."""
 
     line: int
     start: int
@@ -50,8 +52,9 @@ class Named(NamedTuple):
 
 
 def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -> list[Named]:
-    """Return the names of notes found in the prose of ``lines``, the longest name at each place. Names of the
-    note with the id ``without`` are ignored.
+    """Return the names of notes found in the prose of ``lines``, only the longest name at each position.
+
+    Names of the note with the id ``without`` are ignored.
     """
     text = prose("\n".join(line.replace("\n", " ") for line in lines))
     pieces = [piece for number, line in enumerate(text.split("\n")) for piece in _pieces(number, line)]
@@ -79,7 +82,7 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield possible names in a line, by place and then longest first."""
+    """Yield the pieces of a line that may be names, by position, and the longest first at each position."""
     words = list(_WORD.finditer(prose))
     stop = prose.find("\0")
     for at, word in enumerate(words):
@@ -97,10 +100,9 @@ NAME_WORDS = 10
 
 
 def prose(text: str, labels: Collection[str] = ()) -> str:
-    """Return a text in which everything except prose is replaced by null characters, so that lines and
-    columns stay the same.
+    """Replace everything except prose with null characters, so that lines and columns stay the same.
 
-    ``labels`` are the link labels defined elsewhere in the note, for which ``[label]`` is a link.
+    ``labels`` are link labels defined elsewhere in the note; they make ``[label]`` a link.
     """
     labels = {*labels, *labels_in(text)}
     text = NO_PROSE.sub(_hidden, text)

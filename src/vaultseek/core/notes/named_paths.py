@@ -1,4 +1,4 @@
-"""Find bases and queries with a condition that names a moved file or folder."""
+"""Find bases and queries whose conditions name a moved file or folder."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 from vaultseek.store.ledger import Ledger
 
 QUERY_LANGUAGES = ("base", "dataview", "dataviewjs", "tasks", "query")
-"""Languages of code blocks whose text selects notes."""
+"""Languages of code blocks that contain a query for notes."""
 _WITH_BLOCKS = (
     "SELECT DISTINCT n.path FROM chunks c JOIN notes n ON n.id = c.note WHERE c.code != '[]' AND ("
     + " OR ".join(f"char(10) || c.text LIKE '%' || char(10) || '{name}%'" for name in QUERY_LANGUAGES)
     + ")"
 )
 _ABOUT_FILES = re.compile(r"\bfile\b|\bformula\b|\bthis\b|\blink\(")
-"""Terms with which a base's condition compares the path or the name of a file."""
+"""Terms that a base's condition uses to compare the path or the name of a file."""
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _AFTER_OPERATOR = re.compile(r"\b(?:path|folder|file|includes?)[: ]\s*([^\s\"'()]+)")
 
@@ -45,7 +45,7 @@ def naming_moved(
 
 
 class _Gone:
-    """The moved files and folders, by every name that a condition may use for them."""
+    """Moved files and folders, by every name that a condition may use for them."""
 
     def __init__(self, moves: Mapping[str, str], paths: Sequence[str]) -> None:
         after = [moves.get(path, path) for path in paths]
@@ -57,7 +57,7 @@ class _Gone:
         return any(map(self._has, {text.strip("/") for text in texts} - {""}))
 
     def _has(self, text: str) -> bool:
-        # Or a part of a path, such as its beginning in `startsWith`.
+        # The text may also be a part of a path, such as the beginning in `startsWith`.
         return text in self._names or (text in self._before and text not in self._after)
 
 

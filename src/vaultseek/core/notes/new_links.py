@@ -1,4 +1,6 @@
-"""The style of new links and notes in a vault, from Obsidian's settings if available."""
+"""Determine how a vault writes new links and where it puts new notes, from Obsidian's settings if
+available.
+"""
 
 import posixpath
 from pathlib import Path
@@ -12,14 +14,16 @@ _FORMATS: dict[Any, Format] = {"shortest": "shortest", "relative": "relative", "
 
 
 class Manner(NamedTuple):
-    """A vault's style of new links, and the folder for new notes; None means the folder of the open note."""
+    """Style of new links in a vault, and the folder for new notes; None means the folder of the open note."""
 
     links: LinkStyle = LinkStyle()
     folder: str | None = ""
 
     def path_of(self, target: str, source: str) -> str | None:
-        """Return the path at which to create the missing note that a link in ``source`` names; None if it is
-        outside the vault."""
+        """Return the path at which to create the missing note that a link in ``source`` names.
+
+        Returns None if the path is outside the vault.
+        """
         name = target if target.endswith(NOTE_SUFFIX) else target + NOTE_SUFFIX
         own = posixpath.dirname(source)
         if name.startswith("/"):

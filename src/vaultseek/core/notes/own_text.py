@@ -1,5 +1,5 @@
-"""The part of a note that is its own: without the names, properties, lines and links that many notes of the
-vault share.
+"""Reduce a note to its own part, without the names, properties, lines and links that many notes of the vault
+share.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
@@ -20,7 +20,7 @@ from vaultseek.store.ledger.line_forms import (
 from vaultseek.store.ledger.lines import LEAST_NOTES
 
 FIRST_CHUNKS, LAST_CHUNKS = 20, 2
-"""Number of chunks read at the beginning and the end of a note."""
+"""Numbers of chunks read at the beginning and at the end of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class OwnText:
 
     Shared names, headings and properties are removed from ``row``, and shared lines from ``opening``.
     ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
-    weighs 0.
+    gets the weight 0.
     """
 
     row: NoteRow
@@ -45,7 +45,7 @@ class _Line(NamedTuple):
 
 
 def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
-    """Return the part of a note that is its own, or all of it if nothing is."""
+    """Return the part of a note that is its own, or the whole note if no part is."""
     links = ledger.links.from_notes([row.id])
     lines = list(_lines(row, links, ledger))
     names = {name: form_of(name) for name in {row.title, *row.names}}
@@ -86,8 +86,10 @@ def _is_own(line: _Line, repeated: Set[Form]) -> bool:
 def _weights(
     links: Sequence[LinkRow], properties: Mapping[str, Form | None], lines: Collection[_Line], ledger: Ledger
 ) -> dict[str, float]:
-    """Return the weights of linked notes by path. The weight is a share: of all notes with the same line or
-    property, those that have a different link in it."""
+    """Return the weights of linked notes by path.
+
+    The weight is the share of notes with a different link among all notes with the same line or property.
+    """
     of_line = {link: line.form for line in lines for link in line.links}
     forms = {
         each.link: of_line.get(each.link)

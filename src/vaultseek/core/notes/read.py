@@ -1,7 +1,7 @@
-"""Reading one note: structure and properties from the ledger, text and property lines from disk.
+"""Read one note: structure and properties from the ledger, text and property lines from disk.
 
 For files other than Markdown, and for notes whose folder is on another machine, the text comes from the
-ledger. Property lines of notes on another machine are blank.
+ledger. The property lines of notes on another machine are blank.
 """
 
 import re
@@ -25,9 +25,9 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 
 def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: int | None = None) -> JSON:
-    """Return the note with its lines ``start`` to ``end``, 1-based and inclusive, cut at ``NOTE_TEXT_CHARS``.
+    """Return the note with lines ``start`` to ``end``, 1-based and inclusive, cut off at ``NOTE_TEXT_CHARS``.
 
-    Raises NotFound if the file was just deleted, Unavailable if it cannot be read.
+    Raises NotFound if the file was just deleted, or Unavailable if it cannot be read.
     """
     lines = _lines(row, ledger, root)
     last = min(len(lines), end or len(lines))
@@ -60,7 +60,9 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
 
 
 def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
-    """Return the ``^ids`` of the note's blocks on disk, each with its line. Raises the errors of ``note``."""
+    """Return the ids (``^id``) of the note's blocks on disk, each with its line. Raises the same errors as
+    ``note``.
+    """
     if not is_markdown(row.path):
         return []
     lines = _lines(row, ledger, root)
@@ -88,7 +90,7 @@ def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:
 
 
 def lines_of(path: str, root: Path) -> Sequence[str]:
-    """Return the lines of the note at a path. Raises the errors of ``note``."""
+    """Return the lines of the note at ``path``. Raises the same errors as ``note``."""
     file = read_note(root, path)
     if file is None:
         raise NotFound(f"{printable(path)} no longer exists; search again")
@@ -113,9 +115,9 @@ def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
 
 
 def with_property_places(answer: JSON, root: Path) -> JSON:
-    """Return a search answer with the exact line and column of each property shown.
+    """Return a search answer in which every displayed property has its exact line and column.
 
-    Properties of unreadable notes keep a line estimated from the order of the properties.
+    If a note cannot be read, its properties keep a line estimated from their order.
     """
     for result in answer["results"]:
         if result.get("property"):
@@ -130,8 +132,10 @@ def with_property_places(answer: JSON, root: Path) -> JSON:
 
 
 def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
-    """Return the line and column, from 1, of the matching words in a property. If the words are not found,
-    return the place of the property's name."""
+    """Return the 1-based line and column of the matching words in a property.
+
+    If the words are not found, returns the position of the property's name.
+    """
     end = next((row for row in range(1, len(lines)) if lines[row].rstrip() == "---"), len(lines))
     name = fold(result["property"])
     keys = {row: fold(match[1].strip("\"'")) for row in range(1, end) if (match := _KEY.match(lines[row]))}
@@ -140,7 +144,7 @@ def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
         return None
     rows = [start, *takewhile(lambda row: row not in keys, range(start + 1, end))]
     words = [result["preview"][low:high] for low, high in result["highlights"]]
-    # A match in the value is preferred to one in the name.
+    # Prefer a match in the value to a match in the name.
     for word in sorted(words, key=lambda word: fold(word) == name):
         for row in rows:
             if (

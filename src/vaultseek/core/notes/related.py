@@ -1,4 +1,4 @@
-"""Related notes: notes similar in meaning, linked notes, and notes with the same words in prominent
+"""Find related notes: notes similar in meaning, linked notes, and notes with the same words in prominent
 places.
 """
 
@@ -24,27 +24,29 @@ from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.titles import with_own_title
 
 RELATED_POOL = 100
-"""Number of notes contributed by each kind of search."""
+"""Number of notes that each kind of search contributes."""
 RELATED_HUB = 200
-"""Two notes linked with the same third note count as related, unless the third note has more links than
-this."""
+"""Maximum number of links of a note through which two other notes count as related."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence by meaning for a related note that no link connects. It corresponds to a cosine of .3
-with the bundled model. In diaries, notes below this cosine are about something else."""
+"""Minimum confidence by meaning at which a note without a connecting link counts as related. It corresponds
+to a cosine of .3 with the bundled model. In diaries, notes below this cosine are about something else."""
 RELATED_WORDS = 60
-"""Number of words from names, headings, tags and the opening used for the keyword search."""
+"""Number of words from names, headings, tags and the opening that the keyword search uses."""
 
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 1.0
 KEYWORD_WEIGHT = 1.5
-"""Weights of the three kinds of evidence. Measured by recall of the linked notes among the first ten, on 47
-notes of foam: .62 with the note's own words, .55 by meaning alone."""
+"""Weight of the evidence from the keyword search, relative to those of meaning and links.
+
+Measured by recall of the linked notes among the first ten, on 47 notes of the foam vault: .62 with the note's
+own words, .55 by meaning alone.
+"""
 DIRECT = 1.0
-"""Score of a direct link; each common neighbour adds its Adamic-Adar weight."""
+"""Score of a direct link; each common neighbour adds its Adamic-Adar weight to the score."""
 
 
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
-    """Return the ``limit`` notes most related to the one at ``row``, best first, with how each was found."""
+    """Return the ``limit`` notes most related to the note ``row``, best first, and how each was found."""
     partial: list[JSON] = []
     own = await asyncio.to_thread(_own, row, vault)
     answer, links, (keyword, coverages) = await asyncio.gather(
@@ -70,8 +72,8 @@ async def alike(
 ) -> Mapping[int, float]:
     """Return the notes similar in meaning to a note; with ``among``, only notes in that collection.
 
-    They are keyed by id, with the cosine of their own vector or best passage. Raises WorkerUnavailable or
-    IndexDamaged.
+    The result maps note ids to the cosine of the note's own vector or best passage. Raises WorkerUnavailable
+    or IndexDamaged.
     """
     answer = await _ask(await asyncio.to_thread(_own, row, vault), vault, among)
     cosines = _cosines(answer)
@@ -124,7 +126,7 @@ def _cosines(answer: SemanticAnswer) -> dict[int, float]:
 
 
 def _link_scores(own: OwnText, vault: SearchedVault, partial: list[JSON]) -> dict[int, float]:
-    """Score notes by links to or from the note, and by common neighbours (Adamic and Adar 2003)."""
+    """Score notes by their links to or from the note, and by common neighbours (Adamic and Adar 2003)."""
     graph, note = vault.graph, own.row.id
     if graph is None:
         partial.append({"lane": "links", **GRAPH_MISSING.as_json()})

@@ -1,4 +1,6 @@
-"""Edits in other notes that renaming a note, heading or tag requires. They are proposed, never written."""
+"""Propose the edits that renaming a note, heading or tag requires in other notes. This module never writes
+them.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -36,12 +38,12 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
 NAME_BYTES = 255
-"""Maximum bytes of a file name on common file systems."""
+"""Maximum number of bytes in a file name on common file systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replacement of ``old`` in a line of the note at ``path``."""
+    """Edit that replaces ``old`` with ``new`` in a line of the note at ``path``."""
 
     path: str
     place: Place
@@ -49,7 +51,7 @@ class Edit:
     new: str
 
     def as_json(self) -> JSON:
-        """Return the edit as JSON, in the form used in answers; columns count from 1."""
+        """Return the edit as JSON for an answer; columns are 1-based."""
         line, start, end = self.place
         return {
             "path": self.path,
@@ -62,10 +64,10 @@ class Edit:
 
 
 class Vault:
-    """The parts of a vault that renaming needs: names, ledger, note texts, and the files left out.
+    """The parts of a vault that renaming needs: names, ledger and note texts.
 
     ``left`` contains the files that cannot be updated: files with a condition that names a path, and files
-    with a link whose exact place is unknown.
+    with a link whose exact position is unknown.
     """
 
     def __init__(
@@ -79,12 +81,12 @@ class Vault:
         self._root = root
 
     def leave(self, path: str) -> None:
-        """Record that a link or tag of this file cannot be updated."""
+        """Record that the file at ``path`` has a link or tag that cannot be updated."""
         if path not in self.left:
             self.left.append(path)
 
     def lines(self, path: str) -> Sequence[str] | None:
-        """Return the lines of a text file; None if it cannot be read."""
+        """Return the lines of the text file at ``path``; None if it cannot be read."""
         file = read_note(self._root, path)
         if file is None or file.problem is not None:
             return None
@@ -92,14 +94,16 @@ class Vault:
         return lines_of(text)
 
     def notes(self, path: str) -> Iterator[tuple[Note, Callable[[Edit], Edit]]]:
-        """Yield the Markdown texts of a file: of the note, or of each card of a canvas. With each text comes
-        a function that maps edits of the text to the file."""
+        """Yield the Markdown texts in a file: the note itself, or each card of a canvas.
+
+        Each text comes with a function that converts an edit of the text to an edit of the file.
+        """
         lines = self.lines(path) or ()
         if is_markdown(path):
             yield parse("\n".join(lines), path), lambda edit: edit
         for field in _fields(path, lines):
             if field.field == "text":
-                # A rule at the beginning of a card is not frontmatter.
+                # The line break keeps a rule at the beginning of a card from being read as frontmatter.
                 yield parse(f"\n{field.text}", path), partial(_in_card, field)
 
 
@@ -107,7 +111,9 @@ class Vault:
 
 
 def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
-    """Return the file moves that these moves of files and folders imply. Raises UsageError."""
+    """Return the moves of single files that follow from these moves of files and folders. Raises
+    UsageError.
+    """
     files: dict[str, str] = {}
     for old, new in moves.items():
         if old in names:
@@ -124,7 +130,7 @@ def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
 
 
 def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
-    """Return the edits that keep every link's target when files move.
+    """Return the edits that keep links pointing to the same files when files move.
 
     Raises UsageError.
     """
@@ -152,12 +158,14 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
 
 
 class Moves:
-    """New targets of links when files move."""
+    """Targets that links must have after files move."""
 
     def __init__(
         self, moves: Mapping[str, str], names: Names, after: Names | None = None, *, portable: bool = False
     ) -> None:
-        """``portable`` is true if other programs also read the vault: they accept only relative paths in
+        """Prepare the targets for ``moves``.
+
+        ``portable`` is true if other programs also read the vault: they accept only relative paths in
         Markdown links.
         """
         self._moves = moves
@@ -166,8 +174,10 @@ class Moves:
         self._after = after or names.moved(moves)
 
     def file(self, path: str, source: str) -> str:
-        """Return the path with which a canvas refers to a file. It is a full path if other programs read the
-        vault, because they accept no other."""
+        """Return the path that a canvas must use for a file after the moves.
+
+        It is a full path if other programs read the vault, because they accept no other.
+        """
         before = self._names.resolve(path, source).path
         if before is None:
             return path
@@ -178,9 +188,8 @@ class Moves:
         return path if leads else now
 
     def of(self, link: Link, source: str) -> str | None:
-        """Return the target of a link in the note ``source`` after the moves.
-
-        None if no target can lead there.
+        """Return the target of a link in the note ``source`` after the moves; None if no target can lead to
+        the file.
         """
         before = self._names.resolve(link.target, source)
         if not link.target or before.path is None:
@@ -204,10 +213,10 @@ def _edits(links: Iterable[LinkRow], vault: Vault, targets: Moves) -> Iterator[E
 
 
 def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) -> Iterable[Edit | None]:
-    """Return the edits of a file with these links; None stands for a link that cannot be updated."""
+    """Return the edits for these links in a file; None stands for a link that cannot be updated."""
     lines: Sequence[str] | None = None
     if kind_of(path) == "canvas" or any(link.kind == "embed" for link in links):
-        lines = vault.lines(path) or ()  # only the text has the full paths of cards, and of Markdown images
+        lines = vault.lines(path) or ()  # full paths of cards and Markdown images are only in the text
     now = [(link, targets.of(as_written(link, lines or ()), path)) for link in links]
     moved = [(link, target) for link, target in now if target != link.target]
     if not moved and kind_of(path) != "canvas":
@@ -217,14 +226,14 @@ def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) ->
         edits = [_quick_edit(path, link, target, lines) for link, target in moved]
         if None not in edits:
             return edits
-    # The note has changed since it was read, or a link is written elsewhere.
+    # The note has changed since it was indexed, or a link's target is written elsewhere.
     return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
 
 
 def _read_edits(
     path: str, lines: Sequence[str], wanted: Collection[str], vault: Vault, targets: Moves
 ) -> Iterator[Edit | None]:
-    """Read a file's links, and yield the edits of links to the targets ``wanted``."""
+    """Read a file's links, and yield the edits for links whose target is in ``wanted``."""
     found = set()
     for note, put in vault.notes(path):
         found |= {link.target for link in note.links}
@@ -265,14 +274,14 @@ def _fields(path: str, lines: Sequence[str]) -> Iterator[Written]:
 
 
 def _in_card(field: Written, edit: Edit) -> Edit:
-    """Return the edit of a card's text, shifted to its place in the canvas."""
+    """Return an edit of a card's text as an edit of the canvas that contains the card."""
     place = field.place(edit.place._replace(line=edit.place.line - 1))
     old = field.raw[place.start - field.start : place.end - field.start]
     return Edit(edit.path, place, old, field.escaped(edit.new))
 
 
 def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
-    """Yield the edits of a note whose links were just read; None for a link that cannot be updated."""
+    """Yield the edits for a note whose links were just read; None for a link that cannot be updated."""
     seen = set()
     for link in note.links:
         target = targets.of(as_written(link, note.lines), note.path)
@@ -297,7 +306,7 @@ def link_edit(
 
 
 def quote_before(link: Link, lines: Sequence[str]) -> str:
-    """Return the quotation mark that opens the property of a link; "" for a link in the body."""
+    """Return the quotation mark that opens the property containing a link; "" for a link in the body."""
     if link.property is None or link.place is None:
         return ""
     before = lines[link.place.line - 1][: link.place.start].rstrip()
@@ -305,7 +314,7 @@ def quote_before(link: Link, lines: Sequence[str]) -> str:
 
 
 def as_written(link: Link, lines: Sequence[str]) -> Link:
-    """Return a Markdown image as a Markdown link, other links unchanged."""
+    """Return a Markdown image as a Markdown link, and any other link unchanged."""
     place = link.place
     if link.kind != "embed" or place is None or place.line > len(lines):
         return link
@@ -314,13 +323,13 @@ def as_written(link: Link, lines: Sequence[str]) -> Link:
 
 
 def in_brackets(written: Place, lines: Sequence[str]) -> bool:
-    """True if a target at this place belongs to a wikilink."""
+    """True if the link target at this position belongs to a wikilink."""
     line = lines[written.line - 1]
     return line[: written.start].endswith("[[") and line[written.end :].startswith("]]")
 
 
 def _quick_edit(path: str, link: Link, target: str | None, lines: Sequence[str]) -> Edit | None:
-    """Return the edit of a link at its indexed place; None if it is no longer there."""
+    """Return the edit for a link at its indexed position; None if the link is no longer there."""
     place = link.place
     if place is None or place.line > len(lines):
         return None
@@ -358,9 +367,9 @@ def _markdown_span(raw: str, link: Link) -> tuple[int, int] | None:
 
 
 def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[Edit]:
-    """Return the edits that change the text of a heading, and the links to it.
+    """Return the edits that change the text of a heading and all links to it.
 
-    Raises NotFound if the heading is missing, and UsageError if the heading has several lines.
+    Raises NotFound if the heading is missing, or UsageError if the heading has several lines.
     """
     own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
     chain = Anchors(own.headings).chain(heading)
@@ -373,9 +382,11 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return the edits, extended by links to the headings that they change: a heading may contain a link.
+    """Return the edits and, since edits may change headings that contain links, the edits for links to those
+    headings.
 
-    ``texts`` holds further new heading texts, by path and number, that the edits do not imply.
+    ``texts`` holds additional new heading texts, by path and heading number, that do not follow from the
+    edits.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -387,13 +398,13 @@ def with_links_to_headings(
         note, changed = _changed_headings(path, by_path[path], texts.get(path, {}), vault)
         if changed.keys() <= done.get(path, set()):
             continue
-        done[path] = set(changed)  # once, because two headings may link to each other
+        done[path] = set(changed)  # only once, because two headings may link to each other
         for edit in _links_to_headings(note, changed, vault):
             of_path = by_path.setdefault(edit.path, {})
             if texts and any(_is_inside(edit, each) for each in edits):
-                continue  # a link in the heading whose whole text is new
+                continue  # this link is in a heading that is replaced as a whole
             moved = of_path.get(edit.place)
-            # The target comes from the move, the fragment from the heading.
+            # The path comes from the file's move, the fragment from the heading's new text.
             new = edit.new if moved is None else with_target(edit.new, moved.new)
             of_path[edit.place] = replace(edit, new=new)
             waiting[edit.path] = None
@@ -409,7 +420,7 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and the headings whose names these edits change, by number.
+    """Return a note, and the new texts of the headings that these edits change, by heading number.
 
     ``texts`` are new texts that are already known.
     """
@@ -420,7 +431,7 @@ def _changed_headings(
         any(lines & set(_lines_of(heading)) for heading in headings)
         and any(row.link.heading for row in vault.ledger.links.to_paths([path]))
     )
-    if not is_changed:  # parsing is much slower than looking for links to headings
+    if not is_changed:  # parsing is slow, so skip it if no heading has changed
         return Note(path, ""), {}
     note = parse("\n".join(vault.lines(path) or ()), path)
     after = parse(_edited(note.lines, edits.values()), path)
@@ -434,8 +445,10 @@ def _lines_of(heading: Heading) -> range:
 
 
 def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
-    """Yield the edits of all links to the changed headings of a note. ``texts`` are the new heading texts by
-    heading number."""
+    """Yield the edits for all links to the changed headings of a note.
+
+    ``texts`` are the new heading texts, by heading number.
+    """
     path, anchors = own.path, Anchors(own.headings)
     yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
     wanted: dict[str, set[str]] = {}
@@ -468,7 +481,7 @@ def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
 
 
 def heading_place(note: Note, heading: Heading) -> Place:
-    """Return the place of a heading's text. Raises UsageError if it spans several lines."""
+    """Return the position of a heading's text. Raises UsageError if the text spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
         raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it on one line")
@@ -477,9 +490,9 @@ def heading_place(note: Note, heading: Heading) -> Place:
 
 
 def heading_edit(note: Note, at: int, text: str) -> Edit:
-    """Return the edit of heading number ``at`` itself.
+    """Return the edit that changes heading number ``at`` to ``text``.
 
-    Raises UsageError for a heading of several lines, and for a text that would not parse as this heading.
+    Raises UsageError if the heading has several lines, or if the new text would not parse as this heading.
     """
     heading = note.headings[at]
     place = heading_place(note, heading)
@@ -509,12 +522,12 @@ def heading_links(
     texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits of a note's links to the changed headings of the note at ``path``. ``texts`` are the
-    new texts.
+    """Yield the edits for a note's links to changed headings of the note at ``path``.
 
-    ``leading`` holds the places of links to that note; links without a target lead to their own note.
+    ``texts`` are the new heading texts, by heading number. ``leading`` holds the positions of links to that
+    note; links without a target lead to their own note.
     """
-    seen = set()  # a reference definition is where all of its links are written
+    seen = set()  # all links through one reference definition are written at the same position
     for link in note.links:
         if link.heading is None or link.written is None or link.written in seen:
             continue
@@ -531,8 +544,10 @@ def heading_links(
 
 
 def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
-    """Return a link's fragment after the headings have changed; None if it stays the same. ``texts`` are the
-    new heading texts by heading number."""
+    """Return a link's fragment after headings have changed; None if the fragment stays the same.
+
+    ``texts`` are the new heading texts, by heading number.
+    """
     for parts in ([fragment], fragment.split("#")):
         if chain := anchors.nested(parts):
             named = zip(parts, chain, strict=True)
@@ -545,7 +560,7 @@ def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) 
 
 
 def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
-    """Return the edits that rename a tag and the tags nested under it in every note."""
+    """Return the edits that rename a tag, and all tags nested under it, in every note."""
     folded = fold(old)
     sql = "SELECT DISTINCT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?)"
     ids = [note for (note,) in vault.ledger.select(sql, folded, f"{folded}/", f"{folded}0")]
@@ -560,14 +575,14 @@ def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
 
 
 def tag_edits(note: Note, old: str, new: str) -> Iterator[Edit]:
-    """Yield the edits of one note's tags."""
+    """Yield the edits that rename a tag, and all tags nested under it, in one note."""
     for tag, place in tag_places(note, old):
         head = "/".join(tag.split("/")[: old.count("/") + 1])
         yield Edit(note.path, place._replace(end=place.start + len(head)), head, new)
 
 
 def checked_path(path: str) -> str:
-    """Return a valid path that a note may be moved to. Raises UsageError."""
+    """Return ``path`` if it is a valid path to which a note may be moved. Raises UsageError."""
     parts = path.split("/")
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise UsageError(f"{quote(path)} is not a path inside the vault; give one relative to it")
@@ -575,7 +590,7 @@ def checked_path(path: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return a valid name or path for a note, as entered by a person. Raises UsageError."""
+    """Return ``name`` if it is a valid name or path for a note, as entered by a person. Raises UsageError."""
     last = name.rpartition("/")[2].removesuffix(NOTE_SUFFIX)
     if not last:
         raise UsageError("a note needs a name; type one")
@@ -587,9 +602,9 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the new path of a file renamed to ``name``, which may be a path without extension.
+    """Return the new path of the file ``old`` if renamed to ``name``, which may be a path without extension.
 
-    Raises UsageError for the extension of another kind of file, unless the file is a note.
+    Raises UsageError if ``name`` has the extension of another kind of file, unless the file is a note.
     """
     name, suffix = name.strip(), _suffix(old)
     folder = "" if "/" in name else old[: old.rfind("/") + 1]
@@ -606,5 +621,5 @@ def _suffix(path: str) -> str:
 
 
 def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the moves of a request. Raises UsageError."""
+    """Return the moves in a request as a mapping from old to new path. Raises UsageError."""
     return {old: checked_path(new) for old, new in pairs}

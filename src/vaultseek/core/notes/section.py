@@ -1,4 +1,4 @@
-"""The lines of a note below one heading, as an agent reads them, and the blocks among them."""
+"""Read the lines below one heading of a note, as an agent sees them, with the blocks among those lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,26 +13,28 @@ from vaultseek.content.markdown.split import SENTENCE
 from vaultseek.store.ledger import Ledger
 
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
-"""Kinds of blocks that are not cut, because a part alone would mislead: for example, a row without the head
-of its table."""
+"""Kinds of blocks that must not be cut, because a part could mislead: for example, a table row without the
+table's head."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Number of passages before and after a passage in which the borders of its section are first searched. If a
-border is not found, the search is repeated with four times as many."""
+"""Number of passages on each side of a passage in which the borders of its section are first searched for.
+
+If a border is not found, the search is repeated with four times as many passages.
+"""
 _CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
-"""The characters before the text of a list item: indentation, marker and, for a task, its state."""
+"""Characters before the text of a list item: indentation, marker and, for a task, its state."""
 
 _STRIKE = re.compile(r"(?<!~)~~(?!~)|</?(?:del|s|strike)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of a note that must not be separated, such as a table, with the line that introduces them.
+    """Lines of a note that must not be separated, such as a table, and the line that introduces them.
 
-    ``first_line`` is the first line after the introduction. ``opening`` is the text without which a part of
-    the block is unclear: a table's head, a callout's title, or the sentence that introduces a list.
-    ``opening_line`` is the line of that text.
+    ``first_line`` is the first line after the introduction. ``opening`` is text without which a part of the
+    block is unclear: a table's head, a callout's title, or the sentence that introduces a list.
+    ``opening_line`` is the line of the opening.
     """
 
     start_line: int
@@ -43,17 +45,17 @@ class Block:
 
     @property
     def head_line(self) -> int:
-        """The last line of the block's introduction or head."""
+        """Last line of the block's introduction or head; the line before the block if it has neither."""
         return max(self.opening_line, self.first_line - 1) if self.opening else self.start_line - 1
 
     @property
     def lines(self) -> range:
-        """The numbers of all lines of the block."""
+        """Line numbers of the whole block."""
         return range(self.start_line, self.end_line + 1)
 
 
 class Section:
-    """Consecutive passages of a note with the same headings."""
+    """Consecutive passages of a note that have the same headings."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._first = chunks[0].start_line
@@ -72,19 +74,19 @@ class Section:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The blocks that are not cut."""
+        """The section's blocks that must not be cut."""
         return [*self._read(self._source)]
 
     def text(self, start_line: int, end_line: int) -> str:
-        """Return the displayed text of these lines."""
+        """Return the displayed text of lines ``start_line`` to ``end_line``."""
         return "\n".join(self._lines[start_line - self._first : end_line - self._first + 1])
 
     def are_adjacent(self, line: int, later: int) -> bool:
-        """True if there is no text between two lines."""
+        """True if there is no text between the two lines."""
         return not self.text(line + 1, later - 1).strip()
 
     def divided_blocks(self, chunk: Chunk) -> list[Block]:
-        """Return the blocks that a passage contains a part of."""
+        """Return the blocks of which a passage contains only a part."""
         start, end = chunk.start_line, chunk.end_line
         if not self._is_divided:
             return []
@@ -97,7 +99,7 @@ class Section:
         ]
 
     def _splits(self, block: Block, chunk: Chunk) -> bool:
-        """True if the passage begins or ends within a line of the block."""
+        """True if the passage begins or ends in the middle of a line of the block."""
         lines = self._borders & {chunk.start_line, chunk.end_line}
         return any(block.start_line <= line <= block.end_line for line in lines)
 
@@ -111,7 +113,7 @@ class Section:
             before = span
 
     def _block(self, span: Span, before: Span | None, source: Sequence[str]) -> Block:
-        """Return a block; the paragraph ``before`` it may introduce it."""
+        """Return the block at ``span``. The paragraph ``before`` it may introduce the block."""
         start = first = opening_line = span.start_line
         opening = ""
         if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[first - 1])):
@@ -132,10 +134,10 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return the section that contains the passage at ``position``. The result maps the number of each of its
-    passages to the section.
+    """Return the section that contains the passage at ``position``, keyed by the number of each of its
+    passages.
 
-    ``outline`` has the numbers of the note's passages.
+    ``outline`` has the numbers of all passages in the note.
     """
     reach = NEAR
     while True:
@@ -163,7 +165,7 @@ def is_one_section(first: Chunk, second: Chunk) -> bool:
 
 
 def marked_lines(chunk: Chunk) -> list[str]:
-    """Return the displayed lines of a passage.
+    """Return the lines of a passage as displayed to an agent.
 
     List items keep their indentation and marker; tasks also keep their state, and callout titles their kind.
     Text that is struck out stays between ``~~``, since it no longer holds.
@@ -175,7 +177,7 @@ def marked_lines(chunk: Chunk) -> list[str]:
 
 
 def _strikes(chunk: Chunk) -> Iterator[Edit]:
-    """Yield the edits that put back the ``~~`` around text that is struck out."""
+    """Yield the edits that restore the ``~~`` around text that is struck out."""
     for start, end, written in chunk.edits:
         if strike := _STRIKE.search(written):
             shown = chunk.text[start:end]

@@ -1,4 +1,4 @@
-"""Notes that are outdated or contradict each other about being outdated: a list of things to tidy up."""
+"""List notes to tidy up: notes that are outdated, or whose statements about their successors conflict."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import outdated
 
 ORDER = ("circle", "missing", "past_date", "link")
-"""Kinds of items in the list, in the order in which they are listed."""
+"""Kinds of items in the list, in the order in which the list shows them."""
 
 
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
-    """Return the list of things to tidy up: notes past their date, notes whose successor is missing, circles
-    of successors, and notes that link to superseded notes.
+    """Return a list of things to tidy up, with their total number.
 
-    ``total`` counts all of them; only the first are listed.
+    The list has notes past their end date, notes whose successor is missing, circles of successors, and notes
+    that link to superseded notes. Only the first ``limit`` items are listed; ``total`` counts all of them.
     """
     rows = ledger.notes.by_id(sorted(outdated(rules, ledger)))
     notes = {row.path: row for row in rows.values()}
@@ -35,8 +35,10 @@ def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator
 
 
 def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
-    """Yield the links from the text of current notes to superseded notes. A successor's links to the note
-    that it replaces are left out."""
+    """Yield an item for each link from the text of a current note to a superseded note.
+
+    Links from a successor to the note that it replaces are left out.
+    """
     superseded = [path for path, each in currencies.items() if each.state == "superseded"]
     links = [
         link

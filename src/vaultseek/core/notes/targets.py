@@ -1,4 +1,4 @@
-"""Targets of links: the file, the line, and problems of links and frontmatter."""
+"""Resolve links to a file and a line, and find problems in links and frontmatter."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambig
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """The file that a link resolves to, and the line of the heading or block that it names. Either is None if
-    it is missing.
+    """The file to which a link resolves, and the line of the heading or block that the link names.
 
-    ``candidates`` are other files that the link may mean; ``problem`` is the link's most serious problem.
+    Either is None if it is missing. ``candidates`` are other files that the link may mean; ``problem`` is the
+    most serious problem with the link.
     """
 
     path: str | None
@@ -34,7 +34,7 @@ class LinkTarget:
     problem: LinkProblem | None = None
 
     def as_json(self) -> JSON:
-        """Return the target as JSON, in the form used in answers."""
+        """Return the target as JSON for an answer."""
         return {
             "resolved": self.path,
             "title": self.title,
@@ -46,7 +46,7 @@ class LinkTarget:
 
 
 class LinkTargets:
-    """Resolves links; each target note is read once, however many links there are."""
+    """Resolver for links; it reads each target note only once, however many links there are."""
 
     def __init__(self, names: Names, ledger: Ledger) -> None:
         self._names = names
@@ -76,14 +76,16 @@ class LinkTargets:
 
 
 class _Linked:
-    """A note that is the target of links."""
+    """A note to which links point."""
 
     def __init__(self, row: NoteRow) -> None:
         self.title = row.title
         self._anchors = Anchors(row.headings, row.blocks) if is_markdown(row.path) else None
 
     def part(self, link: Link) -> tuple[int | None, LinkProblem | None]:
-        """Return the line of the part that a link names, and its problem."""
+        """Return the line of the heading or block that a link names, and the problem if it cannot be
+        found.
+        """
         if self._anchors is None:
             return None, None
         if link.block is not None:
@@ -96,7 +98,7 @@ class _Linked:
 
 
 def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str]) -> str:
-    """Return the problem of a link in words."""
+    """Return a message that describes the problem with a link."""
     if problem == "missing_note":
         name = quote(posixpath.basename(link.target) or link.target)
         return f"no note or file is called {name}; create it, or link to another"
@@ -105,7 +107,7 @@ def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str])
     if problem == "missing_block":
         return f"the note has no block {quote('^' + (link.block or ''))}; choose an existing one"
     more = f" and {len(candidates) - 1} more" if len(candidates) > 1 else ""
-    return f"{quote(candidates[0])}{more} could also be meant; write more of the path"
+    return f"{quote(candidates[0])}{more} could also be meant; write a longer part of the path"
 
 
 BROKEN = "resolved IS NULL"
@@ -113,14 +115,14 @@ TO_PARTS = "heading IS NOT NULL OR block IS NOT NULL"
 
 
 def problems(ledger: Ledger, names: Names, row: NoteRow | None = None) -> list[JSON]:
-    """Return the problems of one note or of all notes, sorted by path and line."""
+    """Return the problems in one note or in all notes, sorted by path and line."""
     links = ledger.links.from_notes([row.id]) if row else _suspects(ledger, names)
     items = [*_of_links(links, ledger, names), *_of_files(ledger, row)]
     return sorted(items, key=lambda item: (item["path"], item["line"] or 0, item["column"] or 0))
 
 
 def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
-    """Return the links that may have a problem; most links cannot."""
+    """Return the links that may have a problem; most links are excluded by a quick check."""
     broken = {note for (note,) in ledger.select(f"SELECT DISTINCT note FROM links WHERE {BROKEN}")}
     partial = {note for (note,) in ledger.select(f"SELECT DISTINCT note FROM links WHERE {TO_PARTS}")}
     shared = names.shared_keys()
@@ -135,7 +137,7 @@ def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
 
 
 def _of_links(links: Iterable[LinkRow], ledger: Ledger, names: Names) -> Iterator[JSON]:
-    # Sorted by target, so that only one note's headings are in memory at a time.
+    # Sort by target, so that only one note's headings are in memory at a time.
     by_target = sorted(links, key=lambda row: row.resolved or "")
     for _, rows in groupby(by_target, key=lambda row: row.resolved):
         targets = LinkTargets(names, ledger)

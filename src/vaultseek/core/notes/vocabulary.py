@@ -1,4 +1,4 @@
-"""Names, tags, properties and values of a vault with their note counts, synced with the ledger."""
+"""Maintain the names, tags, properties and values in a vault, with note counts, in sync with the ledger."""
 
 import json
 import threading
@@ -13,27 +13,29 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import changed_rows
 
 COMMON_VALUES = 10
-"""Number of most common values listed with each property."""
+"""Number of most common values listed for each property."""
 
 
 def levels(tag: str) -> Iterator[str]:
-    """Yield a tag and the tags that it is nested under, outermost first."""
+    """Yield a tag and the tags under which it is nested, outermost first."""
     parts = tag.split("/")
     for size in range(1, len(parts) + 1):
         yield "/".join(parts[:size])
 
 
 def commonest(spellings: Counter[str], default: str) -> str:
-    """Return the most common spelling, the alphabetically first on a tie; ``default`` if there is none."""
+    """Return the most common spelling, or the alphabetically first of several; ``default`` if there are
+    none.
+    """
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
 
 _KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
-"""Types of property values, by Python type; all others are texts."""
+"""Names of property types, by Python type; values of all other types count as text."""
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Yield the value of a property as texts: the elements of a list, or else the value itself."""
+    """Yield the value of a property as text: each element of a list, or else the value itself."""
     for element in value if isinstance(value, list) else [value]:
         if isinstance(element, bool):
             yield "true" if element else "false"
@@ -47,7 +49,7 @@ Spellings = dict[str, Counter[str]]
 
 
 class Vocabulary:
-    """The tags, property names and values of all notes, each with its number of notes.
+    """The tags, property names and property values of all notes, each with its number of notes.
 
     ``version`` changes with every change of the content.
     """
@@ -67,7 +69,7 @@ class Vocabulary:
         self._values: Spellings = defaultdict(Counter)
 
     def sync(self, ledger: Ledger) -> None:
-        """Count the changes in the ledger."""
+        """Update the counts from the changes in the ledger."""
         revision = ledger.revision
         if revision == self._revision:
             return
@@ -81,12 +83,14 @@ class Vocabulary:
         self._revision = revision
 
     def put(self, note: int, tags: str, properties: str) -> None:
-        """Replace the counted tags and properties of a note, both given as JSON."""
+        """Count the tags and properties of a note, both given as JSON, in place of the note's previous
+        ones.
+        """
         self._put_tags(note, tags)
         self._put_properties(note, properties)
 
     def tags(self) -> list[JSON]:
-        """Return every tag with two numbers: ``count``, of notes with the tag, and ``total``, of notes with
+        """Return every tag with two counts: ``count`` for notes with the tag, and ``total`` for notes with
         the tag or a tag nested under it.
         """
         return [
@@ -96,12 +100,14 @@ class Vocabulary:
         ]
 
     def names(self) -> Iterator[tuple[str, int]]:
-        """Yield the name of every property with its number of notes."""
+        """Yield the name of every property with the number of notes that have it."""
         for key, spellings in sorted(self._names.items()):
             yield commonest(spellings, key), spellings.total()
 
     def properties(self) -> list[JSON]:
-        """Return every property with its number of notes, value types and most common values."""
+        """Return every property with the number of notes that have it, its value types and its most common
+        values.
+        """
         return [
             {
                 "name": commonest(spellings, key),
@@ -114,7 +120,9 @@ class Vocabulary:
         ]
 
     def values(self, name: str) -> list[JSON]:
-        """Return the values of a property with their note counts, most common first; lists by element."""
+        """Return the values of a property with their note counts, most common first. The elements of a list
+        are counted separately.
+        """
         counts = self._values.get(fold(name), Counter())
         ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         return [{"value": value, "count": count} for value, count in ordered]
@@ -163,20 +171,23 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
 
 
 RECENT_NOTES = 500
-"""Maximum number of changed notes whose names are kept apart from the ranked list. If more notes have
-changed, their names are merged into the ranked list, which is slow."""
+"""Maximum number of changed notes whose names are kept outside the ranked list, unless ``RECENT_PART`` allows
+more.
+
+If more notes have changed, their names are merged into the ranked list, which is slow.
+"""
 RECENT_PART = 16
-"""Divisor for a large vault. If the number of ranked names divided by this is greater than ``RECENT_NOTES``,
-it replaces ``RECENT_NOTES`` as the maximum number of changed notes."""
+"""Divisor that raises the limit ``RECENT_NOTES`` in a large vault: the number of ranked names divided by
+this, if greater, is the limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
-"""Function that returns the names in a row, given the note's id and its other columns."""
+"""Function that returns the names in a row of notes, given the note's id and its other columns."""
 
 
 class SyncedNames:
     """Names derived from the ``columns`` of each note, at the ledger's current revision.
 
-    Notes that fail the SQL ``condition`` have no names.
+    Notes that do not satisfy the SQL ``condition`` have no names here.
     """
 
     def __init__(
@@ -196,11 +207,11 @@ class SyncedNames:
 
     @property
     def crowded(self) -> bool:
-        """True if enough notes changed that their names should be ranked."""
+        """True if so many notes have changed that their names should be ranked."""
         return len(self._changed) > max(RECENT_NOTES, len(self._ranked) // RECENT_PART)
 
     def complete(self, typed: str, limit: int, grades: int | None = None) -> list[Match]:
-        """Return the best completions, from the first ``grades`` only."""
+        """Return the best completions for the typed text, using only the first ``grades`` match grades."""
         grades = grades or self._grades
         with self._lock:
             self._sync()
@@ -209,9 +220,9 @@ class SyncedNames:
         return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
 
     def rank_recent(self) -> None:
-        """Read the names if necessary, and rank those of changed notes if there are many.
+        """Read the names if necessary, and rank the names of changed notes if there are many.
 
-        Slow in a large vault; completions are answered in the meantime.
+        This is slow in a large vault; completion requests are answered in the meantime.
         """
         with self._ranking:
             with self._lock:

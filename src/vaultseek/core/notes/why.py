@@ -1,4 +1,4 @@
-"""Explanation of a note's rank for a query, or of the stage at which the note was dropped.
+"""Explain a note's rank for a query, or the stage at which the note was dropped.
 
 The search runs once, and the explanation is read from its trace. A lane is searched again, more deeply, only
 if the note ranks below the results that the search requested.
@@ -25,17 +25,17 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
-"""Number of keyword results among which a note's rank is determined."""
+"""Number of keyword results in which a note is looked up to determine its rank."""
 BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is searched by word only")
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
-    """Return whether the search found the note at ``row``, the stage that dropped it if not, and the result
-    of each stage.
+    """Return whether the search found the note ``row``, the stage that dropped it if not, and the result of
+    each stage.
 
-    ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
-    ``below_limit`` (ranked below the end of the answer) or ``cut`` (score or confidence too low). Raises the
-    errors of a search.
+    ``verdict`` is ``found``, ``filtered`` (a condition excludes the note), ``no_lane`` (no lane proposed it),
+    ``below_limit`` (it ranked below the end of the answer) or ``cut`` (its score or confidence is too low).
+    Raises the same errors as a search.
     """
     trace = await Searcher(vault).run(request)
     answer: JSON = {"query": request.query, **head(trace), "explain": explanation(trace)}
@@ -88,7 +88,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.query.parsed.request.settings.nothing_below
-        words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"
+        words = f"nothing was found: none of the ten best notes reaches search.nothing_below, {least:g}"
         return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
     words = f"score {candidate.score:.3g} or confidence {candidate.confidence:.3g} is below the minimum"
     return {"verdict": "cut", **Reason("below_minimum", words).as_json()}
@@ -138,7 +138,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     lane, unsearched = trace.query.fusion.named("semantic"), {}
     try:
         if answer is None:
-            # The search did not use this lane, but its result is still of interest.
+            # The search did not use this lane, but the lane's result is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
             answer = await vault.spaces.ask(text, trace.query.parsed.depth, trace.query.allowed)
             lane = semantic_lane(answer)

@@ -1,6 +1,6 @@
-"""The path of a query through the modules, in the order in which to read them.
+"""Search: the steps from a query to its results. Read the modules in the order in which a query passes them.
 
 ``request`` (parse) -> ``store/ledger/filter`` -> ``retrieve`` -> ``lanes`` -> ``ranking`` with ``links``,
 ``signals`` and ``matching`` -> ``selection`` -> ``rerank`` -> ``passages`` -> ``response`` with ``snippet``.
-``pipeline`` calls the steps, ``formula`` is the arithmetic of the ranking.
+``pipeline`` calls these steps, and ``formula`` contains the arithmetic of the ranking.
 """

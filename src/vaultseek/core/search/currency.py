@@ -1,7 +1,8 @@
-"""The currency of results: find superseded notes, their successors, and notes past their date.
+"""Determine whether results are current: find superseded notes, their successors, and notes past their end
+date.
 
-A note's statements about itself are read when it is indexed. A search looks up only the successors of its
-results, and follows chains of successors to their end.
+A note's statements about its own status are read when the note is indexed. A search looks up only the
+successors of its results, following each chain of successors to its end.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.successions import Successor
 
 CHAIN = 20
-"""Maximum length of a chain of successors."""
+"""Maximum number of steps followed in a chain of successors."""
 NAMED = 3
-"""Maximum number of successors that a remark names."""
+"""Maximum number of successors listed in a remark."""
 
 Successors = Mapping[str, Sequence[Successor]]
-"""The successors of notes by path, direct ones first."""
+"""Direct successors of each note, by the note's path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Currency:
     """The reason why a note is not current: other notes have replaced it, or it states a status or an end
-    date. ``by`` are the notes at the end of its chain of successors.
+    date.
 
-    ``missing`` are successors that do not exist. ``is_circular``: its successors lead back to it. ``struck``
-    is the state of a passage struck out in a current note, ``successor`` the state of a note that
-    ``replaces`` other results.
+    ``by`` are the notes at the end of the note's chain of successors. ``missing`` are successors that do not
+    exist. ``is_circular`` is true if the chain leads back to the note. The state ``struck`` is for a passage
+    struck out in a current note, ``successor`` for a note that ``replaces`` other results.
     """
 
     state: State | Literal["struck", "successor"]
@@ -48,11 +49,11 @@ class Currency:
     is_circular: bool = False
     replaces: tuple[NoteRow, ...] = ()
     title: str = ""
-    """The note's own title. Another note with the same title is shown by its path instead."""
+    """Title of the note itself. Another note with the same title is shown by its path instead."""
 
     @property
     def text(self) -> str:
-        """A short text that says why the note is not current."""
+        """A short explanation of why the note is not current."""
         if self.replaces:
             return f"replaces {_titles(self.replaces, self.title)}"
         if self.by:
@@ -63,7 +64,7 @@ class Currency:
         return self.reason or f"stale since {self.since}"
 
     def as_json(self) -> JSON:
-        """Return the object that answers contain."""
+        """Return the reason as a JSON object for answers."""
         return {
             "state": self.state,
             "by": [{"path": row.path, "title": row.title} for row in self.by],
@@ -75,7 +76,9 @@ class Currency:
 
 
 def currency_of_line(line: int, row: NoteRow) -> Currency | None:
-    """Return the currency of a line of a current note; None unless its paragraph is struck out."""
+    """Return why one line in a current note no longer holds; None unless the line's paragraph is struck
+    out.
+    """
     for first, last in row.stated.struck:
         if first <= line <= last:
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
@@ -84,7 +87,9 @@ def currency_of_line(line: int, row: NoteRow) -> Currency | None:
 
 
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return, by path, the currency of these notes on an ISO day; current notes are left out."""
+    """Return why each outdated note is not current, by path. ``today`` is an ISO date; current notes are left
+    out.
+    """
     successors = _read_successors(rows, ledger)
     last = {row.path: last_successors(row.path, successors) for row in rows if row.path in successors}
     paths = {path for each, _ in last.values() for path in each}
@@ -108,16 +113,19 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
 
 
 def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return, by path, the currency of the notes at these paths; current and missing notes are left out."""
+    """Return why each outdated note at these paths is not current, by path; current and missing notes are
+    left out.
+    """
     rows = ledger.notes.by_id(_ids(paths, ledger))
     return currency_of(list(rows.values()), ledger, rules, today)
 
 
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
-    """Return the last notes of all chains from a note, and whether they only lead back to it.
+    """Return the notes at the ends of all chains of successors from a note, and whether all chains lead back
+    to it.
 
-    If a chain runs into a circle, its last note is the one before the circle closes. If all chains of a note
-    lead back to it, return the successors that it names.
+    If a chain runs into a circle, its last note is the one before the circle closes. If all chains lead back
+    to the note, return the successors that the note itself names.
     """
     last: list[str] = []
     seen = {path}
@@ -142,10 +150,10 @@ def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]
 def in_succession(
     results: Sequence[Candidate], successors: Mapping[str, Sequence[NoteRow]], asked: Collection[str]
 ) -> list[Candidate]:
-    """Return the results in a new order, in which the successors of a superseded note come directly before
-    it.
+    """Reorder the results so that the successors of a superseded note come directly before it.
 
-    A note ``asked`` for by name stays above its successors. Successors that no lane found are added.
+    A note that the query asked for by name (``asked``) stays above its successors. Successors that no lane
+    found are added.
     """
     known = {each.note: each for each in results}
     ordered: dict[str, Candidate] = {}
@@ -163,7 +171,7 @@ def in_succession(
 
 
 def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[Successor]]:
-    """Return the successors of these notes, their successors, and so on."""
+    """Return the successors of these notes, the successors of those successors, and so on."""
     successors: dict[str, list[Successor]] = {}
     paths = {row.id: row.path for row in rows}
     for _ in range(CHAIN):
@@ -192,8 +200,11 @@ def _listed(names: Sequence[str]) -> str:
 def placed(
     results: Sequence[Candidate], query: Evidence
 ) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
-    """Move successors before the notes that they replace, except in a list of notes. Return the results and
-    the currency of outdated ones. Only results up to the limit are examined."""
+    """Move successors before the notes that they replace, except in a list of notes.
+
+    Returns the results and, by path, why outdated notes are not current. Only results up to the limit are
+    examined.
+    """
     ledger, is_listing = query.vault.ledger, query.parsed.is_listing
     limit = limits.RESULTS if is_listing else query.parsed.limit
     rules, today = query.settings.currency.rules, present().date().isoformat()

@@ -1,8 +1,8 @@
-"""Score notes by the answer of each lane, weigh the lanes, and collect their contributions in one table.
+"""Score notes by each lane's answer, weight the lanes, and collect their contributions in one table.
 
-Scores of different lanes cannot be compared, and neither can scores of one lane for two queries. Their
-distance from the other good scores, in standard deviations, can. A lane that has the answer puts it far in
-front of its hundredth note; a lane without the answer has a hundred notes of similar scores.
+Scores from different lanes cannot be compared, and neither can one lane's scores for two queries. Their
+distances from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
+it far ahead of its hundredth note; a lane without the answer has a hundred notes with similar scores.
 
 With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane
 without an answer, whose notes are all close together, decides little. With ``linear``, an unknown note gets
@@ -38,19 +38,18 @@ from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.filter import FilterResult
 
 DIRECT_LANES = ("keyword", "semantic")
-"""Names of the lanes that search by the query itself, in the order of answers."""
+"""Names of the lanes that search with the query itself, in the order in which answers list them."""
 Paths = Callable[[Sequence[int]], Mapping[int, str]]
-"""Function from note ids to paths."""
+"""Function that maps note ids to paths."""
 _NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 
 class Part(NamedTuple):
-    """The contribution of one lane to each candidate's score: the 1-based rank, the rank used in the formula,
-    and the gain.
+    """The contribution of one lane to each candidate's score, as columns over the candidates.
 
-    ``rank`` is 0 for a note that the lane knows but did not propose. All values are 0 for an unknown note.
-    ``gain`` is the contribution minus the contribution of an unknown note, and minus the overlap with the
-    other lane (:func:`formula.agreement`).
+    ``rank`` is 1-based, or 0 for a note that the lane knows but did not propose; ``fused_rank`` is the rank
+    used in the formula. All values are 0 for an unknown note. ``gain`` is the contribution minus the
+    contribution of an unknown note, and minus the overlap with the other lane (:func:`formula.agreement`).
     """
 
     known: Bools
@@ -64,7 +63,9 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lane:
-    """A lane: its notes by id, best first, their scores, the scale of the scores, and the lane's weight."""
+    """A lane's result: note ids, best first, their scores, the scale of the scores, and the weight of the
+    lane.
+    """
 
     name: str
     notes: Ints = field(default_factory=lambda: _NO_NOTES)
@@ -73,8 +74,10 @@ class Lane:
     weight: float = 0.0
 
     def part(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> Part:
-        """Return the lane's contribution to the notes ``ids``. Notes ``by_link`` do not count as proposed by
-        the lane."""
+        """Return the lane's contribution to the notes ``ids``.
+
+        Notes in ``by_link`` do not count as proposed by the lane.
+        """
         places = places_of(ids, self.notes)
         known = places >= 0
         ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
@@ -101,9 +104,9 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """The scored lanes and the way in which they are combined. Each lane proposes its first ``depth`` notes.
+    """The scored lanes, and how to combine them. Each lane proposes its first ``depth`` notes.
 
-    ``norm``: the p of :func:`formula.agreement`; 1 is the sum.
+    ``norm`` is the p of :func:`formula.agreement`; 1 means the sum.
     """
 
     lanes: Sequence[Lane] = ()
@@ -123,27 +126,30 @@ class Fusion:
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
     def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
-        """Return each lane's contribution to the notes. The gains are reduced so that their sum is the p-norm
-        of the original gains.
+        """Return each lane's contribution to the notes, by lane. Gains are reduced so that they add up to the
+        p-norm of the original gains.
         """
         parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes}
         shares = formula.agreement([part.gain for part in parts.values()], self.norm)
         return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
 
     def best(self, count: int) -> Ints:
-        """Return the ids of the ``count`` notes with the largest gains by all lanes, before links and
-        factors."""
+        """Return the ids of the ``count`` notes with the largest total gains from all lanes, before links and
+        signals.
+        """
         ids = self.first(self.depth)
         if len(ids) <= count or sum(len(lane.notes) > 0 for lane in self.lanes) < 2:
-            return ids[:count]  # a lane's own order is the order of its contributions
+            return ids[:count]  # with one lane, its own order is also the order by contribution
         gains: Floats = sum((part.gain for part in self.parts(ids).values()), np.zeros(len(ids)))
         return ids[np.argsort(-gains, kind="stable")[:count]]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The request, the lanes' answers and their scores at the start of the ranking; ``filtered`` is None
-    without a filter."""
+    """The request, the lanes' answers and the lanes' scores, as the ranking receives them.
+
+    ``filtered`` is None without a filter.
+    """
 
     parsed: ParsedRequest
     retrieval: Retrieval
@@ -153,30 +159,33 @@ class Evidence:
 
     @property
     def allowed(self) -> NoteIds | None:
-        """The ids of the notes that pass the filter; None for all."""
+        """Ids of the notes that pass the filter; None if all notes may match."""
         return None if self.filtered is None else self.filtered.ids
 
     @property
     def settings(self) -> SearchSettings:
-        """The settings of the request."""
+        """Search settings of the request."""
         return self.parsed.request.settings
 
     @property
     def keyword(self) -> KeywordAnswer | None:
-        """The answer of the keyword lane; None if there is none."""
+        """Answer of the keyword lane; None if it did not answer."""
         return self.retrieval.keyword
 
     @cached_property
     def word_weights(self) -> dict[str, float]:
-        """The query's words, folded, weighted by rarity; all equal without a keyword answer."""
+        """The query's words, folded, with their weights by rarity; all weights are equal without a keyword
+        answer.
+        """
         if self.keyword is None:
             words = map(fold, self.parsed.query.rank_text.split())
             return {word: 1.0 for word in words if word not in STOP_WORDS}
         return {fold(term.word): term.weight * term.idf for term in self.keyword.terms if term.df}
 
     def table(self, ids: Ints, by_link: Ints = _NO_NOTES) -> Table:
-        """Return the table of these candidates and of candidates found by link; ids of deleted notes are left
-        out."""
+        """Return the table of the candidates ``ids``, and of those found ``by_link``; deleted notes are left
+        out.
+        """
         rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
         return Table.of(rows, self.fusion, self.keyword, by_link)
 
@@ -186,11 +195,12 @@ class Table:
     """The candidates of a search: a row for each note, and columns of numbers.
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
-    ``figures`` are the factors and sums that the signals applied to it, under their names in the answer.
-    ``facts`` are the signals' inputs. ``confidence`` in [0, 1], ``exact``, ``eligible`` and ``doubtful``
-    judge each note by itself (``matching.py``); until then, every note matches. ``words`` maps each word of
-    the query, as indexed, to the notes that have it. ``via`` maps a note to the note with the strongest link
-    to it, and ``links`` has the strengths of all links with leaders, by the ids of both.
+    ``figures`` are the factors and sums that the signals applied to the score, under their names in the
+    answer. ``facts`` are the inputs of the signals. ``confidence``, from 0 to 1, ``exact``, ``eligible`` and
+    ``doubtful`` judge each note by itself (``matching.py``); until then, every note matches. ``words`` maps
+    each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the note with the
+    strongest link to it, and ``links`` has the strengths of all links with the best notes, by the ids of both
+    notes.
     """
 
     ids: Ints
@@ -218,7 +228,7 @@ class Table:
         keyword: KeywordAnswer | None = None,
         by_link: Ints = _NO_NOTES,
     ) -> Table:
-        """Return the table of the notes ``rows`` with the lanes' contributions."""
+        """Return the table of the notes in ``rows``, with the contributions of all lanes."""
         ids = np.fromiter(rows, np.int64, len(rows))
         parts = fusion.parts(ids, by_link)
         gain = sum((part.gain for part in parts.values()), np.zeros(len(ids)))
@@ -227,12 +237,12 @@ class Table:
 
     @classmethod
     def listing(cls, rows: Sequence[NoteRow]) -> Table:
-        """Return a table of equally good notes."""
+        """Return a table in which all notes are equally good."""
         ids = np.array([row.id for row in rows], np.int64)
         return cls(ids, rows, {}, np.zeros(len(ids)), np.ones(len(ids)))
 
     def part_of(self, rows: Ints) -> Table:
-        """Return the table of these rows, before any signal."""
+        """Return a table of only these rows, before any signal is applied."""
         return Table(
             self.ids[rows],
             [self.notes[row] for row in rows.tolist()],
@@ -251,7 +261,7 @@ class Table:
         return self.facts.get(name, np.zeros(len(self)))
 
     def take_facts(self, others: Table) -> None:
-        """Copy the facts of another table; other notes have none."""
+        """Copy the facts from another table; notes missing from it get no facts."""
         places = places_of(self.ids, others.ids)
         for name, column in others.facts.items():
             self.facts[name] = np.where(places >= 0, column[places], 0)
@@ -268,15 +278,16 @@ def score_lanes(
     paths: Paths | None = None,
     languages: Mapping[str, int] | None = None,
 ) -> Fusion:
-    """Score the retrieved notes. ``population``: number of notes that could have matched.
+    """Score the retrieved notes by lane. ``population`` is the number of notes that could have matched.
 
-    Notes with equal scores are in the order of their ``paths``, since ids depend on the time of indexing.
-    ``languages``: number of notes by language.
+    Notes with equal scores are sorted by path, since ids depend on the time of indexing. ``languages`` has
+    the number of notes in each language.
     """
     chance, languages = float(population), languages or {}
     language = detect_language(parsed.query.rank_text) if len(languages) > 1 else ""
     if language and language in languages and language != main_language(languages):
-        chance = formula.chance_population(population, languages[language])  # every word is rare there
+        # Otherwise every word in this language would count as rare.
+        chance = formula.chance_population(population, languages[language])
     words = word_evidence(retrieval.keyword, chance)
     keyword = keyword_lane(retrieval.keyword, population, paths, words.of_few)
     semantic = semantic_lane(retrieval.semantic, paths)
@@ -292,9 +303,10 @@ def score_lanes(
 class WordEvidence:
     """Measures of how far an answer's words are beyond chance; 1 for words that single out one note.
 
-    ``rarity``: rarity of the best note's words. ``certainty``: the rarity times the share of the query's
-    words in that note, because a rare word may match by chance if the other words are missing. ``of_few``:
-    :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without a keyword answer.
+    ``rarity`` is the rarity of the best note's words. ``certainty`` is that rarity times the share of the
+    query's words in the best note, because a rare word may match by chance if the other words are missing.
+    ``of_few`` is the result of :func:`formula.certainty_of_few` for the notes with the whole query. All are 0
+    without a keyword answer.
     """
 
     rarity: float = 0.0
@@ -303,10 +315,10 @@ class WordEvidence:
 
 
 def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
-    """Return the evidence of an answer's words among ``population`` notes.
+    """Measure the evidence that the words of an answer give, among ``population`` notes.
 
-    A word that no note has gets the highest rarity. Stop words are ignored, and so are the parts of a date or
-    identifier if some note has the whole: they mean nothing by themselves.
+    A word that no note has gets the highest rarity. Stop words are ignored. Parts of a date or identifier,
+    which mean nothing by themselves, are ignored if some note has the whole.
     """
     if answer is None or not len(answer):
         return WordEvidence()
@@ -331,8 +343,11 @@ def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEviden
 def keyword_lane(
     answer: KeywordAnswer | None, population: int, paths: Paths | None = None, of_few: float = 0.0
 ) -> Lane:
-    """Score notes by word. ``population``: number of notes that could have matched; ``of_few`` as in
-    :class:`WordEvidence`."""
+    """Return the keyword lane, with notes scored by words.
+
+    ``population`` is the number of notes that could have matched; ``of_few`` is defined in
+    :class:`WordEvidence`.
+    """
     if answer is None:
         return Lane("keyword")
     columns = answer.columns
@@ -342,9 +357,10 @@ def keyword_lane(
 
 
 def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> Lane:
-    """Score notes by meaning, from the cosines of their best passages and of the notes themselves.
+    """Return the semantic lane: notes scored by the cosines of their best passages and of the notes' own
+    vectors.
 
-    If one of the two indexes did not return a note, its lowest cosine counts there.
+    If only one of the two searches returned a note, the note gets the lowest cosine of the other search.
     """
     if answer is None:
         return Lane("semantic")
@@ -363,10 +379,10 @@ def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> 
 def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
 ) -> dict[str, float]:
-    """Return each lane's weight by name: the configured weight, or a weight for the kind of query and the
-    trust in the lane.
+    """Return each lane's weight by name: the configured weight, or one that depends on the kind of query and
+    the trust in the lane.
 
-    In linear fusion, weights are divided by their sum; ``alpha`` sets both.
+    In linear fusion, the weights are divided by their sum; ``alpha`` sets both of them.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic
@@ -387,8 +403,10 @@ def lane_weights(
 
 
 def _is_fragment(retrieval: Retrieval) -> bool:
-    """True if notes contain only words similar to the query's words, and no note is near in meaning. The last
-    word may then be unfinished, and its vector meaningless."""
+    """True if notes contain only words similar to the query's words, and no note is near in meaning.
+
+    The last word may then be unfinished, and the query's vector meaningless.
+    """
     keyword, semantic = retrieval.keyword, retrieval.unexpanded
     if keyword is None or semantic is None or not len(keyword):
         return False
@@ -400,14 +418,15 @@ def _is_fragment(retrieval: Retrieval) -> bool:
 
 
 def _is_trust_measured(settings: SearchSettings) -> bool:
-    """True unless a setting fixes the weights of the lanes."""
+    """True if the lanes' weights are computed; False if a setting fixes them."""
     is_open = settings.adaptive and not settings.has_explicit_weights and settings.profile == "auto"
     return is_open and settings.fusion == "rrf"
 
 
 def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:
-    """Return the notes and their scores, best first; equal scores in the order of their paths, or of their
-    ids."""
+    """Return the notes and their scores, best first. Notes with equal scores are sorted by path, or else by
+    id.
+    """
     order = np.lexsort((notes, -scores))
     if paths is not None:
         _order_equals(order, notes, scores[order], paths)
@@ -415,7 +434,9 @@ def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple
 
 
 def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
-    """Sort notes with equal scores by path; ``scores`` are in the given order."""
+    """Sort notes with equal scores by path, changing ``order`` in place. ``scores`` are already in that
+    order.
+    """
     equal = np.flatnonzero(scores[1:] == scores[:-1])
     if not len(equal):
         return
@@ -427,7 +448,7 @@ def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> Non
 
 
 def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
-    """Return each note once, with its best score."""
+    """Return every note once, with its best score."""
     order = np.lexsort((-scores, notes))
     ids, firsts = np.unique(notes[order], return_index=True)
     return ids, scores[order][firsts].astype(np.float64)

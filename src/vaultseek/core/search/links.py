@@ -1,9 +1,9 @@
-"""Links: the neighbours of the best notes, the evidence that a neighbour answers the query, and the limits of
-links.
+"""Rank linked notes: find the neighbours of the best notes, weigh the evidence for each, and limit their
+scores.
 
 A neighbour that a direct lane also found gains at most ``GRAPH_GAIN`` of the best score by its links. Other
-neighbours stay below ``GRAPH_CEILING`` of the best score and below the leader of every direct lane, whatever
-their factors. So no neighbour displaces a strong direct hit.
+neighbours stay below ``GRAPH_CEILING`` of the best score and below the first note of every direct lane,
+whatever their factors. So no neighbour displaces a strong direct hit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,21 +29,22 @@ from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.ledger import Ledger, NoteRow
 
 SEEDS = 8
-"""Number of best notes of the direct lanes whose neighbours are considered."""
+"""Number of the direct lanes' best notes whose linked neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""Maximum number of neighbours of a note whose links count as evidence. A hub's links are not evidence."""
+"""Maximum number of neighbours of a note whose links count as evidence. The links of a hub with more
+neighbours are ignored."""
 ENDING_CHARS = 2
-"""Maximum number of letters by which two forms of one word may differ at the end."""
+"""Maximum number of letters by which the endings of two forms of a word may differ."""
 BEGINNING_CHARS = 4
-"""Minimum number of letters that two forms of one word have in common at the beginning."""
+"""Minimum number of letters that two forms of a word share at the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The evidence for each neighbour, in [0, 1], and the leader with the strongest link to it, both by note
-    id.
+    """Evidence from links for each neighbour of the best notes, by note id.
 
-    ``strengths``: strength of the link with each leader, by the ids of neighbour and leader.
+    ``evidence`` is from 0 to 1. ``via`` is the id of the best note with the strongest link to the neighbour.
+    ``strengths`` has the strength of each link, by the ids of the neighbour and of the best note.
     """
 
     evidence: Mapping[int, float] = field(default_factory=dict)
@@ -52,8 +53,11 @@ class Neighbours:
 
 
 def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float], notes: Table) -> Table:
-    """Return the table with the neighbours of the ``leaders`` (scores by id, best first), and the
-    contribution of links to all candidates."""
+    """Return a table that also has the linked neighbours of ``leaders``, and add the contribution of links to
+    all candidates.
+
+    ``leaders`` are the scores of the best notes by id, best first.
+    """
     found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
     linked = np.fromiter(found.evidence, np.int64, len(found.evidence))
     table = query.table(notes.ids, np.setdiff1d(linked, notes.ids))
@@ -63,7 +67,7 @@ def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float],
 
 
 def add_links(notes: Table, found: Neighbours, weight: float) -> None:
-    """Add the contribution of links to the candidates."""
+    """Add the contribution of links to the scores of all candidates."""
     evidence = np.array([found.evidence.get(id, -1.0) for id in notes.ids.tolist()])
     known = evidence >= 0
     keys = [(-score, row.path) for score, row in zip(evidence.tolist(), notes.notes, strict=True)]
@@ -83,8 +87,9 @@ def add_links(notes: Table, found: Neighbours, weight: float) -> None:
 
 
 class Ceiling(Signal):
-    """The limit that keeps notes found only by links below every lane's first note, without changing their
-    order."""
+    """Limit that keeps notes found only by links below every lane's first note, without changing their
+    order.
+    """
 
     figure = "bound"
 
@@ -145,12 +150,13 @@ def neighbour_evidence(
     ledger: Ledger,
     allowed: NoteIds | None,
 ) -> Neighbours:
-    """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by id, best first).
+    """Return the evidence for every note linked with one of the ``leaders``, the best notes' scores by id,
+    best first.
 
-    ``words`` are the query's, with their weights. The evidence for a neighbour has three parts: the score of
-    the leader that it is linked with, reduced if either note has many links; the query's words around the
-    link, in either note; and the query's words in the neighbour's own title, aliases and headings. If a
-    neighbour has several links, the strongest link counts, and the context with most of the words. A
+    ``words`` are the query's words with their weights. The evidence for a neighbour has three parts: the
+    score of the best note that it is linked with, reduced if either note has many links; the query's words
+    around the link, in either note; and the query's words in the neighbour's own title, aliases and headings.
+    If a neighbour has several links, the strongest link counts, and the context with the most words. A
     neighbour without evidence is left out.
     """
     strengths: dict[int, dict[int, float]] = {}
@@ -165,7 +171,9 @@ def neighbour_evidence(
     total = sum(words.values())
 
     def share(text: str) -> float:
-        """Return the share of the words, by weight, that a folded text contains, regardless of endings."""
+        """Return the share of the query's words, by weight, that a folded text contains, ignoring word
+        endings.
+        """
         found = 0.0
         for beginning, weight in beginnings if total > 0 else ():  # a generator would take half as long again
             if beginning in text:
@@ -195,7 +203,9 @@ def neighbour_evidence(
 def _contexts(
     strengths: Mapping[int, Mapping[int, float]], rows: Mapping[int, NoteRow], ledger: Ledger
 ) -> Iterator[tuple[int, str, int]]:
-    """Yield seed, text and neighbour of every link between the two."""
+    """Yield the id of the best note, the text around the link, and the neighbour's id, for every link between
+    them.
+    """
     ids = {rows[id].path: id for id in strengths if id in rows}
     seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
     for seed, links in ledger.links.contexts(seeds).items():

@@ -1,7 +1,7 @@
-"""Judge each candidate by itself, regardless of the other candidates.
+"""Judge each candidate on its own, regardless of the other candidates.
 
-A note matches exactly if it has an identifier or a date of the query, is near in meaning, has many of the
-query's words, or has the query as its name. If none of the best notes matches exactly, the answer says that
+A note matches exactly if it has an identifier or a date from the query, is near in meaning, has many of the
+query's words, or has the query as its name. If none of the best notes matches exactly, the answer states that
 its notes are only the closest. The index stores every spelling of an identifier under its normal form
 (``content/query/normal_forms.py``), so no text is read here.
 """
@@ -22,7 +22,7 @@ from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of
 from vaultseek.store.keyword.segment import Bools, Ints
 
 _OF_WHOLE = ("word", "whole")
-"""Kinds of terms that represent a whole word or identifier."""
+"""Kinds of index terms that represent a whole word or identifier."""
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
@@ -30,9 +30,9 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     """Judge the candidates: set their ``confidence`` (:func:`formula.confidence`), and mark exact matches
     (:func:`formula.is_near`) and eligible results.
 
-    If the query consists of identifiers, only notes that have one may be results, or, without any, notes with
-    a similar one. Return two values: True if notes have the identifiers, False if they have only similar
-    ones, None for other queries; and the identifiers that no note has.
+    If the query consists of identifiers, only notes with one of them are eligible or, without any, notes with
+    a similar identifier. Returns two values. The first is True if notes have the identifiers, False if notes
+    have only similar ones, and None for other queries. The second lists the identifiers that no note has.
     """
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
@@ -45,7 +45,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
     notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         if dates := dates_of(query.parsed.query.rank_text):
-            # Notes of other days in the same month, and notes with the same number, contain most of the
+            # Notes for other days in the same month, and notes with the same numbers, contain most of the
             # date's words.
             first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
             dated = notes_with_date(dates, query.keyword, notes)
@@ -62,7 +62,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
 
 
 def _has_only_stop_words(query: Evidence) -> bool:
-    """True if every word of the query is a stop word, so that most notes have it by chance."""
+    """True if every word of the query is a stop word, so that most notes match by chance."""
     terms = () if query.keyword is None else query.keyword.terms
     text = query.parsed.query.rank_text
     stops = query.vault.keyword_index.span_finder.analyzer.stop_words(text) if terms else frozenset[str]()
@@ -72,7 +72,7 @@ def _has_only_stop_words(query: Evidence) -> bool:
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> tuple[Floats, Bools]:
-    """Return the confidence of each note, and whether the note is near the query in meaning or words."""
+    """Return the confidence of each note, and whether each note is near the query in meaning or words."""
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
@@ -94,11 +94,12 @@ def nearness(
 
 
 def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, tuple[str, ...]] | None:
-    """Return the notes with one of the query's identifiers or, if there are none, the notes with a similar
-    identifier. Also return the identifiers that no note has.
+    """Find the notes that have one of the query's identifiers or, if there are none, a similar identifier.
 
-    Return None if the query also has other words, or was not searched by word. For a missing identifier, the
-    search used identifiers with the same beginning, such as ``E-4107`` for ``E-4199``.
+    Returns a mask of the notes with an identifier, a mask of the notes with a similar one, and the
+    identifiers that no note has. Returns None if the query also has other words, or was not searched by
+    words. In place of a missing identifier, the search used identifiers with the same beginning, such as
+    ``E-4107`` for ``E-4199``.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or not profile.pure_identifier:
@@ -115,7 +116,7 @@ def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, 
     if whole.any():
         return whole, like & False, missing
     parts = {term.word for term in keyword.terms if term.kind == "part"}
-    if any(map(_has_digit, profile.identifiers)):  # a long number is enough
+    if any(map(_has_digit, profile.identifiers)):  # a long number is enough to be similar
         parts = {part for part in parts if part.isdecimal() and len(part) > 3 and not _YEAR.fullmatch(part)}
     return whole, like | _having_all(parts, notes), missing
 
@@ -131,7 +132,9 @@ def _having_all(words: Collection[str], notes: Table) -> Bools:
 
 
 def missing_beside_words(query: Evidence) -> tuple[str, ...]:
-    """Return the identifiers with a digit that no note has, if the query is finished and has other words."""
+    """Return the identifiers with a digit that no note has. The result is empty unless the query is finished
+    and has other words.
+    """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
         return ()
@@ -150,7 +153,7 @@ def _is_code(identifier: str) -> bool:
 
 
 def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes: Table) -> Bools:
-    """Return the notes in which the keyword index found one of the days or months (ISO)."""
+    """Return the notes in which the keyword index found one of the ISO days or months in ``dates``."""
     terms = () if keyword is None else keyword.terms
     none = np.zeros(len(notes), np.bool_)
     words = (term.word for term in terms if not term.fuzzy and not set(dates).isdisjoint(term.terms))
@@ -159,7 +162,7 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the words of the query that a note contains if it has the whole ``identifier``; empty if that is
+    """Return the query words that a note must contain to have the whole ``identifier``; empty if they are
     unknown.
     """
     folded = fold(identifier)

@@ -1,4 +1,4 @@
-"""Choose the passage of each result that shows why the note was found."""
+"""Choose the passage of each result that best shows why the note was found."""
 
 from collections.abc import Collection, Mapping, Sequence, Set
 
@@ -15,14 +15,13 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
 
 PROPERTIES_LEAD = 0.5
-"""Share of the properties' keyword score. If the best passage scores less than this share, the properties are
-shown instead."""
+"""Share of the properties' keyword score below which the best passage is replaced by the properties."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""Minimum characters and letters of a passage. A passage below both minimums is shown only if the note has no
-other."""
+"""Minimum numbers of characters and of letters in a passage. A passage below both is shown only if the note
+has no other."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
-"""The passages found by word, best first, by note id."""
+"""The passages that the keyword search found in each note, best first, by note id."""
 
 
 def choose_passages(
@@ -33,12 +32,15 @@ def choose_passages(
     properties: Sequence[PropertyFilter] = (),
     named: Collection[int] = (),
 ) -> dict[int, Chunk]:
-    """Return the passage to show for each note, by note id: the first passage that matches a regular
-    expression of ``patterns``, or else the best match, or else the note's first passage.
+    """Return the passage to show for each note, by note id.
 
-    A note ``named`` by the query shows its first passage, which introduces the subject, even if another
-    passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They are shown
-    if they match the words far better than any other passage, or if one of them is named in ``properties``.
+    It is the first passage that matches one of the regular expressions ``patterns``, or else the best match,
+    or else the note's first passage.
+
+    A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
+    another passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They
+    are shown if they match the words far better than any other passage, or if ``properties`` filters on one
+    of them.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)
@@ -72,8 +74,10 @@ def choose_passages(
 def further_passages(
     shown: Mapping[int, Chunk], number: int, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, list[Chunk]]:
-    """Return up to ``number`` matching passages of each note, best first, in addition to the ``shown`` one;
-    none for a query with only filters.
+    """Return up to ``number`` more matching passages of each note, best first, without the one already
+    ``shown``.
+
+    The result is empty for a query with only filters.
     """
     best = {
         note: sorted((each for each in scores if scores[each] > 0), key=lambda each: -scores[each])
@@ -91,8 +95,9 @@ def further_passages(
 
 
 def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
-    """Return each note's passage scores by passage number, in document order; 0 for a passage that does not
-    match."""
+    """Return the score of every passage in each note, by passage number, in document order; 0 if a passage
+    does not match.
+    """
     return _scores(notes, _hits(notes, retrieval), retrieval, ledger)
 
 
@@ -103,8 +108,10 @@ def _hits(notes: Sequence[int], retrieval: Retrieval) -> _Hits:
 def _scores(
     notes: Sequence[int], hits: _Hits, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, dict[int, float]]:
-    """Add up each passage's scores, as shares of each lane's best score. Keyword scores are looked up by the
-    chunk's id, semantic scores by the passage number."""
+    """Add up the lane scores of each passage, as shares of each lane's best score.
+
+    Keyword scores are looked up by chunk id, semantic scores by passage number.
+    """
     keyword, semantic = retrieval.keyword, retrieval.semantic
     totals: dict[int | str, float] = {}
     if keyword is not None and len(keyword) and (best := float(keyword.columns.passage_scores.max())) > 0:
@@ -122,7 +129,8 @@ def _scores(
 
 def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
     """True for a passage that is not worth showing although it has a vector: an image, the end of a table, or
-    a footer that many notes share."""
+    a footer that many notes have.
+    """
     lines = chunk.text.split("\n")
     own = [line for line in lines if line.strip() not in shared]
     if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):
@@ -132,15 +140,19 @@ def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool
 
 
 def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
-    """Return a note's properties, one per line; in the file they precede its ``first`` passage."""
+    """Return a passage with a note's properties, one per line, placed before the ``first`` passage of the
+    file.
+    """
     text = lines_of_text(row.properties)
     end = first.start_line - 1 if first is not None else text.count("\n") + 2
     return Chunk(PROPERTIES, (), 2, max(end, 2), text)
 
 
 def _matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
-    """Return, by note id, the first passage of each note that a regular expression matches; if none matches,
-    the matching properties."""
+    """Return the first passage of each note that matches one of the regular expressions, by note id.
+
+    If no passage matches, the passage with the matching properties is returned.
+    """
     passages: dict[int, Chunk] = {}
     chunks = ledger.chunks.by_note([row.id for row in rows]) if patterns else {}
     for row in rows if patterns else ():

@@ -1,9 +1,10 @@
-"""The steps of a query: parse -> filter -> retrieve -> score -> rank -> select -> rerank -> choose passages.
+"""Run the steps of a query: parse -> filter -> retrieve -> score -> rank -> select -> rerank -> choose
+passages.
 
-Each step is a function from values to a value in a module of its own. :meth:`Searcher.run` calls them in
-order and keeps their results in a :class:`Trace`, from which ``response.py`` makes the answer. Filters are
-applied first, from the ledger, and each lane searches only the notes that pass. Lanes rank notes; the passage
-of each note is chosen afterwards.
+Each step is a function from values to a value, in its own module. :meth:`Searcher.run` calls the steps in
+order and keeps their results in a :class:`Trace`, from which ``response.py`` builds the answer. Filters are
+applied first, using the ledger, and each lane searches only the notes that pass. Lanes rank notes; the
+passage to show for each note is chosen afterwards.
 """
 
 from __future__ import annotations
@@ -45,48 +46,54 @@ from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
 FILTER_THREADS = 3
-"""Maximum number of simultaneous searches with a filter, one per client. Some filters read the text of every
-note and must not delay other searches."""
+"""Maximum number of filtered searches that run at the same time, at most one per client. Some filters read
+the text of every note and must not delay other searches."""
 EXPRESSION_THREADS = 8
-"""Maximum number of simultaneous searches with a regular expression, one per client. These searches take
-longest."""
+"""Maximum number of searches with a regular expression that run at the same time, at most one per client.
+These searches take longest."""
 
 _thread = Threads(1, thread_name_prefix="search")
-"""The thread for searches without a filter. Each takes a few milliseconds. Python runs one thread at a time:
-several threads would reduce throughput by a third."""
+"""Thread for searches without a filter, which take a few milliseconds each.
+
+Python runs one thread at a time: several threads would reduce throughput by a third.
+"""
 _filter_threads = FairThreads(FILTER_THREADS, thread_name_prefix="filter")
 _expression_threads = FairThreads(EXPRESSION_THREADS, thread_name_prefix="expression")
 
 
 async def parse(request: SearchRequest) -> ParsedRequest:
-    """Parse a request, in a thread if it may have regular expressions. Raises the errors of
-    `parse_request`."""
+    """Parse a request, in a separate thread if it may contain regular expressions.
+
+    Raises the errors of `parse_request`.
+    """
     if request.plain or not may_have_expressions(request.query):
         return parse_request(request)
     return await asyncio.get_running_loop().run_in_executor(_expression_threads, parse_request, request)
 
 
 class Searcher:
-    """Answers searches in one vault.
+    """Search engine for one vault.
 
     Successive steps run in one thread, because switching threads takes longer than many of the steps. A
-    search by word enters a thread once, a hybrid search twice, with the semantic worker in between.
+    search by words enters a thread once, a hybrid search twice, with the semantic worker in between.
     """
 
     def __init__(self, vault: SearchedVault) -> None:
         self._vault = vault
 
     async def search(self, request: SearchRequest | ParsedRequest) -> JSON:
-        """Answer in the form that ``search --json`` prints. Raises what :meth:`run` raises."""
+        """Return the answer to a request, in the form that ``search --json`` prints. Raises the errors of
+        :meth:`run`.
+        """
         began = time.perf_counter()
         return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
 
     async def run(self, request: SearchRequest | ParsedRequest) -> Trace:
-        """Return the results of all steps. Raises BadQuery, and Unavailable if no lane can answer."""
+        """Run all steps and return their results. Raises BadQuery, or Unavailable if no lane can answer."""
         return await self._search(request, lambda trace: trace)
 
     async def _search(self, request: SearchRequest | ParsedRequest, conclude: Callable[[Trace], T]) -> T:
-        """Run all steps, and ``conclude`` in the thread of the last step."""
+        """Run all steps, then call ``conclude`` with their results in the thread of the last step."""
         clock = _StageClock()
         parsed = request if isinstance(request, ParsedRequest) else await parse(request)
         if parsed.query.doubtful and not parsed.is_listing:
@@ -109,7 +116,8 @@ class Searcher:
         """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension;
         read ``tar -xzf`` as words if a note has them.
 
-        A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
+        A query with only filters keeps its filters, because the answer to a misspelt name suggests a similar
+        one.
         """
         doubtful, ledger = parsed.query.doubtful, self._vault.ledger
         unknown = {term for term, condition in doubtful if not knows(condition, ledger)}
@@ -170,7 +178,7 @@ class Searcher:
         return trace if reason is None else replace(trace, partial={**trace.partial, "rerank": reason})
 
     def _show(self, trace: Trace, clock: _StageClock) -> Trace:
-        """Cut the results at the limit, and choose the passages to show."""
+        """Cut the results off at the limit, and choose the passages to show."""
         query, ledger, span_finder = trace.query, self._vault.ledger, self._vault.keyword_index.span_finder
         parsed, retrieval, condition = query.parsed, query.retrieval, query.parsed.query.filter
         ordered, currencies = placed(trace.results, query)
@@ -196,7 +204,7 @@ class Searcher:
         return replace(
             trace,
             results=results,
-            # A successor is as certain as the notes that it precedes, even if the limit cuts these off.
+            # A successor is as certain as the notes below it, even if the limit cuts those notes off.
             certainties=falling(trace.certainties, ordered),
             milliseconds=dict(clock.milliseconds),
             passages=passages,
@@ -210,7 +218,7 @@ class Searcher:
 
 
 def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
-    """Return whether the query only names the note. A passage that repeats the name would then show nothing
+    """Return whether the query only names the note, so that a passage repeating the name would show nothing
     new.
     """
     row = candidate.about
@@ -218,11 +226,12 @@ def _is_subject(candidate: Candidate, matcher: Matcher) -> bool:
 
 
 async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
-    """Run a step of a search in a thread for this kind of search. The request's time limit for regular
-    expressions applies."""
+    """Run a search step in a thread for this kind of search, under the request's time limit for regular
+    expressions.
+    """
 
     def work() -> T:
-        client_zone.set(zone())  # in this thread's context: the machine's zone is read once
+        client_zone.set(zone())  # set in this thread's context, so that the time zone is read only once
         with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
             return step(*arguments)
 
@@ -233,7 +242,7 @@ async def in_search_thread(parsed: ParsedRequest, step: Callable[..., T], *argum
 
 
 class _StageClock:
-    """Milliseconds spent in each stage of one search."""
+    """Clock that records the milliseconds spent in each stage of one search."""
 
     def __init__(self) -> None:
         self.milliseconds: dict[str, float] = {}

@@ -1,9 +1,9 @@
-"""Rank the notes: from the lanes' scores to a single order.
+"""Rank notes: turn the scores of the lanes into a single order.
 
-The steps: propose candidates -> add linked neighbours -> apply the signals -> judge.
+The steps are: propose candidates -> add linked neighbours -> apply the signals -> judge.
 
 The order does not depend on the limit. Neighbours are always taken from each lane's first notes, lanes also
-score neighbours beyond their own cut, and the number of ranked candidates is the same at any usual limit.
+score neighbours beyond their own cut-off, and the number of ranked candidates is the same at any usual limit.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from vaultseek.store.ledger import NoteRow
 SIGNALS: tuple[Signal, ...] = (
     Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Joined(), FirstByName(),
 )  # fmt: skip
-"""All signals in addition to lanes and links, in the order of application."""
+"""All signals besides lanes and links, in the order in which they are applied."""
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)
-"""Signals that choose the notes whose neighbours are considered."""
+"""Signals used to choose the best notes, whose linked neighbours are then considered."""
 LATEST_OPENS = 100
-"""In a list of notes, this many most recently opened notes come first."""
+"""Number of most recently opened notes that come first in a list of notes."""
 
 
 def rank(query: Evidence) -> Ranking:
-    """Rank the lanes' best notes, every note whose name is the query, and their neighbours by link."""
+    """Rank the lanes' best notes, all notes named by the query, and notes linked to the best notes."""
     called = notes_called(query)
-    leading = query.fusion.first(LEADING_NOTES)  # candidates, regardless of the limit
+    leading = query.fusion.first(LEADING_NOTES)  # these are candidates whatever the limit
     best = query.fusion.best(query.parsed.ranked)
     of_time = those_within(notes_of(query.parsed.time, query.vault.ledger), query.allowed)
     notes = query.table(np.array([*best, *leading, *called.named, *called.begun, *of_time], np.int64))
@@ -70,9 +70,9 @@ def rank(query: Evidence) -> Ranking:
 
 
 def rank_listing(query: Evidence) -> Ranking:
-    """Rank a query with only filters: all notes that pass, most recently modified first.
+    """Rank the results of a query with only filters: all notes that pass, most recently modified first.
 
-    While a query is being typed, opening a note counts like modifying it.
+    While a query is being typed, opening a note counts as modifying it.
     """
     parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
@@ -88,10 +88,11 @@ def rank_listing(query: Evidence) -> Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The table of all candidates, its rows in ``order``, best first; all scores are divided by ``best``.
+    """A ranked table of candidates. ``order`` lists the table's rows, best first; all scores are divided by
+    ``best``.
 
-    ``has_identifier`` and ``missing`` are from :func:`judge`. ``partial`` gives the reason if links are
-    missing.
+    ``has_identifier`` and ``missing`` are the results of :func:`judge`. ``partial`` gives the reason if links
+    are missing from the ranking.
     """
 
     notes: Table
@@ -103,7 +104,7 @@ class Ranking:
 
     @classmethod
     def of(cls, notes: Table) -> Ranking:
-        """Order the notes by their scores."""
+        """Rank the notes by their scores."""
         best = float(notes.score.max(initial=0.0))
         order = _best_first(notes, shown_score(notes.score, best))
         return cls(notes, order, best)
@@ -116,11 +117,11 @@ class Ranking:
 
 
 class Candidate(NamedTuple):
-    """A row of the table at a place in an order of notes. ``score`` is in [0, 1]; the best note has 1.
+    """A candidate at its place in a ranking: one row of the table.
 
-    ``opened`` is the gain by earlier opens, ``succession`` the gain from the notes that it replaces. All
-    scores are divided by ``best``. ``reranked`` is the cross-encoder's score, in [0, 1], with the rank before
-    reranking.
+    ``score`` is from 0 to 1; the best note has 1. ``opened`` is the gain from earlier opens, ``succession``
+    the gain from notes that the candidate replaces. All scores are divided by ``best``. ``reranked`` is the
+    cross-encoder's score, from 0 to 1, with the rank before reranking.
     """
 
     ranking: Ranking
@@ -133,45 +134,51 @@ class Candidate(NamedTuple):
 
     @classmethod
     def outside(cls, row: NoteRow, other: Candidate) -> Candidate:
-        """Return a note that no lane or link proposed, with the confidence of ``other``."""
+        """Return a candidate for a note that no lane or link proposed, with the confidence of the candidate
+        ``other``.
+        """
         alone = Ranking(Table.listing([row]), np.arange(1), other.best)
         alone.notes.confidence[0] = other.confidence
         return cls(alone, 0, 0.0, other.best)
 
     @property
     def about(self) -> NoteRow:
-        """The row of the note in the ledger."""
+        """Row of the note in the ledger."""
         return self.ranking.notes.notes[self.row]
 
     @property
     def note(self) -> str:
-        """The path of the note."""
+        """Path of the note."""
         return self.about.path
 
     @property
     def is_named(self) -> bool:
-        """True if the query is a name of the note, or the unfinished beginning of one."""
+        """True if the query is a name of the note, or the beginning of a name while the query is being
+        typed.
+        """
         fact = self.ranking.notes.fact
         return bool(fact("name")[self.row] == 1 or (fact("exact") + fact("begun"))[self.row])
 
     @property
     def confidence(self) -> float:
-        """The probability that the note answers the query; 1 in a listing."""
+        """Probability that the note answers the query; 1 in a list of notes."""
         return float(self.ranking.notes.confidence[self.row])
 
     @property
     def recency(self) -> float:
-        """The factor for the note's age; only a share of it applies to the score."""
+        """Factor for the note's age; only a share of it applies to the score."""
         return round(1 + (self.figure("recency") - 1) / RECENCY_SHARE, 6)
 
     def figure(self, name: str, neutral: float = 1.0) -> float:
-        """Return the factor or the sum of the signals with this name."""
+        """Return the combined value that the signals with this figure name contributed; ``neutral`` if there
+        are none.
+        """
         column = self.ranking.notes.figures.get(name)
         return neutral if column is None else float(column[self.row])
 
     @property
     def arithmetic(self) -> dict[str, float]:
-        """The figures that make up the score, starting with the gain by lanes and links."""
+        """The figures from which the score is computed, beginning with the gain from lanes and links."""
         gain = math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
         figures = {each.figure: self.figure(each.figure, float(not each.adds)) for each in SIGNALS}
         after = {"opened": self.opened, "succession": self.succession, "best": self.best}
@@ -188,7 +195,7 @@ class Candidate(NamedTuple):
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Return the best notes of the direct lanes with their scores, scaled so that the best note has 1."""
+    """Return the scores of the direct lanes' best notes, by id, scaled so that the best note has 1."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:
@@ -202,7 +209,7 @@ def _best_first(notes: Table, shown: Floats) -> Ints:
     by_link = notes.fact("by link")
     order = np.lexsort((by_link, -shown))
     same = (shown[order][1:] == shown[order][:-1]) & (by_link[order][1:] == by_link[order][:-1])
-    if same.any():  # the paths decide
+    if same.any():  # sort notes with equal scores by path
         keys = [*zip((-shown).tolist(), by_link.tolist(), (row.path for row in notes.notes), strict=True)]
         order = np.array(sorted(order.tolist(), key=keys.__getitem__), np.int64)
     return order

@@ -1,4 +1,4 @@
-"""Requests: a search as received, and as parsed."""
+"""Search requests, as received and as parsed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ OF_DEADLINE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. A ``limit`` of None means the settings' limit, or every note for a query with only filters.
+    """One search request.
 
-    ``brief`` results, and all results after the first ``limits.RESULTS``, have no passages; others have up to
+    A ``limit`` of None means the settings' limit, or every note for a query with only filters. ``brief``
+    results, and all results after the first ``limits.RESULTS``, have no passages; other results have up to
     ``passages``. ``plain`` treats the whole query as words. A lane that takes longer than ``seconds`` is left
-    out. ``typing``: the query is unfinished. ``prefix_named`` has the ids of notes with a name that begins
-    with the query; these notes come first.
+    out. ``typing`` is true while the query is being typed. ``prefix_named`` has the ids of notes with a name
+    that begins with the query; these notes come first.
     """
 
     query: str
@@ -54,21 +55,23 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRequest:
-    """A request with its parsed query, its profile and its effective limit."""
+    """A search request with its parsed query, its profile and its effective limit."""
 
     request: SearchRequest
     query: Query
     profile: Profile
     limit: int
     time: SpokenTime | None = None
-    """The day or period named in the query."""
+    """Day or period that the query names, if any."""
     expressions: Budget | None = None
     """Time budget for regular expressions; None if the query has none."""
     end: float | None = None
-    """Monotonic time of the deadline."""
+    """Deadline as a monotonic time, in seconds."""
 
     def with_deadline(self, seconds: float | None) -> ParsedRequest:
-        """Return the request with a deadline for itself and its expressions, starting now."""
+        """Return the request with a deadline ``seconds`` from now, which also limits its regular
+        expressions.
+        """
         now = time.monotonic()
         end = None if seconds is None else now + seconds
         expressions = Budget() if seconds is None else Budget(now + seconds * OF_DEADLINE)
@@ -80,12 +83,12 @@ class ParsedRequest:
         )
 
     def reading(self, words: Collection[str]) -> ParsedRequest:
-        """Return the request with the terms ``words`` of its query read as ordinary words, not as filters."""
+        """Return the request with the query terms ``words`` read as ordinary words, not as filters."""
         parsed = parse_request(self.request, words)
         return replace(parsed, limit=self.limit, expressions=self.expressions, end=self.end)
 
     def ranked_by(self, text: str) -> ParsedRequest:
-        """Return the request as a keyword search for ``text`` only."""
+        """Return the request as a keyword search that ranks by ``text`` only."""
         request = replace(self.request, mode="keyword")
         return replace(self, request=request, query=replace(self.query, rank_text=text))
 
@@ -101,7 +104,7 @@ class ParsedRequest:
 
     @property
     def is_unfinished(self) -> bool:
-        """True if the last word for the ranking is still being typed."""
+        """True if the last word that counts for the ranking is still being typed."""
         words = self.query.rank_text.split()
         text = self.request.query
         return self.request.typing and bool(words) and text[-1:].isalnum() and text.endswith(words[-1])
@@ -113,18 +116,18 @@ class ParsedRequest:
 
     @property
     def ranked(self) -> int:
-        """Number of proposed notes to rank: those with the highest scores by all lanes."""
+        """Number of proposed notes to rank, chosen by their scores from all lanes."""
         return max(formula.RANKED_NOTES, self.limit + self.limit // 5)
 
     @property
     def previews(self) -> int:
-        """Number of results that carry a passage."""
+        """Number of results that include a passage."""
         return 0 if self.request.brief else limits.RESULTS
 
 
 def parse_request(request: SearchRequest, words: Collection[str] = ()) -> ParsedRequest:
-    """Parse the query and its fields. A term listed in ``words`` is read as an ordinary word, not as a
-    filter.
+    """Parse the query and the filter fields of a request. Terms listed in ``words`` are read as ordinary
+    words, not as filters.
 
     Raises BadQuery for an invalid query.
     """
@@ -132,7 +135,7 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
         request.query, request.fields, plain=request.plain, words=words, rules=request.settings.currency.rules
     )
     if not (request.typing or any(map(str.isalnum, query.rank_text))):
-        # Signs are in neither lane's index, so notes are read for them, which is too slow at every keystroke.
+        # Neither lane indexes punctuation, so notes must be read, which is too slow at every keystroke.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
     time = _time_of(query) if request.settings.times else None
@@ -151,10 +154,10 @@ def parse_with_fields(
     words: Collection[str] = (),
     rules: Rules | None = None,
 ) -> Query:
-    """Parse ``text`` and add the filters of ``fields``; relative dates start from now.
+    """Parse ``text`` and add the filters in ``fields``; relative dates are relative to now.
 
-    ``rules`` define which notes are outdated. With ``plain``, the whole text is read as words. A term listed
-    in ``words`` is read as a word, not as a filter. Raises BadQuery for an invalid query.
+    ``rules`` define which notes are outdated. With ``plain``, the whole text is read as words. Terms listed
+    in ``words`` are read as words, not as filters. Raises BadQuery for an invalid query.
     """
     now = present()
     query = plain_query(text) if plain else parse_query(text, now=now, words=words, rules=rules)
@@ -162,7 +165,7 @@ def parse_with_fields(
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))
     if query.is_empty:
-        nothing = f"there is nothing to search for: {'; '.join(query.notes)}"
+        nothing = f"the query has nothing to search for: {'; '.join(query.notes)}"
         problem = nothing if query.notes else "the query is empty"
         raise BadQuery(f"{problem}; use a word, a phrase or a filter")
     return query
@@ -174,9 +177,9 @@ _NAME = re.compile(r"\s*@([\w-]+)(?=\s|$)")
 
 
 def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
-    """Return ``query`` with the saved searches at its beginning expanded.
+    """Expand the saved searches at the beginning of ``query``, and return the result.
 
-    An unknown name is a word. Expansions are not expanded again.
+    An unknown ``@name`` is an ordinary word. Expanded text is not expanded again.
     """
     saved: list[str] = []
     position = 0
@@ -192,11 +195,13 @@ def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
 
 
 def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the problem of each saved search that does not work as written."""
+    """Yield the name of each saved search that does not work as written, with a description of the
+    problem.
+    """
     names = {name.casefold() for name in searches}
     for name, text in searches.items():
         if (match := _NAME.match(text)) and match[1].casefold() in names:
-            yield name, "a saved search inside another one is treated as a word; write it out"
+            yield name, "a saved search inside another one is treated as a word; write its query in full"
         try:
             # In parentheses, an operator at the end is not mistaken for one that is still being typed.
             notes = parse_with_fields(text, {}).notes or parse_with_fields(f"({text} )", {}).notes
@@ -206,7 +211,9 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
-    """Return a remark if ``query`` begins with an unknown ``@name`` and there are saved searches."""
+    """Return a remark, in a list, if ``query`` begins with an unknown ``@name`` although saved searches
+    exist.
+    """
     match = _NAME.match(query)
     if match is None or not searches:
         return []
@@ -215,9 +222,10 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
 
 
 def _time_of(query: Query) -> SpokenTime | None:
-    """Return the time that a query names outside its phrases; None without one."""
+    """Return the time that a query names outside quoted phrases; None if it names none."""
     text = query.rank_text
-    if not (query.reads_time and text) or dates_of(text):  # a single date is looked up unchanged
+    # A query that is only a date is searched for as written.
+    if not (query.reads_time and text) or dates_of(text):
         return None
     time = find_time(text, present().date())
     return None if time is None or any(time.text in phrase for phrase in query.phrases) else time

@@ -1,4 +1,4 @@
-"""Reorder the first results by a cross-encoder, which reads query and passage together."""
+"""Rerank the first results with a cross-encoder, which reads query and passage together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,8 +14,10 @@ from vaultseek.store.ledger import NoteRow
 
 
 async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequence[Candidate], Reason | None]:
-    """Return the results with the first ``rerank_top_n`` in their new order. If some were not read in time,
-    they keep their places, and the reason is returned as well."""
+    """Return the results with the first ``rerank_top_n`` reranked.
+
+    Results that were not read in time keep their places; the reason is then returned as well.
+    """
     parsed, settings = query.parsed, query.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
     rows = [candidate.about for candidate in first]
@@ -39,7 +41,9 @@ async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequenc
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
-    """Return the text to read with the query: names, heading path, and the best passage without markup."""
+    """Return the text that the cross-encoder reads with the query: the note's names, heading path, and best
+    passage without markup.
+    """
     title = f"{row.title} ({row.other_name})" if row.other_name else row.title
     if chunk is None:
         return title
@@ -48,8 +52,10 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
 
 
 def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
-    """Sort ``first`` by ``scores``, best first. Results without a score keep their places. Each place keeps
-    its fused score, so scores still decrease down the list."""
+    """Sort the candidates ``first`` by ``scores``, best first. Candidates without a score keep their places.
+
+    The fused scores stay with the places, so that they still decrease down the list.
+    """
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     order = list(first)
     for (place, _), (position, score) in zip(scored, sorted(scored, key=lambda pair: -pair[1]), strict=True):

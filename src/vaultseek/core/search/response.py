@@ -1,4 +1,4 @@
-"""The answer to a search as JSON, with previews and explanations."""
+"""Build the JSON answer to a search, with previews and explanations."""
 
 import time
 from collections import Counter, defaultdict
@@ -20,22 +20,23 @@ from vaultseek.store.ledger import NoteRow
 NO_TIME = "when:any"
 """Query term that turns off the recognition of dates and periods."""
 WORDS_NAMED = 3
-"""Maximum number of substitutes for one word that a remark names."""
+"""Maximum number of substitutes for one word that a remark lists."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
-"""Names in ``partial`` that are lanes; the others are stages and the vault."""
+"""Names in ``partial`` that stand for lanes; other names stand for stages or the vault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The results of all steps of a search; answers, explanations and ``why`` read them.
+    """The results of all steps of a search, from which answers, explanations and ``why`` are built.
 
-    ``results`` are the candidates in the answer, best first, up to the
-    limit; ``nearest`` is the best candidate if nothing counts as a match. ``weak``: none of the best ones
-    matches exactly. ``partial`` maps a lane or stage to the reason why it is missing or incomplete.
-    ``certainties`` are by note id, including notes beyond the limit. ``passages`` and the requested
-    ``further`` ones are by note id. ``matcher`` finds the words to mark in previews, which omit lines
-    ``shared`` by many notes. ``currencies`` has, by path, the results that are not current, ``titles`` those
-    whose first heading is common to many notes. Notes ``named`` by the query show their first lines.
+    ``results`` are the candidates in the answer, best first, up to the limit. ``nearest`` is the best
+    candidate if nothing counts as a match. ``weak`` is true if none of the best notes matches exactly.
+    ``partial`` maps a lane or stage to the reason why it is missing or incomplete. ``certainties`` are by
+    note id, including notes beyond the limit. ``passages``, and the additional passages in ``further`` if
+    requested, are by note id. ``matcher`` finds the words to mark in previews, which omit the lines
+    ``shared`` by many notes. ``currencies`` has, by path, the reasons why results are not current. ``titles``
+    has the results whose first heading is common to many notes. Notes ``named`` by the query show their first
+    lines.
     """
 
     query: Evidence
@@ -56,14 +57,16 @@ class Trace:
     named: Set[int] = frozenset()
 
     def certainty(self, candidate: Candidate) -> float:
-        """Return the probability, in [0, 1], that this result is right; 1 in a listing."""
+        """Return the probability, from 0 to 1, that this result is right; 1 in a list of notes."""
         listing = self.query.parsed.is_listing
         return 1.0 if listing else self.certainties.get(candidate.about.id, 0.0)
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:
-    """Return the answer in the form printed by ``search --json``; ``began`` is a time of
-    ``time.perf_counter``."""
+    """Return the complete answer, in the form printed by ``search --json``.
+
+    ``began`` is the ``time.perf_counter`` value at the start of the search.
+    """
     request, query = trace.query.parsed.request, trace.query.parsed.query
     answered = results(trace)
     answer: JSON = {
@@ -86,8 +89,9 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
 
 
 def head(trace: Trace) -> JSON:
-    """Return the head of the answer: the interpretation of the query, the parts that are missing, and the
-    answer's reliability."""
+    """Return the head of the answer: how the query was interpreted, which parts are missing, and how reliable
+    the answer is.
+    """
     query, time = trace.query.parsed.query, trace.query.parsed.time
     first, last = (None, None) if time is None else (day.isoformat() for day in time.days)
     spoken = None if time is None else {"text": time.text, "first": first, "last": last}
@@ -103,7 +107,7 @@ def head(trace: Trace) -> JSON:
 
 
 def results(trace: Trace) -> list[JSON]:
-    """Return the results in order; the first ones with their passages."""
+    """Return the results in order, the first ones with their passages."""
     previews = trace.query.parsed.previews
     return [
         result(rank, each, trace, trace.passages.get(each.about.id))
@@ -114,9 +118,9 @@ def results(trace: Trace) -> list[JSON]:
 
 
 def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
-    """Return one result with the passage ``chunk``; lines are 1-based and inclusive.
+    """Return one result with the passage ``chunk``. Lines are 1-based and inclusive.
 
-    If properties match, the best one is shown.
+    If properties match, the best matching property is shown.
     """
     row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
@@ -129,7 +133,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         chunk = replace(chunk, text="\n" * (place - chunk.start_line) + matched.text)
         snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
     line = chunk.text.split("\n")[snippet.line]
-    if not line.strip():  # nothing of it is displayed, as of a comment
+    if not line.strip():  # the line is not displayed, for example because it is a comment
         line = chunk.source.split("\n")[snippet.line]
     request = trace.query.parsed.request
     answered: JSON = {
@@ -149,7 +153,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     if candidate.reranked is not None:
         score, rank_before = candidate.reranked
         answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
-        if request.explain:  # the score belongs to the rank, which another note had before
+        if request.explain:  # scores stay with ranks, so this is not the note's own score
             answered["rerank"]["score_before"] = candidate.recomputed
     if answered["currency"] is None and not trace.query.parsed.is_listing:
         struck = currency_of_line(answered["line"], row)
@@ -188,9 +192,9 @@ def _passage(chunk: Chunk, snippet: Preview) -> JSON:
 
 
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
-    """Return one word for the search method of a result: ``hybrid`` if it was found by words and by meaning.
+    """Return one word for how a result was found: ``hybrid`` if by both words and meaning.
 
-    While a lane is in ``partial``, nothing is called hybrid. An incomplete lane is not named if the other
+    While any lane is in ``partial``, no result is called hybrid. An incomplete lane is not named if the other
     lane is complete.
     """
     direct = [name for name in DIRECT_LANES if name in lanes]
@@ -201,7 +205,7 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
 
 
 def explanation(trace: Trace) -> JSON:
-    """Return the parsed query and the result of each stage."""
+    """Return the ``explain`` part of the answer: the parsed query and the result of each stage."""
     parsed, settings = trace.query.parsed, trace.query.settings
     return {
         "profile": parsed.profile.name,
@@ -224,8 +228,9 @@ def explanation(trace: Trace) -> JSON:
 
 
 def _not_expanded(trace: Trace) -> str | None:
-    """Return the reason why no term was added to the query, although expansion was requested and nothing
-    failed."""
+    """Return why no term was added to the query, although expansion was requested and nothing failed;
+    otherwise None.
+    """
     settings, retrieval = trace.query.settings.expansion, trace.query.retrieval
     if not settings.enabled or retrieval.concepts or "expansion" in trace.partial:
         return None
@@ -233,7 +238,7 @@ def _not_expanded(trace: Trace) -> str | None:
         return "identifiers are not expanded"
     if retrieval.semantic is None:
         return None
-    return f"no other term of the vault is as similar as search.expansion.floor, {settings.floor:g}"
+    return f"no other term in the vault is as similar as search.expansion.floor, {settings.floor:g}"
 
 
 def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:
@@ -272,15 +277,17 @@ def _remarks(trace: Trace) -> Iterator[str]:
         wanted = quote(_as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
     for word, instead in _substitutes(trace):
-        if word.isalpha():  # identifiers are named above
+        if word.isalpha():  # identifiers are listed above
             similar = f"searched for {' or '.join(map(quote, instead[:WORDS_NAMED]))} instead"
             how = similar if instead else "similar words were searched for instead"
             yield f"{which} has {quote(_as_typed(word, text))}; {how}"
 
 
 def _substitutes(trace: Trace) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield each query word that no note has, with its substitutes as spelled in the results' passages; skip
-    words without a substitute in the results."""
+    """Yield each query word that no note has, with its substitutes as spelled in the results' passages.
+
+    Words that have no substitute in the results are skipped.
+    """
     keyword, span_finder = trace.query.keyword, trace.query.vault.keyword_index.span_finder
     for term in () if keyword is None else keyword.terms:
         rows = [each.about for each in trace.results if term.fuzzy]
@@ -296,7 +303,7 @@ def _substitutes(trace: Trace) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _as_typed(word: str, text: str) -> str:
-    """Return a word of the keyword index as spelled in ``text``, with accents and capitals."""
+    """Return a word from the keyword index as it is spelled in ``text``, with accents and capitals."""
     folded = fold_accents(text.casefold())
     at = folded.find(fold_accents(word))
     return text[at : at + len(word)] if at >= 0 and len(folded) == len(text) else word
@@ -312,11 +319,11 @@ def _is_by_substitutes(trace: Trace) -> bool:
 
 
 def _via(candidate: Candidate) -> JSON | None:
-    """Return the note from which a link led to this candidate; None if a lane proposed the candidate."""
+    """Return the note whose link led to this candidate; None if a lane proposed the candidate."""
     notes, row = candidate.ranking.notes, candidate.row
     leader = notes.via.get(int(notes.ids[row]))
     proposed = any(part.rank[row] for name, part in notes.parts.items() if name != "graph")
-    if leader is None or proposed or candidate.figure("name", 0.0):  # its name led to it
+    if leader is None or proposed or candidate.figure("name", 0.0):  # the note was found by name
         return None
     linked = next(each for each in notes.notes if each.id == leader)
     return {"path": linked.path, "title": linked.title}

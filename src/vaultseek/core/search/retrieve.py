@@ -1,7 +1,7 @@
-"""Retrieval: query the keyword index and the semantic worker at the same time.
+"""Retrieve notes: query the keyword index and the semantic worker at the same time.
 
-A lane that fails is left out with a reason; there is no answer only if both fail. If the request enables
-expansion, the query is embedded again, together with the nearest terms of the vault.
+A lane that fails is left out with a reason; the search fails only if both lanes fail. If the request enables
+expansion, the query is embedded again, together with the nearest terms from the vault.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
-LATE = Reason("deadline", "not ready by the deadline of the request")
+LATE = Reason("deadline", "not ready by the request's deadline")
 MOST_TIES = 1000
-"""Maximum number of additional notes retrieved because they tie with the last retrieved note. Without them,
-the order of indexing would decide among equal notes."""
+"""Maximum number of additional notes retrieved because their scores equal the last retrieved note's. Without
+them, the order of indexing would decide among equal notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Retrieval:
     """The answers of the lanes; None for a lane that was not queried or could not answer.
 
     ``unexpanded`` is the semantic answer to the query's own words, and determines the confidence;
-    ``concepts`` are the terms that expanded the ``semantic`` answer. ``partial`` has the reasons why a lane
-    or the expansion is missing or incomplete. ``continued``: no note has any of the query's words, so the
-    keyword answer is for words that begin with the query's last word.
+    ``concepts`` are the terms added to the query for the ``semantic`` answer. ``partial`` has the reasons why
+    a lane or the expansion is missing or incomplete. ``continued`` is true if no note has any of the query's
+    words, so that the keyword answer is for words that begin with the query's last word.
     """
 
     keyword: KeywordAnswer | None = None
@@ -48,12 +48,12 @@ class Retrieval:
 
     @property
     def answered(self) -> list[str]:
-        """Names of the lanes with an answer."""
+        """Names of the lanes that answered."""
         return [name for name in ("keyword", "semantic") if getattr(self, name) is not None]
 
 
 def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
-    """Return both lanes' answers together. Raises Unavailable if no lane can answer."""
+    """Return a retrieval with both lanes' answers. Raises Unavailable if neither lane can answer."""
     both = replace(
         semantic,
         keyword=keyword.keyword,
@@ -68,14 +68,14 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
 
 
 def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
-    """Return the text to embed for a query with these concepts."""
+    """Return the text to embed for a query expanded with these concepts."""
     return " ".join([text, *(concept.term for concept in concepts)])
 
 
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
-    """Query the keyword index for ``parsed.depth`` notes; a damaged one is reported to the vault.
+    """Query the keyword index for ``parsed.depth`` notes; if the index is damaged, report that to the vault.
 
-    If no note has any of the words, search for words that begin with the last one, as if the query were
+    If no note has any of the words, search for words that begin with the last word, as if the query were
     unfinished. Identifiers are always searched for as typed.
     """
     if parsed.request.mode == "semantic":
@@ -86,7 +86,7 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     ask = partial(vault.keyword_index.search, text, parsed.depth, allowed, ties=MOST_TIES)
     try:
         answer = ask(unfinished=parsed.is_unfinished)
-        # A stop word of some language is not the beginning of another word.
+        # A stop word in any language is not treated as the beginning of another word.
         last = fold_accents(text.split()[-1].casefold()) if text.split() else ""
         is_over = parsed.is_unfinished or parsed.profile.identifiers or last in all_stop_words()
         if not len(answer) and not is_over:
@@ -105,17 +105,19 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in a request. It does not take part if the query is only the
-    beginning of a word, because that has no meaning."""
+    """True if the semantic lane takes part in a request.
+
+    It is left out if the query is only the beginning of a word, which has no meaning.
+    """
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
     return mode == "semantic" or (mode == "hybrid" and bool(has_words))
 
 
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
-    """Query the semantic worker, if it takes part, for ``parsed.depth`` notes.
+    """Query the semantic worker for ``parsed.depth`` notes, if the semantic lane takes part in the request.
 
-    A question is answered by word alone if no installed model reads its language, or while few notes have
+    A question is answered by words alone if no installed model reads its language, or while few notes have
     vectors, unless only meaning was requested.
     """
     if not wants_semantic(parsed):
@@ -143,7 +145,7 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
         failed = "semantic" if own is None else "expansion"
         reasons[failed] = LATE if isinstance(error, TimeoutError) else Reason.of(error)
     spent = {"semantic": 1000 * (time.perf_counter() - began)}
-    if answer is not None:  # the worker's part of the lane
+    if answer is not None:  # time that the lane spent in the worker
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
     return Retrieval(None, answer, own, concepts, reasons, spent)
 
@@ -151,10 +153,10 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
 async def _expand(
     parsed: ParsedRequest, own: SemanticAnswer, allowed: NoteIds | None, vault: SearchedVault
 ) -> tuple[SemanticAnswer, tuple[Concept, ...]]:
-    """Query again with the nearest terms of the vault. Return the answer to the query itself if expansion is
-    off or no term is near.
+    """Expand the query with the nearest terms from the vault, and query again.
 
-    Raises Unavailable while the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
+    Returns the answer to the query itself if expansion is off or no term is near. Raises Unavailable while
+    the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
     """
     settings, text = parsed.request.settings.expansion, parsed.query.rank_text
     if not settings.enabled or parsed.profile.pure_identifier:

@@ -1,14 +1,14 @@
-"""Select the results from a ranking: apply the limits, raise notes opened before, and compute certainties.
+"""Select the results from a ranking: apply limits, raise notes opened before, and compute certainties.
 
-The certainty is the probability that a note is right, as seen by a person who reads a list: of four notes at
-0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a note by itself,
-and the lead over the mean of the ten best, because a right note found only by meaning stands out from the
-others. It never increases down the list.
+The certainty is the probability that a note is the right one, as a person reading the list would judge it: of
+four notes at 0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a
+note by itself, and the lead over the mean of the ten best scores, because a right note found only by meaning
+stands out from the others. It never increases down the list.
 
-People read a list from the top, so opening a note at a low place means more than opening the first. An open
-counts by the inverse of the probability that its place is examined, by the position-based model with ``1 /
-place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased Feedback*,
-WSDM 2017). If another note is opened from the same query, the notes above it count as passed over.
+People read a list from the top, so opening a note at a low place means more than opening the first note. An
+open is weighted by the inverse of the probability that its place is examined, using the position-based model
+with ``1 / place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased
+Feedback*, WSDM 2017). If another note is opened from the same query, the notes above it count as passed over.
 """
 
 import time
@@ -29,24 +29,25 @@ from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.ledger.opens import Meaning, Open
 
 COMPLETE_STATES = ("ready", "polling", "paused")
-"""States of a vault in which every lane knows all notes."""
+"""States of a vault in which every lane covers all notes."""
 NO_SCORE = 0.005
-"""Score below which 0.00 is shown."""
+"""Score below which 0.00 is displayed."""
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Coefficients of the logistic function for the certainty, fitted by ``scripts/fit_certainty.py`` on the
 development halves of the judged sets."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only another word with the query's stem, or only the query's stop
-words."""
+"""Maximum certainty of a note that has only another word with the query's stem, or only stop words from the
+query."""
 WEAK_CERTAINTY = 0.25
-"""Maximum certainty of results when nothing matches exactly."""
+"""Maximum certainty of all results if nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
 
 
 class Selection(NamedTuple):
-    """The candidates chosen as results, best first; ``nearest`` is set if nothing counts as a match.
+    """The candidates chosen as results, best first. ``nearest`` is the best candidate if nothing counts as a
+    match.
 
-    ``weak``: none of the best notes matches exactly; they are only the closest.
+    ``weak`` is true if none of the best notes matches exactly and they are only the closest.
     """
 
     results: Sequence[Candidate]
@@ -55,10 +56,10 @@ class Selection(NamedTuple):
 
 
 def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
-    """Drop candidates below ``min_confidence``, and all candidates if none is related to the query.
+    """Drop candidates below ``min_confidence``, or all candidates if none is related to the query.
 
-    The nearest notes stay if the query has a filter or an identifier, which is a match by itself, or if a
-    lane does not know all notes yet. If the query is an identifier that a note has, notes without it are
+    The nearest notes are kept if the query has a filter or an identifier, which is a match by itself, or
+    while a lane does not cover all notes. If the query is an identifier that a note has, notes without it are
     dropped.
     """
     results = _eligible(query, ranking)
@@ -81,8 +82,11 @@ def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Sele
 
 
 def strongest_confidence(query: Evidence, ranking: Ranking) -> float | None:
-    """Return the best confidence, in [0, 1], among the notes that decide whether anything is found. Return
-    None if the query has a filter, if there are no notes, or if a lane that the query needs is missing."""
+    """Return the best confidence, from 0 to 1, among the notes that decide whether anything was found.
+
+    Returns None if the query has a filter, if there are no notes, or if a lane that the query needs is
+    missing.
+    """
     best = _strongest(_eligible(query, ranking))
     return best.confidence if best is not None and query.allowed is None and _is_decided(query) else None
 
@@ -93,7 +97,7 @@ def _is_decided(query: Evidence) -> bool:
 
 
 def _eligible(query: Evidence, ranking: Ranking) -> list[Candidate]:
-    """Return the candidates with the query's identifier and the minimum confidence, in order."""
+    """Return the candidates that have the query's identifier and the minimum confidence, in ranking order."""
     notes = ranking.notes
     may_be = (notes.eligible & (notes.confidence >= query.settings.min_confidence)).tolist()
     return [each for each in ranking.candidates if may_be[each.row]]
@@ -104,7 +108,7 @@ def _strongest(results: Sequence[Candidate]) -> Candidate | None:
 
 
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
-    """Divide by the best remaining score, in case better notes were dropped."""
+    """Divide all scores by the best remaining score, because better notes may have been dropped."""
     best = results[0].score if results else 1.0
     if best in (0.0, 1.0):
         return results
@@ -112,11 +116,12 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
 
 
 def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool) -> dict[int, float]:
-    """Return the certainty of each note by id. Earlier opens are ignored: opening one note does not make
-    another note less certain."""
+    """Return the certainty of each note, by id. Earlier opens are ignored, because opening one note does not
+    make another note less certain.
+    """
     rows = np.array([each.row for each in results], np.int64)
     notes = ranking.notes
-    # A link to a better note is not evidence for a note itself.
+    # A link to a better note is not evidence that the note itself is right.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
     confidences, doubtful = notes.confidence[rows], notes.doubtful[rows]
@@ -125,7 +130,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
 
 
 def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[int, float]:
-    """Raise the certainty of each note to that of the notes below it in the list."""
+    """Raise the certainty of each note to the highest certainty below it in the list."""
     ids = [each.about.id for each in reversed(results)]
     return dict(zip(ids, accumulate((certain.get(id, 0.0) for id in ids), max), strict=True))
 
@@ -137,10 +142,11 @@ def certainties(
     weak: bool,
     doubtful: Bools | bool = False,
 ) -> list[float]:
-    """Return the certainty of each note, in [0, 1], never above that of the note before it.
+    """Return the certainty of each note, from 0 to 1, never above that of the note before it.
 
-    ``scores`` are shares of the best one. Notes after the first ten do not affect those above. ``doubtful``
-    is true for notes that have only a word similar to the query's, or only the query's stop words.
+    ``scores`` are shares of the best score. Notes after the first ten do not affect the notes above.
+    ``doubtful`` is true for notes that have only a word similar to the query's, or only stop words from the
+    query.
     """
     logits, leads = features(scores, confidences).T
     values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))
@@ -151,7 +157,10 @@ def certainties(
 
 def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Floats) -> Floats:
     """Return the two inputs of each note's certainty, float64[n, 2]: the logit of its confidence, and its
-    lead over the mean of the ten best scores. If there are fewer than ten, missing scores count as 0."""
+    lead over the mean of the ten best scores.
+
+    If there are fewer than ten scores, the missing ones count as 0.
+    """
     inside = np.clip(confidences, _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE)
     leads = np.asarray(scores) - np.sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
     return np.column_stack([np.log(inside / (1 - inside)), leads])
@@ -164,16 +173,19 @@ HALF_LIFE_SECONDS = 42 * 86_400.0
 MOST_OF_ONE = 3.0
 """Maximum weight of one open, so that three opens of other notes outweigh it."""
 PRIOR = 4.0
-"""Number of neutral opens assumed for every note at the start."""
+"""Number of neutral opens assumed for every note, so that a few opens have little effect."""
 NEAR_COSINE = 0.75
-"""Cosine at or above which two queries mean the same."""
+"""Minimum cosine at which two queries count as having the same meaning."""
 AGENT_WEIGHT = 0.5
-"""Weight of an agent's opens: agents look at more notes than they need."""
+"""Weight of an open by an agent relative to one by a person; agents open more notes than they need."""
 AGENTS = ("vaultseek.mcp",)
 
 
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
-    """Return, by path, how often a note was opened rather than passed over, in [0, 1]; zeros are left out."""
+    """Return a score from 0 to 1, by path, for how often a note was opened rather than passed over.
+
+    Notes with a score of 0 are left out. ``now`` is a Unix time.
+    """
     opened: defaultdict[str, float] = defaultdict(float)
     times: defaultdict[str, float] = defaultdict(float)
     for each in opens:
@@ -192,8 +204,11 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
 
 
 def opened_before(query: Evidence) -> dict[str, float]:
-    """Return, by path, the gains of notes that are pinned to this query, or were opened from this or a
-    similar query. Gains are shares of the best score."""
+    """Return, by path, the gains of notes pinned to this query, and of notes opened before from this or a
+    similar query.
+
+    Gains are shares of the best score.
+    """
     text, ledger = query.parsed.query.rank_text, query.vault.ledger
     pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
     if not (query.settings.learn and text and ledger.keeps_opens):
@@ -212,9 +227,9 @@ def opened_before(query: Evidence) -> dict[str, float]:
 
 
 def raised(results: Sequence[Candidate], gains: Mapping[str, float]) -> Sequence[Candidate]:
-    """Return the results in their new order, with their gains by earlier opens.
+    """Add the gains from earlier opens to the scores, and return the results in their new order.
 
-    No note is lost, and all other notes keep their scores.
+    No note is lost, and notes without a gain keep their scores.
     """
     if not gains or not any(each.note in gains for each in results):
         return results

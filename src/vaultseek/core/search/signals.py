@@ -1,9 +1,9 @@
-"""Signals: evidence for a candidate in addition to the lanes and the links.
+"""Signals: evidence for a candidate besides the lanes and the links.
 
-A signal is a class with values for all candidates and a weight. ``ranking.SIGNALS`` lists the signals in the
+A signal is a class with a value for each candidate and a weight. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
 
-Words of names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
+Words in names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
 nor *past* as *Paste*, although the words of each pair have the same stem in the index.
 """
 
@@ -50,25 +50,25 @@ DAY_SECONDS = 86_400.0
 
 
 class Signal(ABC):
-    """A column of the table in addition to the lanes. It multiplies a score by 1 + ``weight`` × value or, if
-    it ``adds``, adds ``weight`` × value to the score.
+    """A column of the candidate table that changes scores.
 
-    ``figure`` is its name in the answer; signals with the same name share a figure.
+    It multiplies each score by 1 + ``weight`` × value or, if ``adds`` is true, adds ``weight`` × value to the
+    score. ``figure`` is the signal's name in the answer; signals with the same name share one figure.
     """
 
     figure: ClassVar[str]
     adds: ClassVar[bool] = False
 
     def weight(self, settings: SearchSettings) -> float:
-        """Return the weight of the signal: the effect of a value of 1, as a share of the score."""
+        """Return the weight of the signal: its effect for a value of 1, as a share of the score."""
         return 1.0
 
     @abstractmethod
     def values(self, query: Evidence, notes: Table) -> Floats:
-        """Return the value of each candidate; 0 for a candidate that the signal does not concern."""
+        """Return the value for each candidate; 0 if the signal does not apply to a candidate."""
 
     def apply(self, query: Evidence, notes: Table) -> None:
-        """Multiply the candidates' scores, or add to them, and record the figure."""
+        """Multiply or add to the candidates' scores, and record the figure."""
         values = float(not self.adds) + self.weight(query.settings) * self.values(query, notes)
         combine = np.add if self.adds else np.multiply
         notes.score = combine(notes.score, values)
@@ -76,7 +76,7 @@ class Signal(ABC):
 
 
 class Recency(Signal):
-    """The gain for a note's age, by the tiers of the settings."""
+    """Gain for a note's age, by the tiers in the settings."""
 
     figure = "recency"
 
@@ -103,7 +103,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """The share of the query's identifiers and phrases that a note has."""
+    """Gain for a note that has the query's identifiers and phrases, by the share that it has."""
 
     figure = "anchors"
 
@@ -122,9 +122,12 @@ class Anchors(Signal):
 # -- the time in a question
 
 TIME_GAIN = 1.2
-"""Gain, as a share of the best score, of a note that is from the question's period and has the question's
-other words. It is above 1, so that such a note comes before all others: in a diary, hundreds of notes match
-the other words equally well."""
+"""Gain of a note that is from the question's period and has the question's other words, as a share of the
+best score.
+
+It is above 1, so that such a note comes before all others: in a diary, hundreds of notes match the other
+words equally well.
+"""
 ANY_NOTE = frozenset((
     "aconteceu", "dagboek", "day", "days", "diario", "diary", "did", "do", "doing", "done",
     "eintrag", "einträge", "entries", "entry", "escrito", "fait", "fatto", "feito", "fiz",
@@ -133,16 +136,16 @@ ANY_NOTE = frozenset((
     "note", "notes", "notities", "notiz", "notizen", "passiert", "passé", "pasó", "scritto",
     "successo", "tagebuch", "write", "written", "wrote", "écrit",
 ))  # fmt: skip
-"""Words without a topic. A query with only such words asks for any note from the given period."""
+"""Words without a topic. A query that has only such words asks for any note from the period it names."""
 NAMED, MODIFIED = 0.8, 0.6
-"""Shares of ``TIME_GAIN``: for a note whose text names a day in the period, and for an undated note modified
-in the period."""
+"""Shares of ``TIME_GAIN`` that two kinds of notes get: notes whose text names a day in the period, and
+undated notes modified in the period."""
 PROPOSED = 200
-"""Maximum number of notes from the given period that are ranked although no lane proposes them."""
+"""Maximum number of notes from the question's period that are ranked although no lane proposes them."""
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
-    """Return the ids of notes with a day in the period ``time``; none if there are too many such notes."""
+    """Return the ids of notes with a day in the period ``time``; empty if there are too many such notes."""
     if time is None:
         return ()
     first, last = time.days
@@ -151,7 +154,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """A gain for notes from the period that the question names. It never removes a note."""
+    """Gain for notes from the period that the question names. It never removes a note."""
 
     figure = "time"
     adds = True
@@ -173,9 +176,11 @@ class InTime(Signal):
 
 
 def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
-    """Return the share of the question's words, besides the time, that each note has, weighted by rarity.
+    """Return the share of the question's words that each note has, weighted by rarity, ignoring the words for
+    the time.
 
-    A question without such words asks for any note from its time. Without an answer by word, all are 0.
+    A question without other words asks for any note from the period. All shares are 0 without a keyword
+    answer.
     """
     if query.keyword is None:
         return np.zeros(len(notes))
@@ -196,31 +201,31 @@ def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
 # -- names
 
 DAYS_OF_MONTH = 64
-"""Maximum number of daily notes that a search for their month puts first."""
+"""Maximum number of daily notes that come first in a search for their month."""
 PARTIAL_WORDS = 3
-"""Maximum number of words in a query of which a part may be a name."""
+"""Maximum number of words in a query whose parts are also matched against names."""
 FORM_CHARS = 2
-"""Number of final letters that may differ between two forms of a word, in languages other than English."""
+"""Number of final letters by which two forms of a word may differ, in languages other than English."""
 BASE_CHARS = 2
 """Minimum number of letters that must remain when an ending is removed from a word."""
 NEARLY = 0.999
 """Factor for names that match only a part of the query, so that only a name equal to the query gets 1."""
 INITIALS = 2
-"""Number of first letters that all forms of a word have in common."""
+"""Number of first letters that all forms of a word share."""
 CACHED_NAMES = 4096
 _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
-"""Endings of English words, and their replacement in the base form."""
+"""Endings of English words, with their replacements in the base form."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
 
 class Called(NamedTuple):
-    """The ids of notes whose title, alias, file name or path is the query, and of notes ``pinned`` to it.
+    """Notes called by name in a query, by id.
 
-    ``begun`` notes have a name that begins with an unfinished query. They are in the order in which they are
-    shown.
+    ``named`` notes have the query as title, alias, file name or path, or are ``pinned`` to it. ``begun``
+    notes have a name that begins with an unfinished query, and are in the order in which they are shown.
     """
 
     named: set[int]
@@ -229,8 +234,9 @@ class Called(NamedTuple):
 
 
 def notes_called(query: Evidence) -> Called:
-    """Return the notes whose name is the query, regardless of case, or begins with it while it is being
-    typed."""
+    """Return the notes whose name is the query, regardless of case, or begins with the query while it is
+    being typed.
+    """
     parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     text = parsed.query.rank_text
     names = dict.fromkeys((text, parsed.request.query.strip(), *dates_of(text)))
@@ -246,8 +252,9 @@ def pinned_to(query: str, ledger: Ledger) -> set[int]:
 
 
 def _notes_begun(query: Evidence, text: str) -> list[int]:
-    """Return the notes whose name begins with the query. A month counts as unfinished, because its days begin
-    with it."""
+    """Return the notes whose name begins with the query, in order. A month counts as unfinished, because the
+    names of its days begin with it.
+    """
     notes = query.parsed.request.prefix_named
     month = next(filter(_MONTH.fullmatch, (text, *dates_of(text))), None)
     if not notes and month is not None:
@@ -257,13 +264,13 @@ def _notes_begun(query: Evidence, text: str) -> list[int]:
 
 
 def add_names(query: Evidence, called: Called, notes: Table) -> None:
-    """Add the facts about the candidates' names.
+    """Add facts about the candidates' names to the table.
 
-    ``name``: how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
-    ``named`` notes have the query as a name. ``exact`` notes come first: the notes with that file name or, if
-    there are none, all named notes. ``begun`` notes also come first, in descending order of the value. A
-    ``misnamed`` note has a name with the query's stem but not its word; notes with the ``own word`` have the
-    word itself.
+    ``name`` is how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
+    ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
+    name or, if there are none, all named notes. ``begun`` notes also come first, those with higher values
+    before the others. A ``misnamed`` note has a name with the query's stem but not the query's word; notes
+    with the ``own word`` have the word itself.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
@@ -290,7 +297,7 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
 
 
 class NameParts(Signal):
-    """The gain of a note whose name is a part of the query, or contains a part of it."""
+    """Gain of a note whose name is a part of the query, or contains a part of it."""
 
     figure = "anchors"
 
@@ -299,8 +306,9 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """The limit for notes whose name has the query's stem but not its word: they stay below notes that have
-    the word itself."""
+    """Limit for notes whose name has the query's stem but not the query's word: they stay below notes that
+    have the word itself.
+    """
 
     figure = "bound"
 
@@ -315,7 +323,7 @@ class OwnWords(Signal):
 
 
 class FirstByName(Signal):
-    """The lead of a note whose title, alias or file name is the query, or begins with a query that is being
+    """Lead of a note whose title, alias or file name is the query, or begins with the query while it is being
     typed.
     """
 
@@ -333,11 +341,11 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return each note's share (:meth:`QueryWords.match`) and, by id, the words of a finished query that the
-    note's name lacks although it has their stems.
+    """Return how well each note's name matches (:meth:`QueryWords.match`) and, by id, the query words that
+    the name has only as other words with the same stem.
 
-    Identifiers are not inflected and are ignored here. A query of more than ``PARTIAL_WORDS`` words matches
-    only a name equal to it.
+    Identifiers are not inflected and are ignored here. A query with more than ``PARTIAL_WORDS`` words matches
+    only a name equal to it. Query words are returned only for a finished query.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}
@@ -350,7 +358,7 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
     for place, row in enumerate(notes.notes):
         names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
         if not names:
-            continue  # as for most notes: to analyse a name takes ten times as long
+            continue  # true for most notes; analysing a name takes ten times as long
         share, other = max((asked.match(name, row.language) for name in names), key=itemgetter(0))
         shares[place] = share
         if other and not share and finished:
@@ -359,8 +367,10 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return the notes found by word that contain a query word which a misnamed note's name lacks. The word
-    may be in the names or the text, in any form."""
+    """Return a mask of notes that contain a query word missing from the name of some misnamed note.
+
+    Only notes found by the keyword search are checked. The word may be in the names or the text, in any form.
+    """
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)
     if not words or query.keyword is None:
@@ -380,7 +390,8 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
 class QueryWords:
     """The query's words without stop words, by their number in the ``matcher``.
 
-    ``total`` is their weight, including words missing from the vault; ``initials`` are their first letters.
+    ``total`` is the weight of all words, including words missing from the vault; ``initials`` are their first
+    letters.
     """
 
     matcher: Matcher
@@ -392,7 +403,7 @@ class QueryWords:
 
     @classmethod
     def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
-        """Return the query's words that the keyword index was searched for."""
+        """Return the query words for which the keyword index was searched."""
         matcher = Matcher.of(keyword, span_finder)
         stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
         terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
@@ -408,8 +419,9 @@ class QueryWords:
         )
 
     def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
-        """Return how well a name in this language matches, and the query's words for which the name has
-        another word with the same stem."""
+        """Return how well a name in this language matches, and the query words for which the name has only
+        another word with the same stem.
+        """
         matched: set[int] = set()
         same: set[int] = set()
         rest = name
@@ -430,15 +442,16 @@ class QueryWords:
         return NEARLY * name_share(weight / self.total, of_name), frozenset()
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
-        """True if a word of a name is the query's word, or a substitute for a query word missing from the
-        vault."""
+        """True if the word ``written`` in a name is the query word ``number``, or a substitute for one
+        missing from the vault.
+        """
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
 
 
 def is_form(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are forms of one word, that is, differ only by an ending of
-    the language.
+    """True if two folded words with the same stem are forms of one word: they differ only by an ending in
+    this language.
     """
     if one == other or not (one.isalpha() and other.isalpha()):
         return True
@@ -457,7 +470,7 @@ def _english_bases(word: str) -> frozenset[str]:
         if base != word and len(base) >= BASE_CHARS:
             bases.add(base + instead)
             if ending in ("ed", "ing") and base[-1] == base[-2]:
-                bases.add(base[:-1])  # planned, planning
+                bases.add(base[:-1])  # as in planned, planning
     return frozenset(bases)
 
 
@@ -472,7 +485,9 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
-    """Return the ids of notes named after a month, such as 2026-03, or one of its days, in order."""
+    """Return the ids of notes named after a month, such as 2026-03, or after a day in that month, in
+    order.
+    """
     sql = (
         "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
         " ORDER BY length(name), name LIMIT ?"

@@ -1,4 +1,4 @@
-"""Previews: the part of a passage that shows why it matched, with the matching words marked."""
+"""Build previews: the part of a passage that shows why it matched, with the matching words marked."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ NARROW = 16
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One line of text and the disjoint character ranges in it that match the query, in order.
+    """One line of text, and the disjoint character ranges in the line that match the query, in order.
 
-    ``offset`` is the place in the passage's text where most words match, ``line`` its line, from 0.
+    ``offset`` is the position in the passage's text where most words match; ``line`` is the line of that
+    position, counted from 0.
     """
 
     text: str
@@ -42,17 +43,17 @@ _Match = tuple[int, int, int]
 _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""A line of nothing but tags, or an address."""
+"""A line that consists only of tags or an address."""
 _TO = r"(?:\([^)]*\)|\[[^\]]*\])"
 _PICTURE = rf"!\[[^\]]*\]{_TO}"
 _PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
-"""A line of nothing but pictures and badges, as written."""
+"""A line that consists only of pictures and badges, as written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Finds the matches of a query in a text: its regular expressions, and its terms in the index, each with
-    the number of its word.
+    """Finds matches for a query in a text: its regular expressions and its index terms, each with the number
+    of its query word.
 
     Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
     it is alone in the query, not if it is part of a pair.
@@ -64,8 +65,8 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Return the matcher of a query: for the terms that the index was searched for, including
-        substitutes, or for the terms of a text.
+        """Return the matcher for a query: for the terms that the index was searched for, including
+        substitutes, or for the terms in a text.
         """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
@@ -78,7 +79,7 @@ class Matcher:
         return cls(span_finder, numbered, patterns)
 
     def matches(self, text: str, language: str | None = None) -> list[_Match]:
-        """Return every match in a text of a note in ``language``; they may overlap."""
+        """Return every match in a text from a note in ``language``; matches may overlap."""
         found = [
             (low, high, -number)
             for number, pattern in enumerate(self.patterns, start=1)
@@ -89,7 +90,7 @@ class Matcher:
         return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
     def all_in(self, text: str, language: str | None = None) -> bool:
-        """Return whether a text has every word of the query."""
+        """Return whether a text contains every word of the query."""
         if self.patterns or not self.words:
             return False
         return {number for _, _, number in self.matches(text, language)} == {*self.words.values()}
@@ -112,8 +113,8 @@ def preview(
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
     at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
     address or pictures, and lines ``shared`` with other notes, unless more words match there.
-    ``heading_lines``: line numbers of headings. An ellipsis marks a cut, between words if possible. Without
-    a match the beginning is shown. Time is linear in the text.
+    ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if possible.
+    Without a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -159,8 +160,7 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in a text, in order, except numbers inside an identifier of the text, such as the 1
-    in 2.3.1."""
+    """Return the matches in a text, in order, except numbers inside an identifier, such as the 1 in 2.3.1."""
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches
@@ -188,8 +188,9 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: the passage's prose. If the prose has no text, or more words match in the code
-    or in all rows, return those."""
+    """Return the rows to show: only prose or, if prose has no text or fewer matching words, also code, or all
+    rows.
+    """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
         words[bisect_right(begins, low) - 1].add(word)
@@ -221,7 +222,7 @@ def _shown_rows(
 
 
 def _pictures(passage: Chunk, count: int) -> Set[int]:
-    """Return the rows that consist of pictures, of which the text has only descriptions."""
+    """Return the rows that consist of pictures, which appear in the text only as descriptions."""
     if not any("![" in edit.text for edit in passage.edits):
         return frozenset()
     written = passage.source.split("\n")
@@ -260,8 +261,10 @@ def _one_line(
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:
-    """Return the row with most of the words; a heading only if no other row has any. Of equal rows, prefer
-    the first in the range, or else the first."""
+    """Return the row with the most query words; a heading only if no other row has any.
+
+    Among equal rows, prefer the first between ``low`` and ``high``, or else the first of all.
+    """
     return max(
         by_row,
         key=lambda row: (
@@ -286,7 +289,7 @@ def _hidden_match(
 
 
 def _densest(matches: Sequence[_Match], width: int) -> _Range:
-    """Return the first range with most distinct words; a section that only repeats them is no better."""
+    """Return the first range with the most distinct words; repeated words do not count."""
     best, densest = 0, (0, 0)
     inside: Counter[int] = Counter()
     left = 0
@@ -304,7 +307,7 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
 
 
 def _window(text: str, low: int, high: int, room: int) -> _Range:
-    """Return a range of ``room`` characters around this one, cut between words if possible."""
+    """Return a range of ``room`` characters around ``low`` to ``high``, cut between words if possible."""
     start = max(0, min(low - max(0, room - (high - low)) // 3, len(text) - room))
     end = min(start + room, len(text))
     least, most = low, max(min(high, end), start)

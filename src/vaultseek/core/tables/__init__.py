@@ -1,1 +1,1 @@
-"""Obsidian's Bases, evaluated over the index, and tables of the notes found by a query."""
+"""Tables: evaluate Obsidian's Bases over the index, and tabulate the notes found by a query."""

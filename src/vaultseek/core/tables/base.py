@@ -1,7 +1,8 @@
-"""Reader of Obsidian bases: the YAML of a ``.base`` file, or of a code block in a note. Never raises.
+"""Read Obsidian bases: the YAML in a ``.base`` file, or in a code block of a note.
 
-Unsupported parts are reported as problems. Spellings of the first versions of Bases are also read:
-``display`` for names of columns, ``columns`` for ``order`` in a view, ``column`` for ``property`` in a sort.
+Reading never raises an exception; unsupported parts are reported as problems. Spellings from the first
+versions of Bases are also read: ``display`` for column names, ``columns`` for ``order`` in a view, ``column``
+for ``property`` in a sort.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Conditions joined by and, or, or not; each is an expression or another group."""
+    """Conditions joined by *and*, *or* or *not*; each condition is an expression or another group."""
 
     holds: Literal["and", "or", "not"]
     parts: tuple[Condition, ...]
@@ -29,7 +30,7 @@ Condition = str | Group
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """A column to sort or group by."""
+    """A column by which rows are sorted or grouped."""
 
     column: str
     descending: bool = False
@@ -37,8 +38,9 @@ class Sort:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view of a base. ``columns`` are names of properties or formulas; ``summaries`` are keyed by
-    column."""
+    """A view of a base. ``columns`` are the names of properties or formulas; ``summaries`` are keyed by
+    column.
+    """
 
     name: str
     type: str = "table"
@@ -52,7 +54,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base: its views, and the parts that all views share."""
+    """A base: its views, and the settings that all views share."""
 
     filter: Condition | None = None
     formulas: tuple[tuple[str, str], ...] = ()
@@ -83,11 +85,11 @@ _LOOKS = frozenset(
         ),
     }
 )
-"""Keys for the appearance of a view. They do not apply to a table of text."""
+"""Keys for the appearance of a view, which do not apply to a table of text."""
 
 
 def read_base(text: str) -> Base:
-    """Parse the YAML of a base."""
+    """Parse a base from its YAML."""
     if len(text) > BASE_BYTES:
         return _unread(f"it is larger than {BASE_BYTES // MIB} MiB")
     if not text.strip():
@@ -109,7 +111,7 @@ def _unread(message: str, row: int | None = None) -> Base:
 
 
 class _Reader:
-    """Reads the parts of one base and collects their problems."""
+    """Reader for one base, which collects the problems that it finds."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

@@ -1,4 +1,4 @@
-"""Dates and durations: parsing, arithmetic, and relative times in words."""
+"""Dates and durations for formulas: parsing, arithmetic, and relative times in words."""
 
 import re
 from collections.abc import Callable
@@ -31,8 +31,9 @@ _UNITS = {
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date written as ``2026-01-31`` or ``2026-1-31``, with or without a time; None for other
-    texts."""
+    """Return the date from a text such as ``2026-01-31`` or ``2026-1-31``, with or without a time; None for
+    other texts.
+    """
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -47,8 +48,9 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date that a text contains: a date as in ``read_date``, a month, or the name of a daily
-    note."""
+    """Return the date in a text: a date as in ``read_date``, a month, or the name of a daily note; None if
+    there is none.
+    """
     text = text.strip()
     if _MONTH.fullmatch(text):
         text = f"{text}-01"
@@ -58,7 +60,7 @@ def date_in(text: str) -> Date | None:
 
 
 def of_timestamp(seconds: float) -> Date | None:
-    """Return the local time of seconds since the epoch; None beyond the calendar."""
+    """Return the local time for a Unix time in seconds; None if it is beyond the calendar."""
     try:
         return Date(_whole_milliseconds(datetime.fromtimestamp(seconds, zone())))
     except (ValueError, OverflowError, OSError):
@@ -66,7 +68,7 @@ def of_timestamp(seconds: float) -> Date | None:
 
 
 def date_of(when: When) -> Date:
-    """Return the date of a note."""
+    """Convert the date of a note to a date value for formulas."""
     return Date(_whole_milliseconds(when.local), timed=when.kind != "day")
 
 
@@ -80,7 +82,7 @@ def _whole_milliseconds(moment: datetime) -> datetime:
 
 
 def timestamp(date: Date) -> float:
-    """Return a date as milliseconds since the epoch."""
+    """Return the Unix time of a date, in milliseconds."""
     return _timestamp(date.moment) * 1e3
 
 
@@ -89,7 +91,7 @@ def _timestamp(moment: datetime) -> float:
 
 
 def read_duration(text: str) -> Duration | None:
-    """Return the duration written as ``2 weeks`` or ``1d 12h``; None for other texts."""
+    """Return the duration from a text such as ``2 weeks`` or ``1d 12h``; None for other texts."""
     months, milliseconds, end = 0.0, 0.0, 0
     while match := _AMOUNT.match(text, end):
         amount, unit, end = float(match[1]), _UNITS.get(match[2]), match.end()
@@ -105,18 +107,20 @@ def read_duration(text: str) -> Duration | None:
 
 
 def duration_of(months: float, milliseconds: float) -> Duration:
-    """Return a duration; fractions of a month become days."""
+    """Return a duration of this length. Fractions of a month are converted to days."""
     rest = months - int(months)
     return Duration(int(months), milliseconds + rest * MILLISECONDS["months"])
 
 
 def scaled(duration: Duration, factor: float) -> Duration:
-    """Return a duration times a number."""
+    """Return a duration multiplied by a number."""
     return duration_of(duration.months * factor, duration.milliseconds * factor)
 
 
 def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
-    """Return a date plus or minus a duration. Raises FormulaError beyond the calendar."""
+    """Return a date plus a duration, or minus it if ``sign`` is -1. Raises FormulaError for a date beyond the
+    calendar.
+    """
     try:
         moment = date.moment + relativedelta(months=sign * duration.months)
         moment += timedelta(milliseconds=sign * duration.milliseconds)
@@ -126,12 +130,12 @@ def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
 
 
 def difference(later: Date, earlier: Date) -> float:
-    """Return the milliseconds between two dates."""
+    """Return the number of milliseconds from the earlier date to the later one."""
     return (later.moment - earlier.moment) / timedelta(milliseconds=1)
 
 
 def relative(date: Date, now: datetime) -> str:
-    """Return how far a date is from now, in words: ``3 days ago``, ``in an hour``."""
+    """Return the distance of a date from now, in words: ``3 days ago``, ``in an hour``."""
     seconds = (date.moment - now).total_seconds()
     words = _about(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
@@ -149,8 +153,8 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Steps of relative times: the maximum number of seconds, the length of the unit, the words for one unit, and
-the unit."""
+"""Units for relative times: the maximum number of seconds for which a unit is used, its length in seconds,
+the words for one unit, and its plural."""
 
 
 def _about(seconds: float) -> str:
@@ -188,7 +192,7 @@ _LONG = {
 
 
 def format_date(moment: datetime, form: str) -> str:
-    """Return ``moment`` in a format such as ``YYYY-MM-DD``; text in brackets is copied."""
+    """Format ``moment`` with a pattern such as ``YYYY-MM-DD``; text in brackets is copied."""
 
     def part(match: re.Match[str]) -> str:
         literal, escaped, token = match.groups()
@@ -210,7 +214,7 @@ def format_date(moment: datetime, form: str) -> str:
 
 
 def _local_week(moment: datetime) -> tuple[int, int]:
-    """Return year and week, with weeks that begin on Sunday and January 1 in the first week."""
+    """Return the year and week number for weeks that begin on Sunday; January 1 is in week 1."""
     saturday = moment + timedelta(days=6 - moment.isoweekday() % 7)
     return saturday.year, (saturday.timetuple().tm_yday - 1) // 7 + 1
 
@@ -254,5 +258,5 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "X": lambda m: int(_timestamp(m)),
     "x": lambda m: int(_timestamp(m) * 1000),
 }
-"""Parts of a date by token. With one more letter, a token is zero-padded; with ``o``, it is an ordinal
-number."""
+"""Functions that compute the parts of a date, by format token. A token with one more letter is zero-padded; a
+token with ``o`` gives an ordinal number."""

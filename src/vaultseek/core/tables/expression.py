@@ -1,4 +1,7 @@
-"""Compiler of expressions: each node of the tree becomes a Python function of a scope, once for all rows."""
+"""Compile expressions to Python functions: each node of the syntax tree becomes a function of a scope.
+
+An expression is compiled once for all rows of a table.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,19 +33,23 @@ from vaultseek.core.tables.syntax import (
 from vaultseek.core.tables.values import FormulaError, Pattern, Value, collected, is_truthy, kind_of, sized
 
 _OF_ELEMENTS = {"filter": 1, "map": 1, "reduce": 2}
-"""List functions whose first argument is an expression, with their number of arguments."""
+"""List functions whose first argument is an expression, each with its number of arguments."""
 
 
 @dataclass(slots=True)
 class Language:
-    """The names that an expression may refer to, and remarks on parts that are not rendered."""
+    """Compiler with the names to which an expression may refer. It collects remarks on parts that are not
+    rendered.
+    """
 
     formulas: Collection[str] = ()
     is_name: IsName = lambda name: False
     remarks: dict[str, None] = field(default_factory=dict)
 
     def compiled(self, text: str, locals: frozenset[str] = frozenset()) -> Compiled:
-        """Return an expression as a function. Raises BadExpression if it is wrong or not supported."""
+        """Compile an expression to a function. Raises BadExpression if the expression is invalid or not
+        supported.
+        """
         return self.function(parse_expression(text, self.is_name), locals)
 
     def function(self, node: Node, locals: frozenset[str] = frozenset()) -> Compiled:
@@ -106,7 +113,7 @@ class Language:
             _unknown(f"{name}()", [f"{each}()" for each in (*FUNCTIONS, "if")], "function")
         _check_number(name, len(arguments), *arguments_of(function, 0))
         if name in DRAWN:
-            self.remarks[f"{name}() is shown as its text"] = None
+            self.remarks[f"{name}() is shown as text"] = None
         parts = [self.function(each, locals) for each in arguments]
         run = with_scope(function)
         return lambda scope: sized(run(scope, *collected(part(scope) for part in parts)))
@@ -141,7 +148,7 @@ class Language:
             if value is None:
                 return None
             if not isinstance(value, list):
-                raise FormulaError(f"{name}() is a function of lists, not of {kind_of(value)}; use list()")
+                raise FormulaError(f"{name}() works on lists, not on {kind_of(value)}; use list()")
             acc, outer = first(scope), scope.locals
             scope.locals = dict(outer)
             try:
@@ -160,7 +167,7 @@ def _reduce(scope: Scope, values: list[Value], combined: Compiled, acc: Value) -
 
 
 def _elements(scope: Scope, values: list[Value]) -> Iterator[Value]:
-    """Yield the elements, assigning each to the local ``value`` first."""
+    """Yield the elements of a list, assigning each one to the local name ``value`` first."""
     for index, value in enumerate(values):
         scope.around.budget.spend()
         scope.locals["value"], scope.locals["index"] = value, index
@@ -192,7 +199,7 @@ def _pattern(value: Pattern) -> Compiled:
 
 
 def _of_this(name: str) -> Compiled:
-    """Return a function for a property of the note that contains the table, or for that note as a file."""
+    """Return a function that returns a property of the note containing the table, or that note as a file."""
 
     def read(scope: Scope) -> Value:
         this = scope.around.this

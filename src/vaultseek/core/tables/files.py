@@ -1,4 +1,4 @@
-"""The files of a vault as formulas access them: notes and other link targets, read from the index."""
+"""The files of a vault as seen by formulas: notes and other link targets, read from the index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = "id, path, title, tags, properties, modified, size, created, created_
 
 
 class File:
-    """A file of the vault; ``number`` is a note's id, None for a file that is not in the index."""
+    """A file in the vault."""
 
     kind = "file"
 
@@ -37,69 +37,69 @@ class File:
 
     @property
     def text(self) -> str:
-        """The path of the file."""
+        """Path of the file."""
         return self.path
 
     @property
     def number(self) -> int | None:
-        """The id of the note; None if the file is not a note."""
+        """Id of the note; None if the file is not a note in the index."""
         return None if self._row is None else int(self._row[0])
 
     @property
     def markdown(self) -> str:
-        """A link to the file."""
+        """Link to the file, as Markdown."""
         target = self.path.removesuffix(".md")
         shown = target.rpartition("/")[2]
         return f"[[{target}|{shown}]]" if shown != target else f"[[{target}]]"
 
     @property
     def name(self) -> FileName:
-        """The file name with extension."""
+        """File name with its extension."""
         return FileName(self.path.rpartition("/")[2])
 
     @property
     def ext(self) -> str:
-        """The file extension."""
+        """File extension."""
         stem, dot, ext = self.path.rpartition("/")[2].rpartition(".")
         return ext if dot and stem else ""
 
     @property
     def folder(self) -> str:
-        """The path of the folder; "/" for the vault's root."""
+        """Path of the folder that contains the file; "/" for the vault's root."""
         return self.path.rpartition("/")[0] or "/"
 
     @property
     def title(self) -> str:
-        """The title of a note, or the name of another file."""
+        """Title of the note, or name of another file."""
         return self.name.stem if self._row is None else str(self._row[2])
 
     @cached_property
     def tags(self) -> list[Tag]:
-        """All tags from the text and the properties; empty for a base."""
+        """All tags in the note's text and properties; empty for a base."""
         return (
             [] if self._row is None or has_base(self.path) else [Tag(tag) for tag in json.loads(self._row[3])]
         )
 
     @cached_property
     def properties(self) -> Properties:
-        """The properties of the note."""
+        """Properties of the note."""
         # Not by orjson: properties may hold integers of any size, NaN and infinity.
         stored = {} if self._row is None or self._row[4] == "{}" else json.loads(self._row[4])
         return Properties(stored, self._value)
 
     @property
     def size(self) -> int | None:
-        """The file size in bytes."""
+        """File size in bytes."""
         return self._stat[0]
 
     @property
     def modified(self) -> Date | None:
-        """The time of the last modification."""
+        """Time of the last modification."""
         return None if self._stat[1] is None else date_of(When(self._stat[1]))
 
     @property
     def created(self) -> Date | None:
-        """The date in the note or its name, or else the time of the last modification."""
+        """Date given in the note or its name, or else the time of the last modification."""
         return None if self._stat[2] is None else date_of(self._stat[2])
 
     @cached_property
@@ -114,17 +114,17 @@ class File:
 
     @property
     def links(self) -> list[Link]:
-        """The links of a note to other notes, without embeds."""
+        """Links from the note to other files, without embeds."""
         return [_link(row) for row in self._files.links_of(self) if row.link.kind != "embed"]
 
     @property
     def embeds(self) -> list[Link]:
-        """The embeds of a note."""
+        """Embeds in the note."""
         return [_link(row) for row in self._files.links_of(self) if row.link.kind == "embed"]
 
     @property
     def backlinks(self) -> list[File]:
-        """The notes that link to the file."""
+        """Notes that link to the file."""
         return self._files.backlinks_of(self)
 
     def has_link(self, other: Value) -> bool:
@@ -139,28 +139,30 @@ class File:
         return bool(wanted) and any(row.resolved is None and fold(row.link.target) == wanted for row in rows)
 
     def has_tag(self, name: str) -> bool:
-        """True if the note has this tag or a tag nested under it."""
+        """True if the note has the tag ``name`` or a tag nested under it."""
         wanted = fold(name).lstrip("#").strip("/")
         return bool(wanted) and any(
             fold(tag) == wanted or fold(tag).startswith(f"{wanted}/") for tag in self.tags
         )
 
     def is_in(self, folder: str) -> bool:
-        """True if the file is in a folder or any folder below it."""
+        """True if the file is in ``folder`` or any folder below it."""
         folder = folder.strip("/")
         return not folder or self.path.startswith(f"{folder}/")
 
     def link(self, target: str, display: str | None = None) -> Link:
-        """Return a link as if it were written in this file."""
+        """Return a link to ``target`` as if it were written in this file."""
         return Link(target, display, self.path, self._files.resolve)
 
     def find(self, target: str) -> File | None:
-        """Return the file that a link from this file to ``target`` resolves to."""
+        """Return the file to which a link from this file to ``target`` resolves; None if there is none."""
         path = self._files.resolve(target.partition("#")[0], self.path)
         return None if path is None else self._files.at(path)
 
     def _value(self, name: str, stored: Any) -> Value:
-        """Return a property's value in its type: the type in the settings, or the most likely one."""
+        """Return a property's value converted to its type: the type in Obsidian's settings, or the most
+        likely one.
+        """
         type = self._files.types.get(fold(name))
         stored = as_listed(name, type, stored)
         if (typed := of_type(type, stored)) is not None:
@@ -183,7 +185,7 @@ class File:
 
 
 def times_of(file: File) -> dict[str, str]:
-    """Return the times of a note as answers contain them; empty for other files."""
+    """Return a note's times in the form used in answers; empty for other files."""
     _, modified, created = file._stat
     if file.number is None or modified is None or created is None:
         return {}
@@ -191,7 +193,7 @@ def times_of(file: File) -> dict[str, str]:
 
 
 class Properties(Mapping[str, Value]):
-    """The properties of a note by case-insensitive name."""
+    """Properties of a note, looked up by case-insensitive name."""
 
     def __init__(self, stored: Mapping[str, Any], typed: Callable[[str, Any], Value]) -> None:
         self._stored = stored
@@ -216,7 +218,7 @@ class Properties(Mapping[str, Value]):
 
 
 class VaultFiles:
-    """The files of a vault for one table; every read is cached."""
+    """Reader of a vault's files for one table; everything read is cached."""
 
     def __init__(self, ledger: Ledger, root: Path) -> None:
         self.ledger = ledger
@@ -230,12 +232,13 @@ class VaultFiles:
 
     @cached_property
     def types(self) -> Mapping[str, str]:
-        """The types of properties in Obsidian's settings."""
+        """Property types in Obsidian's settings, by property name."""
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
-        """Return every file, sorted by path. With conditions, the result contains all files that satisfy
-        them, and perhaps others.
+        """Return the files of the vault, sorted by path.
+
+        With conditions in ``narrowed``, files that cannot satisfy all of them may be left out.
         """
         sql = f"SELECT {_COLUMNS} FROM notes"
         if narrowed:
@@ -247,7 +250,7 @@ class VaultFiles:
         return self._keep(sorted(files, key=lambda file: file.path))
 
     def _other_files(self, narrowed: Sequence[Narrowing]) -> Iterator[File]:
-        """Yield the files that are not notes; only conditions on the path apply to them."""
+        """Yield files other than notes. Only the conditions on paths apply to them."""
         sql = "SELECT path FROM attachments WHERE path NOT IN (SELECT path FROM notes)"
         sql += "".join(f" AND ({each.sql})" for each in narrowed)
         for (path,) in self.ledger.select(sql, *(value for each in narrowed for value in each.values)):
@@ -266,7 +269,7 @@ class VaultFiles:
         return self._keep(sorted(files, key=lambda file: file.path) if by_path else files)
 
     def at(self, path: str) -> File | None:
-        """Return the file at a path; None if it is not in the index."""
+        """Return the file at ``path``; None if it is not in the index."""
         if path not in self._at:
             rows = self.ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE path = ?", path)
             known = bool(rows) or self.ledger.attachments.contains(path)
@@ -274,7 +277,7 @@ class VaultFiles:
         return self._at[path]
 
     def resolve(self, target: str, source: str) -> str | None:
-        """Return the path that a link in ``source`` resolves to; None if it is missing."""
+        """Return the path to which a link in the note ``source`` resolves; None if the file is missing."""
         key = (target, source)
         if key not in self._resolved:
             path = self._names.resolve(target, source).path
@@ -282,16 +285,16 @@ class VaultFiles:
         return self._resolved[key]
 
     def has_property(self, name: str) -> bool:
-        """True if any note of the vault has a property with this name."""
+        """True if any note in the vault has a property with this name."""
         written = json.dumps(name, ensure_ascii=False)
         escaped = written.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         sql = "SELECT 1 FROM notes WHERE properties LIKE ? ESCAPE '\\' LIMIT 1"
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links of a note, read in one batch with the links of the files after it.
+        """Return the links in a note. They are read in one batch with the links of the files after it.
 
-        In Obsidian a base has no links, although the index has the notes that it refers to.
+        As in Obsidian, a base has no links, although the index has links to the notes to which it refers.
         """
         if file.number is None or has_base(file.path):
             return ()
@@ -345,18 +348,20 @@ def _target(link: Any) -> str:
 # -- types of properties
 
 LISTS = frozenset({"tags", "aliases", "cssclasses"})
-"""Properties that are always lists in Obsidian, even if a note has them as a text with commas."""
+"""Properties that are always lists in Obsidian, even if a note writes them as text with commas."""
 
 
 def read_types(root: Path) -> Mapping[str, str]:
-    """Return the type of each typed property by folded name; empty if they cannot be read."""
+    """Return the property types from Obsidian's settings, by folded property name; empty if they cannot be
+    read.
+    """
     types = app_settings(root, TYPES_FILE).get("types")
     pairs = types.items() if isinstance(types, dict) else ()
     return {fold(name): type for name, type in pairs if isinstance(type, str)}
 
 
 def as_listed(name: str, type: str | None, stored: Any) -> Any:
-    """Return a stored value as a list if its property holds lists; otherwise unchanged."""
+    """Return a stored value as a list if its property is a list; otherwise unchanged."""
     if isinstance(stored, str) and (fold(name) in LISTS or type in ("tags", "aliases")):
         return [each.strip() for each in stored.split(",") if each.strip()]
     if type == "multitext" and stored is not None and not isinstance(stored, list | dict):
@@ -365,7 +370,7 @@ def as_listed(name: str, type: str | None, stored: Any) -> Any:
 
 
 def of_type(type: str | None, stored: Any) -> Value | None:
-    """Return a stored value in its property's type; unchanged without a type."""
+    """Return a stored value converted to the property's type; unchanged if the property has no type."""
     convert = _CONVERSIONS.get(type or "")
     return convert(stored) if convert is not None and isinstance(stored, str) else None
 
@@ -390,4 +395,4 @@ _CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
     "number": _number,
     "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
 }
-"""Conversions of texts by type; YAML has already typed all other values."""
+"""Functions that convert a text to each property type; YAML has already typed all other values."""

@@ -1,4 +1,4 @@
-"""Global functions of the formula language: ``date()``, ``link()``, ``now()`` and others."""
+"""Global functions in the formula language: ``date()``, ``link()``, ``now()`` and others."""
 
 import html
 import random
@@ -27,14 +27,19 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function or method of the formula language. The first parameter of a method is its value. A parameter
-``scope``, if there is one, comes before all others."""
+"""Function or method of the formula language.
+
+The first parameter of a method is the value on which it is called. A parameter ``scope``, if there is one,
+comes before all others.
+"""
 
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the minimum and maximum number of arguments of a function, not counting the scope and the first
-    ``given`` ones."""
+    """Return the minimum and maximum number of arguments that a function takes.
+
+    The scope and the first ``given`` arguments are not counted.
+    """
     parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS
@@ -43,8 +48,9 @@ def arguments_of(function: Function, given: int) -> tuple[int, int]:
 
 @cache
 def with_scope(function: Function) -> Function:
-    """Return a function whose first argument is a scope. A function without this argument is wrapped in one
-    that ignores it.
+    """Return a version of ``function`` that takes a scope as its first argument.
+
+    A function that has no such argument is wrapped in one that ignores the scope.
     """
     if "scope" in signature(function).parameters:
         return function
@@ -113,7 +119,9 @@ def _number(value: Value) -> Value:
 
 
 def _extreme(choose: Callable[..., Value]) -> Function:
-    """Return a function for the minimum or maximum of numbers or dates, including those in lists."""
+    """Return a function that computes the minimum or maximum of numbers or dates, including those in
+    lists.
+    """
 
     def run(first: Value, *others: Value) -> Value:
         flat = flattened(first, *others)
@@ -146,6 +154,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "random": lambda: random.random(),
     "today": lambda scope: Date(scope.around.now).day,
 }
-"""The functions by name, without ``if``, which evaluates only one of its branches."""
+"""The global functions by name, except ``if``, which evaluates only one of its branches."""
 DRAWN = frozenset({"html", "icon", "image"})
-"""Functions that Obsidian renders as graphics, and vaultseek as text."""
+"""Functions whose result Obsidian displays as graphics, and vaultseek as text."""

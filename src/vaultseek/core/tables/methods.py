@@ -1,4 +1,6 @@
-"""Methods and fields of values: ``text.lower()``, ``list.contains(x)``, ``date.year`` and others."""
+"""Methods and fields of values in formulas: ``text.lower()``, ``list.contains(x)``, ``date.year`` and
+others.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -37,8 +39,9 @@ MOST_DIGITS = 100
 
 
 def field(value: Value, name: str) -> Value:
-    """Return the field ``name`` of a value; null if the value is null. Raises FormulaError if the value has
-    no such field.
+    """Return the field ``name`` of a value; null if the value is null.
+
+    Raises FormulaError if the value has no such field.
     """
     if value is None:
         return None
@@ -58,7 +61,7 @@ def field(value: Value, name: str) -> Value:
 
 
 def item(value: Value, key: Value) -> Value:
-    """Return ``value[key]``; null if it is missing."""
+    """Return ``value[key]``; null if it does not exist."""
     if isinstance(value, Mapping):
         return value.get(text_of(key))
     if isinstance(value, list | str) and is_number(key):
@@ -68,7 +71,7 @@ def item(value: Value, key: Value) -> Value:
 
 
 def method(value: Value, name: str) -> Function | None:
-    """Return the method ``name`` of a value; None if its kind has no such method."""
+    """Return the method ``name`` for a value; None if values of this kind have no such method."""
     for kind in (kind_of(value), *_ALSO.get(kind_of(value), ()), "any"):
         if name in METHODS.get(kind, {}):
             return METHODS[kind][name]
@@ -84,13 +87,13 @@ FILE_FIELDS: Mapping[str, Callable[[File], Value]] = {
     **{name: attrgetter(name) for name in _OF_FILES},
     "file": lambda file: file,
 }
-"""Fields of a file; ``title`` is vaultseek's own."""
+"""Functions that return the fields of a file; ``title`` exists only in vaultseek."""
 _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
     **{part: attrgetter(f"moment.{part}") for part in ("year", "month", "day", "hour", "minute", "second")},
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
-"""Kinds that also have the methods of texts."""
+"""Kinds of values that also have the methods of other kinds, such as text."""
 
 
 # -- texts
@@ -103,12 +106,12 @@ def _contains(value: Value, part: Value) -> bool:
 
 
 def _part(value: Value, part: Value) -> str:
-    """Return ``part`` as a text to search for. The hash of a tag is optional."""
+    """Return ``part`` as a text to search for in ``value``. The hash of a tag is optional."""
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 
 def _for_each(quantifier: Callable[[Iterable[bool]], bool], test: Callable[..., bool]) -> Function:
-    """Return a test of several arguments from a test of one: all or any arguments must pass."""
+    """Extend a test of one argument to several arguments: all or any of them must pass."""
 
     def run(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
         return quantifier(with_scope(test)(scope, value, each) for each in flattened(first, *others))
@@ -319,5 +322,6 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
-"""The methods of each kind of value; list methods that take an expression are in ``expression.py``."""
+"""The methods for each kind of value, by name; list methods that take an expression are in
+``expression.py``."""
 EVERY_METHOD = frozenset(name for methods in METHODS.values() for name in methods)

@@ -1,6 +1,6 @@
-"""SQL conditions for a filter. They select every file that could pass the filter, and few others.
+"""Derive SQL conditions from a filter. They select every file that could pass the filter, and few others.
 
-The ledger then reads a few rows instead of all rows; the filter is still evaluated for each row read.
+The ledger then reads a few rows instead of all; the filter is still evaluated for each row that is read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,17 @@ from vaultseek.core.tables.syntax import (
 )
 
 MOST_CONDITIONS = 20
-"""Maximum number of conditions and tags in one statement; SQLite limits the depth of an expression."""
+"""Maximum number of conditions and of tags in one SQL statement; SQLite limits the depth of an expression."""
 _OTHER_NAMES = frozenset({"file", "note", "this", "formula"})
 _FALSE_OF_NOTHING = frozenset({"contains", "containsAll", "containsAny", "startsWith", "endsWith", "matches"})
-"""Functions that are never true for null or an empty list."""
+"""Functions that are never true when called on null or an empty list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """A condition on the columns of ``notes``; ``notes_only`` means that other files cannot pass."""
+    """An SQL condition on the columns of ``notes``. If ``notes_only`` is true, only notes can pass the
+    filter.
+    """
 
     sql: str
     values: tuple[str, ...]
@@ -38,7 +40,7 @@ class Narrowing:
 
 
 def narrowings(condition: Condition | None, is_name: IsName) -> list[Narrowing]:
-    """Return conditions satisfied by all files that pass ``condition``."""
+    """Return SQL conditions that all files passing ``condition`` satisfy."""
     if isinstance(condition, str):
         try:
             return list(_of_node(parse_expression(condition, is_name)))
@@ -79,7 +81,7 @@ def _with_tags(arguments: Sequence[Node]) -> Iterator[Narrowing]:
 
 
 def _listed(node: Node) -> Node:
-    """Return the argument of ``list()``, or the node itself."""
+    """Return the argument if the node is a call of ``list()``, otherwise the node itself."""
     return node.arguments[0] if isinstance(node, Call) and node.name == "list" and node.arguments else node
 
 

@@ -1,4 +1,4 @@
-"""Operators of formulas, and the equality and order of values."""
+"""Operators in formulas, and the equality and order of values."""
 
 import math
 import re
@@ -25,7 +25,7 @@ from vaultseek.core.tables.values import (
 
 
 def add(left: Value, right: Value) -> Value:
-    """Return ``left + right``: numbers and durations are added, dates shifted, texts joined."""
+    """Return ``left + right``: numbers and durations are added, dates are shifted, texts are joined."""
     if isinstance(left, Date) or isinstance(right, Date):
         date, other = (left, right) if isinstance(left, Date) else (right, left)
         duration = _duration(other)
@@ -43,7 +43,7 @@ def add(left: Value, right: Value) -> Value:
 
 
 def subtract(left: Value, right: Value) -> Value:
-    """Return ``left - right``; for two dates, the milliseconds between them."""
+    """Return ``left - right``; for two dates, the number of milliseconds between them."""
     right = _date_for(left, right)
     left = _date_for(right, left)
     if isinstance(left, Date) and isinstance(right, Date):
@@ -91,7 +91,7 @@ _NUMERIC: Mapping[str, Callable[[float, float], float]] = {
 
 
 def arithmetic(sign: str, left: Value, right: Value) -> Value:
-    """Return the result of a number operator; the remainder has the sign of ``left``."""
+    """Return the result of an arithmetic operator; a remainder has the sign of ``left``."""
     if left is None or right is None:
         return None
     first, second = as_number(left), as_number(right)
@@ -101,7 +101,7 @@ def arithmetic(sign: str, left: Value, right: Value) -> Value:
 
 
 def number(value: float) -> float:
-    """Return a number as JavaScript stores it: large integers lose their last digits."""
+    """Return a number rounded as in JavaScript, where large integers lose their last digits."""
     try:
         return float(value) if abs(value) > EXACT_INTEGERS else value
     except OverflowError:
@@ -109,7 +109,9 @@ def number(value: float) -> float:
 
 
 def as_number(value: Value) -> float | None:
-    """Return a number, or the number that a text spells; None for other values. Booleans count as 1 and 0."""
+    """Return a number, or the number that a text represents; None for other values. Booleans count as 1 and
+    0.
+    """
     if isinstance(value, bool):
         return int(value)
     if is_number(value):
@@ -133,7 +135,7 @@ def _duration(value: Value) -> Duration | None:
 
 
 def _date_for(other: Value, value: Value) -> Value:
-    """Return a text as a date if the other operand is a date."""
+    """Return ``value``, converted to a date if it is a text and the other operand is a date."""
     if isinstance(other, Date) and isinstance(value, str):
         return date_in(value) or value
     return value
@@ -147,7 +149,7 @@ def _unfit(sign: str, left: Value, right: Value) -> FormulaError:
 
 
 def equal(left: Value, right: Value) -> bool:
-    """True if two values are equal: links and files by their target, dates by their moment."""
+    """True if two values are equal: links and files by their targets, dates by their times."""
     if left is None or right is None:
         return left is right
     if isinstance(left, Link | File) or isinstance(right, Link | File):
@@ -200,8 +202,9 @@ def _path(value: Value) -> str | None:
 
 
 def compare(left: Value, right: Value) -> int | None:
-    """Return -1, 0 or 1 for ``left`` less than, equal to or greater than ``right``; None if not
-    comparable."""
+    """Return -1, 0 or 1 if ``left`` is less than, equal to or greater than ``right``; None if the values
+    cannot be compared.
+    """
     if left is None or right is None:
         return None
     if isinstance(left, Date) or isinstance(right, Date):
@@ -220,8 +223,8 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def _length(value: Value) -> float | None:
-    """Return a number, or the number that a text spells; for a duration such as ``"2 weeks"``, its
-    milliseconds.
+    """Return a number, or the number that a text represents; for a duration such as ``"2 weeks"``, its length
+    in milliseconds.
     """
     number = as_number(value)
     duration = read_duration(value) if number is None and isinstance(value, str) else None
@@ -229,7 +232,7 @@ def _length(value: Value) -> float | None:
 
 
 def text_key(text: str) -> tuple[Any, ...]:
-    """Return the sort key of a text: case-insensitive, with numbers by value."""
+    """Return a sort key for a text: case-insensitive, with numbers sorted by value."""
     parts = _DIGITS.split(fold(text))
     # The text itself separates texts that differ only in case.
     return [int(part[:300]) if place % 2 else part for place, part in enumerate(parts)], text
@@ -243,7 +246,9 @@ def _sign(left: Any, right: Any) -> int:
 
 
 def order(left: Value, right: Value) -> int:
-    """Return -1, 0 or 1 for any two values; values that are not comparable sort by kind, then by text."""
+    """Return -1, 0 or 1 for any two values; values that cannot be compared are sorted by kind, then by
+    text.
+    """
     compared = compare(left, right)
     if compared is not None:
         return compared
@@ -256,4 +261,4 @@ def order(left: Value, right: Value) -> int:
 _RANKS = {kind: rank for rank, kind in enumerate(("boolean", "number", "duration", "date", "string", "link"))}
 
 sort_key = cmp_to_key(order)
-"""Sort key for values of any kind."""
+"""Sort key function for values of any kind."""

@@ -1,4 +1,4 @@
-"""JavaScript regular expressions of formulas, each limited in time."""
+"""JavaScript regular expressions in formulas, each with a time limit."""
 
 import re
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
 _FLAGS = "ims"
-"""Flags that affect matching."""
+"""Flags that affect which texts match."""
 
 
 def pattern_error(pattern: Pattern) -> str | None:
-    """Return the error in a regular expression, or None."""
+    """Return a description of the error in a regular expression, or None if there is none."""
     try:
         _compiled(pattern)
     except BadPattern as error:
@@ -24,13 +24,14 @@ def pattern_error(pattern: Pattern) -> str | None:
 
 
 def matches(pattern: Pattern, text: str) -> bool:
-    """True if the text contains a match."""
+    """True if the text contains a match for the pattern."""
     return next(_matches(pattern, text, at_most=1), None) is not None
 
 
 def replace(pattern: Pattern, text: str, replacement: str) -> str:
-    """Replace the first match or, if the pattern has the flag ``g``, every match. ``$1`` is the first
-    group.
+    """Replace the first match or, if the pattern has the flag ``g``, every match.
+
+    In ``replacement``, ``$1`` stands for the text of the first group.
     """
     parts: list[str] = []
     size, end = len(text), 0
@@ -46,7 +47,7 @@ def replace(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split a text at each match. The texts matched by groups are kept as elements."""
+    """Split a text at each match. Texts that groups matched are kept as elements."""
     parts: list[str] = []
     end = 0
     for match in _matches(pattern, text):

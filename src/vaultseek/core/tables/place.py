@@ -1,4 +1,4 @@
-"""Lookup of a base file's path by name, in the index."""
+"""Find a base file by name, using the index."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +15,15 @@ _BASES = "SELECT path FROM {} WHERE path LIKE '%.base'"
 
 
 def has_base(name: str) -> bool:
-    """True if ``name`` is the name of a base file."""
+    """True if ``name`` has the extension of a base file."""
     return name.lower().endswith(SUFFIX)
 
 
 def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
-    """Return the path of the base that ``name`` refers to: a path, or the end of one.
+    """Return the path of the base to which ``name`` refers: a path, or the end of a path.
 
-    A file missing from the index may be new, unless the vault's rules ``skips`` exclude it. Raises BadPath,
-    NotFound, or UsageError with the candidates if several match.
+    A file missing from the index is accepted as new if it exists on disk and ``skips`` does not exclude it.
+    Raises BadPath, NotFound, or UsageError with the candidates if several bases match.
     """
     path = vault_path(name, root)
     known: set[str] = {
@@ -47,6 +47,6 @@ def _depth(path: str) -> tuple[int, str]:
 
 def _advice(known: set[str]) -> str:
     if not known:
-        return "the vault has no file of this kind"
+        return "the vault has no files of this kind"
     names = ", ".join(quote(each) for each in sorted(known, key=_depth)[:3])
     return f"there are {names}" + (", …" if len(known) > 3 else "")

@@ -1,4 +1,4 @@
-"""Tables of a base file, of a note, and of the notes found by a query, evaluated over the index."""
+"""Evaluate tables over the index: those in a base file or a note, or one of the notes found by a query."""
 
 import re
 from collections import Counter
@@ -28,13 +28,15 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger
 
 NAMES_LISTED = 10
-"""Maximum number of view names in a message."""
+"""Maximum number of view names that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A base and its location: its own file, or a line of a note. ``view`` is the view that the note names,
-    if any."""
+    """A base with its location: its own file, or a line in a note.
+
+    ``view`` is the view that the note names, if any.
+    """
 
     base: Base
     path: str
@@ -52,11 +54,13 @@ def tables_of(
     most: int = LISTED_ITEMS_MOST,
     budget: Budget | None = None,
 ) -> list[JSON]:
-    """Return the tables of the file at ``path``: one view of a base, ``view`` or the first, or a table for
-    each base in a note.
+    """Return the tables in the file at ``path``.
+
+    For a base, this is one table: the view ``view`` or else the first view. For a note, it is a table for
+    each base that the note contains.
 
     ``this`` is the path of the note that formulas call ``this``, by default the file itself. Raises NotFound,
-    Unavailable for a file that cannot be read, and UsageError for an unusable base.
+    Unavailable if a file cannot be read, or UsageError for an unusable base.
     """
     vault = VaultFiles(ledger, root)
     around = Surroundings(local_present(), budget or Budget(), vault.at(this or path))
@@ -146,18 +150,19 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 
 
 COMMON_PROPERTIES = 5
-"""Maximum number of properties among the default columns; the most common properties are chosen."""
+"""Maximum number of properties in the default columns; the most common properties are chosen."""
 COMMON_SHARE = 0.2
-"""Minimum share of notes that must have a property for it to be a default column."""
+"""Minimum share of notes with a property at which the property becomes a default column."""
 EXAMINED_NOTES = 2_000
-"""Maximum number of notes whose properties are counted for the default columns."""
+"""Maximum number of notes whose properties are counted to choose the default columns."""
 
 _FACTS = {
     **{name: name for name in ("title", "path", "folder", "name", "size", "links", "backlinks", "tags")},
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note, by plain names. A property of the same name takes precedence, except for tags."""
+"""Facts about a note that can be columns, by column name. A property with the same name takes precedence,
+except for tags."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
 
@@ -176,9 +181,9 @@ def table_of_notes(
     most: int,
     budget: Budget | None = None,
 ) -> JSON:
-    """Return a table of notes, in the order of ``ids`` if ``ranked``, otherwise by path.
+    """Return a table of notes, in the order of ``ids`` if ``ranked``, otherwise sorted by path.
 
-    A minus before a column of ``sort`` or ``group`` means descending. Raises UsageError.
+    A minus before a column in ``sort`` or ``group`` means descending. Raises UsageError.
     """
     vault = VaultFiles(ledger, root)
     files = vault.notes(ids, by_path=not ranked)
@@ -201,8 +206,10 @@ def table_of_notes(
 
 
 def _each(lists: Iterable[str], vault: VaultFiles) -> Iterator[str]:
-    """Yield the columns in comma-separated lists; a property name may contain commas and
-    characters that are invalid in expressions."""
+    """Yield the columns named in comma-separated lists.
+
+    A property name may contain commas, and characters that are invalid in expressions.
+    """
     for columns in map(str.strip, lists):
         if vault.has_property(columns.removeprefix("-")):
             yield columns
@@ -231,9 +238,9 @@ def _common(files: Sequence[File]) -> tuple[str, ...]:
 
 
 def _column(vault: VaultFiles, files: Sequence[File], id: str, language: Language) -> Compiled:
-    """Return a column: a fact about the file, a property, or an expression.
+    """Return a function that computes a column: a fact about the file, a property, or an expression.
 
-    Raises BadExpression for a property that no note has, and UsageError for a wrong expression.
+    Raises BadExpression for a property that no note has, or UsageError for an invalid expression.
     """
     own = id.removeprefix("note.")
     if own == id and fold(id) in _FACTS:

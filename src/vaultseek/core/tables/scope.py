@@ -16,8 +16,9 @@ STEPS_BETWEEN_CHECKS, PROPERTY_STEPS, PATTERN_STEPS = 256, 64, 64
 
 
 class Budget:
-    """The limits of one table: its computing time and the total size of its values. Evaluation also ends when
-    the request is cancelled.
+    """The limits for one table: computing time and total size of its values.
+
+    Evaluation also ends when the request is cancelled.
     """
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
@@ -28,15 +29,19 @@ class Budget:
         self._kept = 0
 
     def keep(self, value: Value) -> Value:
-        """Count a value that the table keeps, and return it. Raises FormulaError if there are too many."""
+        """Add a value to those that the table keeps, and return it. Raises FormulaError if their total size
+        is too large.
+        """
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
-            raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
+            raise FormulaError(f"the table's values hold more than {TABLE_VALUES_CHARS:,} characters")
         self._kept += size
         return value
 
     def spend(self, steps: int = 1) -> None:
-        """Count steps. Raises UsageError on timeout, and Cancelled if the request was cancelled."""
+        """Count computing steps. Raises UsageError if the time limit is exceeded, or Cancelled if the request
+        was cancelled.
+        """
         self._steps += steps
         if self._steps >= STEPS_BETWEEN_CHECKS:
             self._steps = 0
@@ -50,7 +55,7 @@ class Budget:
 def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
     """Return True if any note has a property with this name. This is slow in a large vault.
 
-    Raises the errors of ``spend``.
+    Raises the same errors as ``Budget.spend``.
     """
     budget.spend(PROPERTY_STEPS)
     return vault.has_property(name)
@@ -58,7 +63,7 @@ def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
 
 @dataclass(slots=True)
 class Surroundings:
-    """Values shared by the rows of a table. ``this`` is the note or base that contains the table."""
+    """Values that all rows of a table share. ``this`` is the note or base that contains the table."""
 
     now: datetime
     budget: Budget
@@ -67,7 +72,7 @@ class Surroundings:
 
 
 class Scope:
-    """One file, with the formula values computed so far."""
+    """Scope for evaluating expressions on one file, with the formula values computed so far."""
 
     __slots__ = ("_formulas", "around", "file", "locals")
 
@@ -78,14 +83,14 @@ class Scope:
         self._formulas: dict[str, Value] = {}
 
     def formula(self, name: str) -> Value:
-        """Return the value of a formula. Raises FormulaError if it has no value."""
+        """Return the value of the formula ``name`` for the file. Raises FormulaError if it has no value."""
         if name not in self._formulas:
             self._formulas[name] = FormulaError(f"the formula {name} refers to itself")
             outer, self.locals = self.locals, {}
             try:
                 self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
             except FormulaError as error:
-                # Not the error itself, because its frames keep every value alive.
+                # Do not store the error itself, because its frames would keep every value alive.
                 self._formulas[name] = type(error)(str(error))
             finally:
                 self.locals = outer

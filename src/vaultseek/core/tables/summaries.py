@@ -1,4 +1,4 @@
-"""Statistics over many values: the built-in summaries of a column, which are also list functions."""
+"""Summarize many values: the built-in column summaries, which are also list functions."""
 
 import math
 import statistics
@@ -11,7 +11,9 @@ Figure = Callable[[Sequence[Value]], Value]
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among values and in lists, including texts that spell a number."""
+    """Return the finite numbers among the values and inside lists, including texts that represent a
+    number.
+    """
     flat = (each for each in flattened(*values) if is_number(each) or isinstance(each, str))
     numbers = map(as_number, flat)
     return [number for number in numbers if number is not None and math.isfinite(number)]
@@ -41,7 +43,7 @@ def _of_dates(figure: Callable[..., Date]) -> Figure:
 
 
 def _range(values: Sequence[Value]) -> Value:
-    """Return the maximum minus the minimum number; for dates, the milliseconds between them."""
+    """Return the difference between the largest and smallest number; for dates, in milliseconds."""
     if dates := _dates(values):
         moments = [date.moment for date in dates]
         return (max(moments) - min(moments)).total_seconds() * 1e3
@@ -50,7 +52,10 @@ def _range(values: Sequence[Value]) -> Value:
 
 
 def _unique(values: Sequence[Value]) -> int:
-    """Count distinct non-empty values; equal texts are looked up, others compared in order."""
+    """Return the number of distinct non-empty values.
+
+    Numbers and texts are compared by hash; other values are sorted and compared with their neighbours.
+    """
     filled = [value for value in values if not is_empty(value)]
     plain = {(type(value).__name__, value) for value in filled if isinstance(value, int | float | str)}
     others = sorted((value for value in filled if not isinstance(value, int | float | str)), key=sort_key)
@@ -68,7 +73,7 @@ STATISTICS: Mapping[str, Figure] = {
     "min": _of_numbers(min),
     "max": _of_numbers(max),
 }
-"""Functions of a list; ``values.mean()`` comes from Obsidian's documentation."""
+"""Statistics as functions of a list; ``values.mean()`` is documented by Obsidian."""
 SUMMARIES: Mapping[str, Figure] = {
     "Average": STATISTICS["mean"],
     **{name.title(): figure for name, figure in STATISTICS.items() if name != "mean"},
@@ -81,4 +86,4 @@ SUMMARIES: Mapping[str, Figure] = {
     "Filled": lambda values: sum(not is_empty(value) for value in values),
     "Unique": _unique,
 }
-"""The built-in summaries of every base, by name."""
+"""The summaries built into every base, by name."""

@@ -1,4 +1,4 @@
-"""Parser of filters and formulas: returns a tree, or raises an error with its position."""
+"""Parse filters and formulas: return a syntax tree, or raise an error with its position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultseek.core.tables.values import Pattern
 
 
 class BadExpression(Exception):
-    """Raised for a text that is not a valid or supported expression; the message has the reason."""
+    """Raised for a text that is not a valid or supported expression. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A bare name: a property of the note, or a name defined by the context."""
+    """A name by itself: a property of the note, or a name that the context defines."""
 
     name: str
 
@@ -48,7 +48,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call: ``name(arguments)``; a call of a method also has the ``object``."""
+    """A function call, ``name(arguments)``, or a method call, which also has the ``object``."""
 
     object: Node | None
     name: str
@@ -74,14 +74,14 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """A list: ``[first, second]``."""
+    """A list such as ``[first, second]``."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MappingOf:
-    """A mapping: ``{"name": value}``."""
+    """A mapping such as ``{"name": value}``."""
 
     items: tuple[tuple[str, Node], ...]
 
@@ -89,11 +89,11 @@ class MappingOf:
 Node = Literal | Name | Member | Item | Call | Unary | Binary | ListOf | MappingOf
 
 IsName = Callable[[str], bool]
-"""A function that returns True for existing property names, used for names with hyphens."""
+"""Function that returns True for the name of an existing property, needed for names with hyphens."""
 
 
 def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:
-    """Return the tree of one expression. Raises BadExpression."""
+    """Return the syntax tree for one expression. Raises BadExpression."""
     parser = _Parser(text, is_name)
     node = parser.expression()
     parser.expect_end()
@@ -101,7 +101,7 @@ def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:
 
 
 def split_expressions(text: str) -> list[str]:
-    """Split a text at commas outside brackets and quotes. Raises BadExpression."""
+    """Split a text at commas that are outside brackets and quotes. Raises BadExpression."""
     parts, depth, start = [], 0, 0
     for token in _tokens(text, lambda name: False):
         if token.kind != "sign":
@@ -120,7 +120,7 @@ class _Token(NamedTuple):
 
 
 NAME_PARTS = 8
-"""Maximum number of parts in a property name with hyphens."""
+"""Maximum number of parts, separated by hyphens, in a property name."""
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _WORD = re.compile(r"[^\W\d][\w$]*")
@@ -150,7 +150,7 @@ def _next_token(text: str, start: int, last: _Token | None, is_name: IsName) -> 
         return _Token("number", match[0], start)
     if match := _HYPHENATED.match(text, start):
         whole = "-".join(match[0].split("-")[:NAME_PARTS])
-        while "-" in whole:  # due-date is a property, price-tax a difference; the vault decides
+        while "-" in whole:  # due-date may be a property, price-tax a difference: check the vault
             if is_name(whole):
                 return _Token("word", whole, start)
             whole = whole.rpartition("-")[0]
@@ -182,7 +182,7 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA
 
 
 class _Parser:
-    """Precedence parser; limits the depth of trees to ``FORMULA_DEPTH``."""
+    """Precedence parser, which limits the depth of syntax trees to ``FORMULA_DEPTH``."""
 
     def __init__(self, text: str, is_name: IsName) -> None:
         if len(text) > FORMULA_CHARS:
@@ -299,7 +299,7 @@ class _Parser:
         if depth > FORMULA_DEPTH:
             raise BadExpression("it is too long; use a formula for a part of it")
         self._depths[id(node)] = depth
-        self._made.append(node)  # an id is unique only as long as its node is kept
+        self._made.append(node)  # an id() is unique only while its node exists
         return node
 
     def _sign(self) -> str:

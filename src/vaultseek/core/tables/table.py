@@ -1,4 +1,4 @@
-"""One table: rows that pass the filters, with columns, sorted, grouped and summarized."""
+"""Evaluate one table: rows that pass the filters, with their columns, sorted, grouped and summarized."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ FILE_NAMES = {
     "file.embeds": "embeds",
     "file.title": "title",
 }
-"""Default headings of the columns for facts about a file."""
+"""Default headings for columns that show facts about a file."""
 _OF_EXPRESSIONS = (FormulaError, ArithmeticError, ValueError, RecursionError)
 
 
 class Problems:
-    """Distinct problems of one table, each with its number of files and the first file."""
+    """Distinct problems in one table, each with the number of files affected and the first such file."""
 
     def __init__(self, first: Iterable[str] = ()) -> None:
         self._notes: dict[str, list[str]] = {}
@@ -46,12 +46,12 @@ class Problems:
             self.add(message)
 
     def add(self, message: str, path: str | None = None) -> None:
-        """Add a problem; with a path, a problem of that note."""
+        """Add a problem with the table or, if a path is given, with the note at that path."""
         if message in self._notes or len(self._notes) < TABLE_PROBLEMS:
             self._notes.setdefault(message, []).extend([path] if path else [])
 
     def texts(self) -> list[str]:
-        """Return the problems as sentences."""
+        """Return the problems as a list of sentences."""
         return [
             f"{message} ({count(len(paths), 'file')}, the first is {printable(paths[0])})"
             if paths
@@ -62,7 +62,9 @@ class Problems:
 
 @dataclass(slots=True)
 class Column:
-    """A column: its id in the request or base, its heading, and its value for a row."""
+    """A column: its id in the request or base, its heading, and the function that computes its value for a
+    row.
+    """
 
     id: str
     name: str
@@ -71,19 +73,19 @@ class Column:
 
 @dataclass(slots=True)
 class Row:
-    """A file with the column values computed so far."""
+    """A row of a table: a file, with the column values computed so far."""
 
     scope: Scope
     values: dict[str, Value] = field(default_factory=dict)
 
     @property
     def file(self) -> File:
-        """The file that the row shows."""
+        """File that the row shows."""
         return self.scope.file
 
 
 ColumnOf = Callable[[str, Language], Compiled]
-"""Function that compiles a column by its id."""
+"""Function that compiles a column, given its id."""
 
 
 def evaluate(
@@ -95,10 +97,10 @@ def evaluate(
     column: ColumnOf | None = None,
     most: int = LISTED_ITEMS_MOST,
 ) -> JSON:
-    """Return one view of a base over ``files`` as JSON, up to ``most`` rows; ``column`` compiles its columns.
+    """Evaluate one view of a base over ``files``; return the table as JSON, with up to ``most`` rows.
 
-    Raises UsageError if the table takes too long, and if a filter is wrong or not supported: without the
-    filter, the table would be meaningless.
+    ``column`` compiles the view's columns. Raises UsageError if the table takes too long, or if a filter is
+    invalid or not supported: without the filter, the table would be meaningless.
     """
     return _Evaluation(base, view, vault, around, column, most).table(files)
 
@@ -243,7 +245,9 @@ class _Evaluation:
         return rows
 
     def _by(self, rows: list[Row], sort: Sort) -> list[Row]:
-        """Sort rows by a column, rows without a value last; equal rows keep their order."""
+        """Sort rows by a column. Rows without a value come last, and rows with equal values keep their
+        order.
+        """
         filled = [row for row in rows if not is_empty(self._of(row, sort.column))]
         empty = [row for row in rows if is_empty(self._of(row, sort.column))]
         filled.sort(key=lambda row: sort_key(self._of(row, sort.column)), reverse=sort.descending)
@@ -309,15 +313,15 @@ class _Evaluation:
 
 
 class NoValue(FormulaError):
-    """Raised for an expression whose failure was reported once, not for each note."""
+    """Raised for an expression whose failure was already reported once for the table, not for each note."""
 
 
 _UNKNOWN = object()
-"""The value of an unknown summary."""
+"""Marker that stands for the value of an unknown summary."""
 
 
 def _without_value(scope: Scope) -> Value:
-    raise NoValue("it was not understood")
+    raise NoValue("the expression was not understood")
 
 
 def _bare(column: str) -> str:

@@ -1,6 +1,7 @@
-"""Values of the formula language: their kinds, truth values, texts, and their form in answers.
+"""Values in the formula language: their kinds, truth values and texts, and their form in answers.
 
-Null, booleans, numbers, texts, lists and mappings are Python's own. Dates are local times without a zone.
+Null, booleans, numbers, texts, lists and mappings are Python's own types. Dates are local times without a
+time zone.
 """
 
 from __future__ import annotations
@@ -15,25 +16,27 @@ from typing import Any, NamedTuple
 from vaultseek.base.limits import FORMULA_VALUE_CHARS
 
 Value = Any
-"""None, bool, int, float, str, list, Mapping, or one of the classes below and of ``files.py``."""
+"""A value in a formula: None, bool, int, float, str, list, Mapping, or a class defined here or in
+``files.py``."""
 EXACT_INTEGERS = 2**53
-"""Integers up to this limit are exact in JavaScript; the formula language uses JavaScript's numbers."""
+"""Largest integer up to which all integers are exact in JavaScript, whose numbers the formula language
+uses."""
 
 
 class FormulaError(Exception):
-    """Raised when an expression has no value for a note; the message has the reason."""
+    """Raised when an expression has no value for a note. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A day, or a moment if ``timed``."""
+    """A day or, if ``timed`` is true, a point in time."""
 
     moment: datetime
     timed: bool = True
 
     @property
     def text(self) -> str:
-        """The date in ISO 8601, to the second."""
+        """The date in ISO 8601 format, to the second."""
         return self.moment.isoformat(timespec="seconds") if self.timed else self.moment.date().isoformat()
 
     @property
@@ -44,14 +47,14 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A duration: whole months, which differ in length, and milliseconds."""
+    """A duration in whole months, whose lengths differ, plus milliseconds."""
 
     months: int
     milliseconds: float
 
     @property
     def total(self) -> float:
-        """The duration in milliseconds, with months of mean length."""
+        """Length of the duration in milliseconds, assuming months of average length."""
         return self.months * MILLISECONDS["months"] + self.milliseconds
 
 
@@ -65,42 +68,44 @@ MILLISECONDS: Mapping[str, float] = {
     "months": 8.64e7 * 146_097 / 4_800,
     "years": 8.64e7 * 146_097 / 400,
 }
-"""Lengths of the units in milliseconds; a year is a mean Gregorian year."""
+"""Length of each unit in milliseconds; a year is an average Gregorian year."""
 
 
 class Rendered(NamedTuple):
-    """A graphic in Obsidian, such as an image, an icon or HTML; replaced by its text."""
+    """Content that Obsidian displays as graphics, such as an image, an icon or HTML; vaultseek shows its
+    text.
+    """
 
     kind: str
     text: str
 
 
 class Pattern(NamedTuple):
-    """A regular expression between slashes, and its flags."""
+    """A regular expression: the source between the slashes, and the flags after them."""
 
     source: str
     flags: str
 
 
 class Tag(str):
-    """A tag without its hash, compared without case and hash."""
+    """A tag without its hash. Comparisons ignore case and a leading hash."""
 
     __slots__ = ()
 
 
 class FileName(str):
-    """A file name with its extension. A comparison may omit the extension."""
+    """A file name with its extension. Comparisons may omit the extension."""
 
     __slots__ = ()
 
     @property
     def stem(self) -> str:
-        """The file name without extension."""
+        """File name without its extension."""
         return self.rpartition(".")[0] or str(self)
 
 
 class Link:
-    """A link in the file ``source``; ``target`` may have a fragment."""
+    """A link in the file ``source``; ``target`` may include a fragment."""
 
     __slots__ = ("_resolve", "display", "source", "target")
 
@@ -114,7 +119,7 @@ class Link:
 
     @property
     def path(self) -> str | None:
-        """The path of the linked file; None if it is missing."""
+        """Path of the linked file; None if the file is missing."""
         return None if self.is_external else self._resolve(self.target.partition("#")[0], self.source)
 
     @property
@@ -124,7 +129,7 @@ class Link:
 
     @property
     def text(self) -> str:
-        """The text shown to a reader."""
+        """Text of the link as displayed to a reader."""
         return self.display or self.target
 
     @property
@@ -136,7 +141,7 @@ class Link:
 
 
 def kind_of(value: Value) -> str:
-    """Return the name of a value's kind, as in ``isType``."""
+    """Return the name of a value's kind, as used by ``isType``."""
     for kind, types in _KINDS:
         if isinstance(value, types):
             return kind
@@ -162,12 +167,12 @@ def is_number(value: Value) -> bool:
 
 
 def flattened(*values: Value) -> list[Value]:
-    """Return values with lists flattened."""
+    """Return the values, with the elements of lists in place of the lists."""
     return [each for value in values for each in (value if isinstance(value, list) else [value])]
 
 
 def is_truthy(value: Value) -> bool:
-    """Return the truth of a value: null, zero, and empty values are false."""
+    """Return whether a value counts as true: null, zero, and empty values count as false."""
     if is_number(value):
         return value != 0 and not math.isnan(value)
     return bool(value) if isinstance(value, bool | str) else value is not None
@@ -179,7 +184,7 @@ def is_empty(value: Value) -> bool:
 
 
 def text_of(value: Value) -> str:
-    """Return a value as text."""
+    """Return a value converted to text."""
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, bool):
@@ -198,7 +203,9 @@ def text_of(value: Value) -> str:
 
 
 def answer_of(value: Value) -> Any:
-    """Return a value in the form used in answers: JSON, with ISO 8601 dates and links as written."""
+    """Return a value in the form used in answers: JSON, with dates in ISO 8601 format and links as
+    written.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, FileName):
@@ -215,7 +222,7 @@ def answer_of(value: Value) -> Any:
 
 
 def whole(number: float) -> float:
-    """Return a number without a fraction as an integer, others unchanged."""
+    """Return a number without a fraction as an integer, and other numbers unchanged."""
     is_whole = isinstance(number, float) and number.is_integer() and abs(number) <= EXACT_INTEGERS
     return int(number) if is_whole else number
 
@@ -235,10 +242,10 @@ def number_text(number: float) -> str:
 
 
 def fixed(number: float, digits: int) -> str:
-    """Return a number with this many decimals, rounding halves away from zero."""
+    """Return a number with this many decimal places, rounding halves away from zero."""
     if not math.isfinite(number):
         return number_text(number)
-    # The largest number has 309 digits, with up to a hundred decimals.
+    # The largest number has 309 digits before and up to a hundred after the decimal point.
     exact = Context(prec=450)
     return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=exact):f}"
 
@@ -262,20 +269,22 @@ def _duration_text(duration: Duration) -> str:
 
 
 def check_size(size: int) -> None:
-    """Raise FormulaError if a value of this size is too large."""
+    """Raise FormulaError if ``size`` is too large for a value."""
     if size > FORMULA_VALUE_CHARS:
         raise FormulaError(f"a value holds more than {FORMULA_VALUE_CHARS:,} characters")
 
 
 def sized(value: Value) -> Value:
-    """Return the result of a function or operator. Raises FormulaError if a text is too long."""
+    """Return the result of a function or operator unchanged. Raises FormulaError if it is a text that is too
+    long.
+    """
     if isinstance(value, str):
         check_size(len(value))
     return value
 
 
 def collected(values: Iterable[Value]) -> list[Value]:
-    """Return values as a list. Raises FormulaError as soon as their total size is too large."""
+    """Return the values as a list. Raises FormulaError as soon as their total size is too large."""
     found: list[Value] = []
     size = 0
     for value in values:
@@ -286,7 +295,7 @@ def collected(values: Iterable[Value]) -> list[Value]:
 
 
 def size_of(value: Value) -> int:
-    """Return the number of characters and elements in a value."""
+    """Return the size of a value: its number of characters and elements."""
     size, waiting = 0, [value]
     while waiting:
         each: Any = waiting.pop()

@@ -1,4 +1,4 @@
-"""Handlers of the protocol's methods, from parameters to answers."""
+"""Handlers of the protocol's methods, which turn parameters into answers."""
 
 import asyncio
 import os
@@ -38,7 +38,7 @@ __all__ = ["Methods", "Subscribers"]
 
 
 class Methods:
-    """All handlers of one daemon. ``stop`` is set when a client asks the daemon to end."""
+    """All handlers of one daemon; ``stop`` is set when a client asks the daemon to shut down."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Methods:
     ) -> None:
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses besides the socket, each with the reason if it cannot be used, or None."""
+        """The addresses besides the socket, each with the reason why it cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket
@@ -73,7 +73,7 @@ class Methods:
         )
 
     def handlers(self) -> Mapping[str, Handler]:
-        """Return the handlers by method name."""
+        """Return the handlers, keyed by method name."""
         own: Handlers = {"shutdown": self.shutdown, "$/schema": self.schema}
         handlers: dict[str, Handler] = {}
         for part in (own, *(part.handlers() for part in self._parts)):
@@ -86,20 +86,20 @@ class Methods:
         }
 
     async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
-        """Stop the daemon after this answer."""
+        """Stop the daemon after this request is answered."""
         self.stop.set()
         return {}
 
     async def schema(self, call: Nothing, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
-        from vaultseek.protocol.messages.check import schemas  # reading the types of answers takes long
+        from vaultseek.protocol.messages.check import schemas  # importing the answer types is slow
 
         return await asyncio.to_thread(schemas)
 
     def _healing(self, method: str, handle: Callable[[Any, RequestContext], Awaitable[JSON]]) -> Handler:
-        """Return a handler that reads the parameters of ``method``.
+        """Return a handler that validates the parameters of ``method`` and passes them to ``handle``.
 
-        If the ledger is damaged, it tries again after each replacement of the ledger.
+        If the ledger is damaged, the handler waits until the ledger is replaced and then tries again.
         """
 
         kind = METHODS[method].params_type
@@ -135,7 +135,8 @@ class Methods:
         return await self._views.find(call.vault, call.cwd)
 
     async def _find_whole(self, call: VaultParams) -> VaultFollower:
-        """Return the whole vault, for recording data about an answer; never for the answer itself."""
+        """Return the `VaultFollower` of the whole vault, for recording data about an answer; must not be used
+        for the answer itself."""
         await self._vaults.follow_settings()
         return await self._registry.find(call.vault, call.cwd)
 
@@ -146,8 +147,8 @@ class Methods:
         return await self._views.find_several(call.vaults, call.cwd)
 
     async def _hidden_from_agents(self) -> tuple[str, ...]:
-        """Return the folders and filters that are currently hidden from agents. Raises ConfigError, because
-        invalid settings may hide too little."""
+        """Return the folders and filters currently hidden from agents. Raises ConfigError, because invalid
+        settings might hide too little."""
         await self._vaults.follow_settings()
         return self._registry.settings.agents.hide
 

@@ -1,4 +1,4 @@
-"""The vault and the note that a request refers to."""
+"""Finding the vault and the note that a request refers to."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -21,36 +21,39 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import NoteRow
 
 Handlers = Mapping[str, Callable[[Any, RequestContext], Awaitable[JSON]]]
-"""Handlers by method name; ``METHODS`` has the type of their parameters."""
+"""Handlers by method name; ``METHODS`` contains the types of their parameters."""
 
 VaultHandlers = dict[str, Callable[[SeenFollower, Any], Awaitable[JSON]]]
-"""Handlers that need only the vault of a request; its name is added to their answers."""
+"""Handlers that need only the request's vault, whose name is added to their answers."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
-"""Function that returns the vault of a request. Raises UsageError, VaultMissing or ConfigError."""
+"""Function that returns the vault that a request refers to. Raises UsageError, VaultMissing or
+ConfigError."""
 FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
-"""Function that returns the requested vaults, or all vaults, by name; a vault that cannot be opened is
-replaced by the reason. Raises UsageError if there are no vaults, VaultMissing or ConfigError."""
+"""Function that returns the requested vaults, or all vaults, by name. Instead of a vault that cannot be
+opened, it returns the exception. Raises UsageError if there are no vaults, VaultMissing or ConfigError."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:
-    """Return the follower of the whole vault. Raises Forbidden for a client that may see only a part of
-    it."""
+    """Return the `VaultFollower` of the whole vault. Raises Forbidden for a client that may see only part of
+    the vault."""
     if isinstance(follower, VaultFollower):
         return follower
-    raise Forbidden(f"this needs all of {follower.vault.name}, and this client may see only part of it")
+    raise Forbidden(
+        f"this needs access to all of {follower.vault.name}, but this client may see only part of it"
+    )
 
 
 async def find_note(name: str, follower: SeenFollower) -> NoteRow:
     """Return the note that ``name`` refers to.
 
-    Raises BadPath, NotFound, UsageError, or Unavailable before the first scan of the vault.
+    Raises BadPath, NotFound, UsageError, or Unavailable if the vault's first scan is not finished.
     """
     vault = follower.vault
     await follower.wait_if_new()
     try:
         return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound:
-        # After a start, or in a new vault, the note may not have been read yet.
+        # The note may not have been read yet, if the daemon was just started or the vault is new.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
     degraded = follower.degraded_reason()
@@ -71,7 +74,8 @@ def _suggestion(names: Sequence[str]) -> str:
 
 
 async def graph_of(follower: SeenFollower) -> Graph:
-    """Return the link graph, waiting for it briefly. Raises Unavailable if it is not built by then."""
+    """Return the vault's link graph, waiting briefly if necessary. Raises Unavailable if it is still being
+    built."""
     if follower.vault.graph is None:
         await follower.wait_for_first_scan(limits.REFRESH_SECONDS)
     if follower.vault.graph is None:
@@ -80,7 +84,8 @@ async def graph_of(follower: SeenFollower) -> Graph:
 
 
 def folder_of(vault: SearchedVault, purpose: str) -> Path:
-    """Return the vault's folder for ``purpose``. Raises Unavailable if it is on another machine."""
+    """Return the vault's folder. If the folder is on another machine, raises Unavailable with ``purpose`` in
+    the message."""
     if vault.options.folder is None:
         raise Unavailable(
             f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"
@@ -89,32 +94,32 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
 
 
 def about_vault(vault: SearchedVault, answer: JSON) -> JSON:
-    """Return ``answer`` with the vault that it describes."""
+    """Return ``answer`` with the name and folder of the vault that it is about."""
     return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
 def about_note(row: NoteRow, answer: JSON) -> JSON:
-    """Return ``answer`` with the note that it describes."""
+    """Return ``answer`` with the path, title and file name of the note that it is about."""
     return {"path": row.path, "title": row.title, "file_name": row.other_name, **answer}
 
 
 def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
-    """Return ``answer``, with the reason in ``partial`` if it may not cover all notes."""
+    """Return ``answer``; if it may not cover all notes, the reason is added to ``partial``."""
     if degraded is not None:
         answer["partial"].append({"lane": "vault", **degraded.as_json()})
     return answer
 
 
-# -- progress of requests that wait
+# -- progress reports for waiting requests
 
 
 @asynccontextmanager
 async def progress_reported(
     follower: VaultFollower, context: RequestContext, *, wanted: bool = True, vectors: bool = True
 ) -> AsyncIterator[None]:
-    """Send ``index/progress`` to the client within this context, if ``wanted``.
+    """Send ``index/progress`` notifications to the client within this context, if ``wanted`` is true.
 
-    Without ``vectors``, only the progress of the notes is reported.
+    Without ``vectors``, the notifications cover only the reading of notes.
     """
     reporting = asyncio.create_task(_report(follower, context, vectors)) if wanted else None
     try:

@@ -1,4 +1,4 @@
-"""RPC methods about the answers that agents were given."""
+"""RPC methods about answers given to agents."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ from vaultseek.store.ledger.given import Given, GivenNote
 class AgentMethods:
     """Handlers of `agents/given`, `agents/history` and `agents/forget`.
 
-    The door that shows an answer to an agent reports what it showed, because it may shorten the
-    daemon's answer.
+    The program that shows an answer to an agent reports what it showed, because it may shorten the daemon's
+    answer.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class AgentMethods:
         self._settings = settings
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {
             "agents/given": self.given,
             "agents/history": self.history,
@@ -37,7 +37,7 @@ class AgentMethods:
         }
 
     async def given(self, call: GivenParams, context: RequestContext) -> JSON:
-        """Record an answer that an agent was given, unless the settings forbid it."""
+        """Record an answer given to an agent, unless the settings forbid it."""
         vault = (await self._find(call)).vault
         kept = self._settings().agents.record and vault.ledger.keeps_opens
         if kept:
@@ -48,7 +48,7 @@ class AgentMethods:
         return about_vault(vault, {"kept": kept})
 
     async def history(self, call: ListParams, context: RequestContext) -> JSON:
-        """Return the answers that agents were given, the latest first."""
+        """Return the answers given to agents, latest first."""
         vault = (await self._find(call)).vault
         table = vault.ledger.given if vault.ledger.keeps_opens else None
         rows = await asyncio.to_thread(table.latest, call.limit) if table else []
@@ -66,7 +66,7 @@ class AgentMethods:
         return about_vault(vault, {**answer, "record": agents.record, "hidden": hidden})
 
     async def forget(self, call: VaultParams, context: RequestContext) -> JSON:
-        """Delete everything that is recorded."""
+        """Delete all recorded answers."""
         vault = (await self._find(call)).vault
         keeps = vault.ledger.keeps_opens
         forgotten = await vault.in_writer(vault.ledger.given.forget) if keeps else 0

@@ -1,4 +1,4 @@
-"""The currency of the notes in answers, except answers to searches, which add it themselves."""
+"""The currency of notes in answers; answers to searches add it themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from vaultseek.store.ledger import Ledger
 
 
 class Listed(NamedTuple):
-    """The keys that lead to the notes in an answer, and the field with a note's path."""
+    """The location of the notes in an answer: the keys that lead to them, and the field with a note's
+    path."""
 
     keys: Sequence[str] = ()
     path: str = "path"
@@ -30,11 +31,11 @@ LISTED: Mapping[str, Listed] = {
     "vault/orphans": Listed(["notes"]),
     "vault/table": Listed(["tables", "rows"]),
 }
-"""The lists of notes in answers, by method."""
+"""The location of the notes in the answers of each method."""
 
 
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
-    """Add ``currency`` to an answer and to its items, for notes that are not current."""
+    """Add ``currency`` to an answer, and to its items, if the note is not current."""
     listed = LISTED[method]
     items = _objects(answer, listed.keys) if listed.keys else ()
     notes = [(answer, answer.get("path")), *((item, item[listed.path]) for item in items)]
@@ -46,7 +47,7 @@ def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> Non
 
 
 def _objects(value: Any, keys: Sequence[str]) -> Iterator[JSON]:
-    """Yield the objects to which these keys lead, following every item of a list."""
+    """Yield the objects to which ``keys`` lead, going through every item of each list."""
     if isinstance(value, list):
         for each in value:
             yield from _objects(each, keys)

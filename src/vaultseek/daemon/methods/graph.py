@@ -1,4 +1,5 @@
-"""RPC methods about the link graph: the neighbours of a note, and the overall structure."""
+"""RPC methods about the link graph: a note's neighbours, routes, suggested links and the overall
+structure."""
 
 import asyncio
 import time
@@ -73,4 +74,4 @@ GRAPH_METHODS: VaultHandlers = {
     "graph/suggest": _suggest,
     "graph/export": _export,
 }
-"""Handlers of ``graph/…``."""
+"""Handlers of the ``graph/…`` methods."""

@@ -1,4 +1,4 @@
-"""RPC methods about notes opened from searches."""
+"""RPC methods about notes opened from search results."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ class HistoryMethods:
         self._settings = settings
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {
             "search/opened": self.opened,
             "search/history": self.history,
@@ -36,7 +36,7 @@ class HistoryMethods:
         }
 
     async def opened(self, call: OpenedParams, context: RequestContext) -> JSON:
-        """Record that a note was opened from the answer to a query, unless the settings forbid it."""
+        """Record that a note was opened from the results of a query, unless the settings forbid it."""
         follower = whole(await self._find(call))
         vault, query = follower.vault, " ".join(call.query.split())
         if not (self._settings().search.learn and query and vault.ledger.keeps_opens):
@@ -49,7 +49,7 @@ class HistoryMethods:
         return about_vault(vault, {"kept": True})
 
     async def history(self, call: ListParams, context: RequestContext) -> JSON:
-        """Return the notes that were opened, the latest first."""
+        """Return the notes opened from search results, latest first."""
         vault = whole(await self._find(call)).vault
         kept = vault.ledger.keeps_opens
         rows = await asyncio.to_thread(vault.ledger.opens.latest, KEPT_OPENS) if kept else []
@@ -58,7 +58,7 @@ class HistoryMethods:
         return about_vault(vault, {**answer, "learn": self._settings().search.learn})
 
     async def forget(self, call: ForgetParams, context: RequestContext) -> JSON:
-        """Delete the rows of a query or of a note; if neither is given, delete all rows."""
+        """Delete the records of a query or of a note; if the request names neither, delete all records."""
         follower = whole(await self._find(call))
         vault = follower.vault
         forget = vault.ledger.opens.forget
@@ -75,14 +75,14 @@ class HistoryMethods:
         return about_vault(vault, {"forgotten": forgotten})
 
     async def _words(self, query: str) -> str:
-        """Return the query's words for ranking."""
+        """Return the words of the query that are used for ranking."""
         settings = self._settings()
         request = SearchRequest(with_saved_searches(query, settings.searches), settings.search)
         return (await parse(request)).query.rank_text
 
 
 async def _meaning(text: str, vault: OpenVault) -> Meaning | None:
-    """Return the vector of a query, or None if it is currently unavailable."""
+    """Return the vector of a query, or None if it cannot be computed now."""
     if not text or vault.spaces.reason(text) or vault.spaces.unsupported_language_reason(text):
         return None
     with contextlib.suppress(Unavailable, IndexDamaged, TimeoutError):

@@ -1,4 +1,4 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, work for a cluster, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, texts and vectors for a cluster, subscriptions."""
 
 import asyncio
 import base64
@@ -29,12 +29,11 @@ from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
-"""A function that adds an open vault to the user's vaults; returns False if the vault is already one of
-them."""
+"""A function that adds an open vault to the user's vaults. Returns False if the vault was already added."""
 
 
 class IndexMethods:
-    """Handlers of `index/…`; ``daemon`` returns the status of the process."""
+    """Handlers of `index/…`; ``daemon`` returns the status of the daemon process."""
 
     def __init__(
         self,
@@ -51,7 +50,7 @@ class IndexMethods:
         self._daemon = daemon
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {
             "index/status": self.status,
             "index/refresh": self.refresh,
@@ -81,13 +80,13 @@ class IndexMethods:
             return [], failed
 
     async def refresh(self, call: params.RefreshParams, context: RequestContext) -> JSON:
-        """Rescan the vault; answer when it is done."""
+        """Rescan the vault, and answer when the rescan is done."""
         follower, remembered = await self._remembered(call)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
     async def wait(self, call: params.WaitParams, context: RequestContext) -> JSON:
-        """Answer when everything currently on disk is indexed and embedded."""
+        """Answer when everything that is now on disk is indexed and embedded."""
         follower, remembered = await self._remembered(call)
         follower.waiting_clients += 1
         try:
@@ -100,21 +99,22 @@ class IndexMethods:
         return {**status.as_json(), "remembered": remembered}
 
     async def _remembered(self, call: params.RefreshParams) -> tuple[VaultFollower, bool]:
-        """Return the vault of a request, and whether the vault has just been added to the registry."""
+        """Return the vault that a request refers to, and True if the request has just added it to the user's
+        vaults."""
         follower = whole(await self._find(call))
         if not (call.remember and await self._remember(follower)):
             return whole(await self._find(call)), False
         return whole(await self._find(call)), True
 
     async def subscribe(self, call: params.SubscribeParams, context: RequestContext) -> JSON:
-        """Notify the client of progress and changed notes from now on; answer with the current progress."""
+        """Notify the client of progress and changed notes from now on; return the current progress."""
         root, followers = await self._subscription(call)
         self._subscribers.add(context, root)
         progress = await asyncio.gather(*(asyncio.to_thread(follower.progress) for follower in followers))
         return {"vaults": progress}
 
     async def unsubscribe(self, call: params.SubscribeParams, context: RequestContext) -> JSON:
-        """Stop notifying the client."""
+        """Stop notifying the client about a vault, or about all vaults."""
         root, _ = await self._subscription(call)
         self._subscribers.drop(context, root)
         return {}
@@ -168,12 +168,12 @@ INDEX_METHODS: VaultHandlers = {
     "index/texts": _texts,
     "index/vectors": _vectors,
 }
-"""Handlers of ``index/…`` that need only a vault."""
+"""Handlers of ``index/…`` methods that need only a vault."""
 
 
 def _check_model(follower: VaultFollower) -> None:
-    """Raise Unavailable if a cluster cannot embed with the vault's model, or if the notes are on another
-    machine."""
+    """Check that a cluster can embed with the vault's model. Raises Unavailable if it cannot, or if the notes
+    are on another machine."""
     vault = follower.vault
     folder_of(vault, "a cluster")
     model = vault.spaces.models.main
@@ -188,7 +188,7 @@ def _check_model(follower: VaultFollower) -> None:
 
 
 def _vector(text: str) -> Vectors:
-    """Decode a vector from base64. Return an empty vector, which fits no model, if the text is invalid."""
+    """Decode a vector from base64. If the text is invalid, return an empty vector, which fits no model."""
     try:
         return np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(np.float32)
     except (binascii.Error, ValueError):

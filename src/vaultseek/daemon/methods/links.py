@@ -1,4 +1,4 @@
-"""RPC methods about links in text being written, and about renaming link targets."""
+"""RPC methods about links in text that is being written, and about renaming link targets."""
 
 import asyncio
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ async def _mentioned(follower: SeenFollower, call: params.MentionedParams) -> JS
 async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     follower = whole(follower)
     folder_of(follower.vault, "renaming")
-    await follower.rescan(extent=Extent.LINKING)  # a link saved a moment ago must also be updated
+    await follower.rescan(extent=Extent.LINKING)  # so that a link saved a moment ago is also updated
     row = None if call.note is None else await find_note(call.note, follower)
     return await asyncio.to_thread(_proposed, call, follower.vault, row)
 
@@ -124,7 +124,7 @@ def _edits(call: params.RenameParams, row: NoteRow | None, place: rename.Vault) 
 
 
 def checked_tag(tag: str) -> str:
-    """Return a new tag without its ``#``. Raises UsageError if it cannot be one."""
+    """Return a new tag without its ``#``. Raises UsageError if the tag is not valid."""
     tag = tag.strip().lstrip("#").strip("/")
     if not is_tag(tag):
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Merging of several vaults' answers to one query into one list.
+"""Merge several vaults' answers to one query.
 
-Scores of two vaults cannot be compared, because the best note of each vault has the score 1. Certainties can
-be compared.
+Scores from different vaults cannot be compared, because the best note of each vault has the score 1.
+Certainties can be compared.
 """
 
 from collections.abc import Collection, Sequence
@@ -29,11 +29,11 @@ _OF_A_VAULT = (
 
 
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
-    """Return the first ``limit`` results of all answers, at least one, each with its vault.
+    """Merge one or more ``answers``; return the best ``limit`` results with their vaults.
 
-    The most certain results come first. For a query with only filters, whose answer has a ``total``, the last
-    modified notes come first. Matches of similar words count as weak if another vault has the query's own
-    words.
+    The most certain results come first or, if the query has only filters (the answers then have a ``total``),
+    the most recently modified notes. Matches of similar words count as weak if another vault contains the
+    query's own words.
     """
     has_words = any(
         answer["results"] and not (answer.get("weak") or answer.get("substitutes")) for answer in answers
@@ -56,7 +56,7 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     return {
         "query": answers[0]["query"],
         "mode": answers[0]["mode"],
-        # Called hybrid only if every vault was searched that way.
+        # The result is called hybrid only if every vault was searched that way.
         "search_method": min(
             {each.get("search_method", "hybrid") for each in answers} - {"hybrid"}, default="hybrid"
         ),
@@ -73,18 +73,18 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
-    """Return modification times that reproduce the order of a vault's results, in which an opened note may
-    precede newer notes."""
+    """Return modification times that keep the order of a vault's results, in which an opened note may precede
+    newer notes."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
-    """Return the interpretation of the query, with the remarks that all answers share, then the remarks of
+    """Return the interpretation of the query: first the remarks common to all answers, then those about
     single vaults.
 
-    If there are ``shown`` vaults, only their remarks are included.
+    If ``shown`` is not empty, only remarks about these vaults are included.
     """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:

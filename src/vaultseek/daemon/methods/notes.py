@@ -155,7 +155,7 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
 def _by_path(
     kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
 ) -> list[JSON]:
-    """Return completions for a part of a path. Names that contain a slash come first."""
+    """Return completions for part of a path. Names that contain a slash come first."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
     known = {item["path"] for item in exact}
@@ -165,7 +165,7 @@ def _by_path(
 
 
 async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
-    """Return the first items from ``collect``, which runs in a thread, under the key ``name``, with the total
+    """Run ``collect`` in a thread; return its first ``limit`` items under the key ``name``, and the total
     number of items."""
     rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
@@ -185,4 +185,4 @@ NOTE_METHODS: VaultHandlers = {
     "complete": _complete,
     "vault/problems": _problems,
 }
-"""Handlers of ``note/…``, ``links/…``, ``complete`` and the lists of ``vault/…``."""
+"""Handlers of ``note/…``, ``links/…``, ``complete`` and the ``vault/…`` methods that return lists."""

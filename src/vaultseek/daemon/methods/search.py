@@ -57,14 +57,14 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
-"""Maximum number of concurrent searches: by words only, with a filter, and with a regular expression. A
-regular expression may take long."""
+"""Maximum number of concurrent searches of each type: by words only, with a filter, and with a regular
+expression, which may take long."""
 PREFIX_NAMES = 64
-"""Maximum number of names with the typed prefix that are considered."""
+"""Maximum number of names with the typed prefix to consider."""
 
 
 class SearchMethods:
-    """Handlers of `search` and `search/…`."""
+    """Handlers of `search`, `search/…` and `vault/stale`."""
 
     def __init__(self, find: Find, several: FindAll, settings: Callable[[], Settings]) -> None:
         self._find = find
@@ -75,7 +75,7 @@ class SearchMethods:
         )
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {
             "search": self.search,
             "search/all": self.search_all,
@@ -85,22 +85,22 @@ class SearchMethods:
         }
 
     async def stale(self, call: StaleParams, context: RequestContext) -> JSON:
-        """Return what to tidy up: outdated notes, and links to superseded ones."""
+        """Return the notes that need attention: outdated notes, and notes that link to superseded notes."""
         vault = (await self._find(call)).vault
         rules, today = self._settings().search.currency.rules, present().date().isoformat()
         answer = await asyncio.to_thread(stale, vault.ledger, rules, today, call.limit)
         return about_vault(vault, answer)
 
     async def search(self, call: SearchParams, context: RequestContext) -> JSON:
-        """Answer a query."""
+        """Return the results of a query in one vault."""
         follower = await self._find(call)
         return await self._answer(call, await self._parsed(call), follower, context)
 
     async def search_all(self, call: AllVaultsParams, context: RequestContext) -> JSON:
-        """Answer a query from the notes of several vaults."""
+        """Return the results of a query in several vaults."""
         vaults = await self._several(call)
         parsed = await self._parsed(call)
-        # The vaults are searched concurrently as one request, unless each must be indexed first.
+        # The vaults are searched concurrently and count as one request, unless each must be indexed first.
         async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
                 *(self._answer_or_fail(call, parsed, vault, context) for vault in vaults.values()),
@@ -125,7 +125,8 @@ class SearchMethods:
         vault: SeenFollower | Exception,
         context: RequestContext,
     ) -> JSON:
-        """Answer from one of several vaults. Raises Unavailable if it could not be opened."""
+        """Return the results from one of several vaults. Raises Unavailable if the vault could not be
+        opened."""
         if isinstance(vault, Unavailable):
             raise vault
         if isinstance(vault, Exception):
@@ -156,7 +157,7 @@ class SearchMethods:
             degraded = follower.degraded_reason()
             answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
         if not (answer["results"] or call.typing or degraded or await follower.wait_for_first_scan(0)):
-            # The note may have been written while no daemon was running.
+            # The note may have been written while the daemon was not running.
             left = context.remaining()
             seconds = limits.REFRESH_SECONDS if left is None else min(limits.REFRESH_SECONDS, left / 2)
             await follower.wait_for_first_scan(seconds)
@@ -184,7 +185,7 @@ class SearchMethods:
                 yield
 
     async def context(self, call: ContextParams, context: RequestContext) -> JSON:
-        """Return the evidence for a question."""
+        """Return evidence for a question."""
         follower = await self._find(call)
         await follower.wait_if_new()
         request = replace(self._request(call), limit=call.limit or CONTEXT_NOTES)
@@ -224,13 +225,13 @@ class SearchMethods:
         )
 
     def _saved_searches(self) -> Mapping[str, str]:
-        """Return the saved searches by name. Empty for a client with a token, because answers would show the
-        user's own queries."""
+        """Return the saved searches by name, or none for a client with a token, because answers would show
+        the user's own queries."""
         return self._settings().searches if CURRENT_RIGHTS.get() is None else {}
 
 
 def _with_aliases(answer: JSON) -> JSON:
-    """Return ``answer`` with the number of results, and with field names that other tools use."""
+    """Return ``answer`` with the number of results, and with additional field names that other tools use."""
     partial = [part["lane"] for part in answer["partial"]]
     for result in answer["results"]:
         lanes = result.get("lanes")
@@ -244,10 +245,9 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the notes whose names begin with the query as typed, then notes whose names only contain its
-    words.
+    """Return the ids of notes whose names begin with the query as typed, or with its ranked words.
 
-    Exact names come first, then notes that are opened often.
+    Exact names come first, then the notes opened most often.
     """
     texts = dict.fromkeys((parsed.request.query.strip(), parsed.query.rank_text))
     notes = [note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES)]
@@ -265,4 +265,4 @@ async def _wait_for_vectors(follower: VaultFollower, *, expanded: bool) -> None:
         if expanded:
             await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
-        return  # the answer names the missing lanes
+        return  # the answer lists the missing lanes

@@ -1,4 +1,4 @@
-"""Clients that subscribed to a vault, and their notifications."""
+"""Clients that are subscribed to vaults, and their notifications."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -25,7 +25,8 @@ class _Event:
 
 
 class Subscribers:
-    """The subscribed clients; rapid events are combined into one notification. For one event loop."""
+    """The subscribed clients, for one event loop; events in quick succession are combined into one
+    notification."""
 
     def __init__(self) -> None:
         self._subscribers: set[_Subscriber] = set()
@@ -33,8 +34,7 @@ class Subscribers:
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, context: RequestContext, root: str | None) -> None:
-        """Notify this client about the vault at ``root``, or about all vaults, until the client
-        disconnects."""
+        """Notify a client about the vault at ``root`` (None for all vaults) until the client disconnects."""
         if any(s.root is None for s in self._of(context)):
             return
         self.drop(context, root)
@@ -43,8 +43,8 @@ class Subscribers:
         context.on_disconnect(lambda: self._subscribers.discard(subscriber))
 
     def drop(self, context: RequestContext, root: str | None) -> None:
-        """Stop notifying this client about the vault at ``root``, unless it subscribed to all vaults. Without
-        ``root``, stop all notifications."""
+        """Stop notifying a client about the vault at ``root``, unless it subscribed to all vaults. If
+        ``root`` is None, stop all notifications to the client."""
         self._subscribers.difference_update(s for s in self._of(context) if root is None or s.root == root)
 
     def _of(self, context: RequestContext) -> list[_Subscriber]:

@@ -1,4 +1,4 @@
-"""RPC method `vault/table`."""
+"""The RPC method `vault/table`."""
 
 import asyncio
 from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _threads = FairThreads(3, thread_name_prefix="table")
-"""The threads that build tables. A table may read every note of a vault and must not delay searches."""
+"""Threads that build tables, because a table may read every note of a vault and must not delay searches."""
 
 
 class TableMethods:
@@ -46,11 +46,11 @@ class TableMethods:
         self._settings = settings
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {"vault/table": self.table}
 
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
-        """Return the tables of a base, of a note, or of the notes found by a query."""
+        """Return the tables in a base or in a note, or one table of the notes found by a query."""
         if (call.file is None) == (call.query is None):
             raise UsageError('a table needs a file or a query; give either "file" or "query"')
         follower = await self._find(call)
@@ -70,7 +70,7 @@ class TableMethods:
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
             raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
-        from vaultseek.core.tables.run import tables_of  # imported here, because it takes long
+        from vaultseek.core.tables.run import tables_of  # imported here, because the import is slow
 
         vault = follower.vault
         folder = folder_of(vault, "a table of a file")
@@ -132,7 +132,7 @@ class TableMethods:
 
 
 def _budget(context: RequestContext) -> "Budget":
-    """Return the time for a table, limited by the request's deadline."""
+    """Return the time budget for a table, limited by the request's deadline."""
     from vaultseek.core.tables.scope import Budget
 
     remaining = context.remaining()
@@ -148,7 +148,7 @@ async def _path(name: str, follower: SeenFollower) -> str:
     try:
         return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
     except NotFound:
-        # After a start, or if it was just written, the file may not have been seen yet.
+        # The file may not have been seen yet, if the daemon was just started or the file was just written.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
     return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)

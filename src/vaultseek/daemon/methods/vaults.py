@@ -1,4 +1,4 @@
-"""RPC methods `vault/list`, `add`, `remove`, `pause`, `resume`."""
+"""RPC methods `vault/list`, `vault/add`, `vault/remove`, `vault/pause` and `vault/resume`."""
 
 import asyncio
 import contextlib
@@ -29,19 +29,19 @@ log = logging.getLogger(__name__)
 
 
 class VaultMethods:
-    """Handlers that list and change the vaults, one change at a time."""
+    """Handlers that list and change the vaults, and make one change at a time."""
 
     def __init__(self, file: SettingsFile, registry: VaultRegistry) -> None:
         self._file = file
         self._registry = registry
         self._changing = asyncio.Lock()
-        """Held while settings are read, changed and applied. Every request needs this lock, so its holder
-        must not wait for a vault."""
+        """Held while settings are read, changed and applied. Every request needs this lock, so a task that
+        holds it must not wait for a vault."""
         self._reported = ""
         self._applying: asyncio.Task[None] | None = None
 
     def handlers(self) -> Handlers:
-        """Return the handlers."""
+        """Return the handlers, keyed by method name."""
         return {
             "vault/list": self.list_vaults,
             "vault/add": self.add,
@@ -53,7 +53,8 @@ class VaultMethods:
     async def follow_settings(self) -> None:
         """Apply the settings if they have changed on disk.
 
-        Raises ConfigError, except to a client with a token: such a client cannot correct the settings.
+        Raises ConfigError if they are invalid, except for a client with a token, which cannot correct the
+        settings.
         """
         if CURRENT_RIGHTS.get() is not None:
             await self.follow_good_settings()
@@ -62,7 +63,7 @@ class VaultMethods:
             await self._apply_settings()
 
     async def follow_good_settings(self) -> None:
-        """Apply changed settings if they are valid; otherwise keep the previous ones."""
+        """Apply changed settings if they are valid; otherwise keep the previous settings."""
         try:
             async with self._changing:
                 await self._apply_settings()
@@ -72,7 +73,7 @@ class VaultMethods:
             self._reported = str(error)
 
     async def list_vaults(self, call: params.Nothing, context: RequestContext) -> JSON:
-        """Return the vaults with the origin of each: the configuration, `vault add`, or a request."""
+        """Return the vaults, each with its origin: the configuration, `vault add`, or a request."""
         await self.follow_settings()
         self._registry.close_missing()
         own = self._file.registry.vaults if self._registry.hosting.has_folders else ()
@@ -95,13 +96,14 @@ class VaultMethods:
         }
 
     async def add(self, call: params.AddVaultParams, context: RequestContext) -> JSON:
-        """Add a vault to the registry, so that later daemons also open it."""
+        """Add a vault to the registry, so that it is also opened after a restart of the daemon."""
         vault = await self._add(call)
         return {"name": vault.name, "path": str(vault.path)}
 
     async def remember(self, follower: VaultFollower) -> bool:
-        """Add an open vault to the registry; return False if it is already configured or added."""
-        await self.follow_settings()  # opening a vault whose folder was renamed changed them
+        """Add an open vault to the registry. Return False if the vault is already configured or was already
+        added."""
+        await self.follow_settings()  # opening a vault whose folder was renamed may have changed the settings
         root = follower.vault.options.root
         if any(vault.path == root for vault in self._registry.settings.vaults):
             return False
@@ -118,7 +120,7 @@ class VaultMethods:
         return vault
 
     async def remove(self, call: params.RemoveVaultParams, context: RequestContext) -> JSON:
-        """Remove a vault from the registry, and its index if requested. Never touches its notes."""
+        """Remove a vault from the registry, and delete its index if requested. Never touches its notes."""
         await self.follow_settings()
         root = self._root(call.vault)
         if await self._registry.forget(root, drop=call.delete_index):
@@ -133,11 +135,11 @@ class VaultMethods:
         return {"path": str(root), "index_deleted": call.delete_index}
 
     async def pause(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
-        """Stop following a vault; searches are answered from its existing index."""
+        """Stop indexing changes to a vault; searches use its existing index."""
         return await self._set_paused(call, paused=True)
 
     async def resume(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
-        """Follow a vault again, and index what changed since."""
+        """Resume indexing a vault, beginning with everything that changed during the pause."""
         return await self._set_paused(call, paused=False)
 
     async def _set_paused(self, call: params.NamedVaultParams, *, paused: bool) -> JSON:
@@ -150,7 +152,7 @@ class VaultMethods:
         return {"path": str(root), "paused": paused}
 
     async def _apply_settings(self) -> None:
-        if not self._file.has_changed():  # called before every request, so a thread would cost more
+        if not self._file.has_changed():  # called before every request; a thread would cost more
             return
         # The client may disconnect; the settings are applied anyway.
         self._applying = asyncio.create_task(self._read_and_apply())
@@ -217,7 +219,8 @@ def _vault_folder(name: str) -> Path:
 def _existing_folder(name: str) -> Path:
     if not name.isprintable():
         raise UsageError(f"{quote(name)} has control characters in its name; rename that folder first")
-    # is_file fails for too long names and in closed folders, expanduser for an unknown user in ~user
+    # is_file fails for names that are too long and in unreadable folders, expanduser for an unknown user in
+    # ~user
     with contextlib.suppress(OSError, RuntimeError, ValueError):
         folder = Path(name).expanduser()
         if folder.is_file():

@@ -1,1 +1,1 @@
-"""Parts of a vault that clients other than the user see."""
+"""The parts of a vault that are visible to clients other than the user's own."""

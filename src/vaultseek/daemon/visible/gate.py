@@ -1,4 +1,4 @@
-"""Access control before every method, for agents and for clients with limited rights."""
+"""Access control for all methods, for agents and for clients with limited rights."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
@@ -20,23 +20,23 @@ ALLOWED = frozenset((
     "vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list",
     "index/status", "$/schema",
 ))  # fmt: skip
-"""Methods for clients with limited rights. These methods only read, and reach notes only through `Views`."""
+"""Methods for clients with limited rights; they only read, and access notes only through `Views`."""
 FOR_AGENTS = ALLOWED | {
     "graph/overview", "graph/path", "graph/suggest", "vault/table", "vault/stale", "agents/given",
 }  # fmt: skip
-"""Methods for the user's agents while notes are hidden from them."""
+"""Methods for the user's agents while some notes are hidden from them."""
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
-"""Methods closed to agents: only the user may see and delete the record of their answers."""
+"""Methods forbidden to agents: only the user may see and delete the record of their answers."""
 TIMES = 3
-"""Maximum number of attempts at an agent's request if notes become hidden during it."""
+"""Maximum number of attempts to answer an agent's request if further notes become hidden in the meantime."""
 
 
 class AccessControl:
-    """Admits all requests of the user, and shows other clients only what they may see.
+    """Access control that admits all requests from the user and shows other clients only what they may see.
 
-    ``names`` returns the configured vaults that the rights include, and ``counts`` the counts of a vault's
-    visible notes. ``hide`` returns the entries hidden from agents, and raises ConfigError if the setting is
-    invalid.
+    ``names`` returns the configured vaults included in a client's rights; ``counts`` returns the counts of a
+    vault's visible notes. ``hide`` returns the entries hidden from agents, and raises ConfigError if the
+    setting is invalid.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class AccessControl:
         self._hide = hide
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method with access control added."""
+        """Return a handler that adds access control to ``handler``."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             client = context.client
             if client.grant is not None:
                 rights = CURRENT_RIGHTS.get()
                 if rights is None:
-                    raise Forbidden("the rights of this connection are unknown; connect again")
+                    raise Forbidden("this connection's rights are unknown; connect again")
                 return await self._redacted(method, await handler(params, context), rights)
             if client.is_agent and method in NOT_FOR_AGENTS:
                 raise Forbidden(f"{method} is for the user, not for agents; ask the user")
@@ -88,7 +88,8 @@ class AccessControl:
         raise Unavailable("notes are being hidden at the moment; try again")
 
     async def _redacted(self, method: str, answer: Any, rights: Rights | None) -> Any:
-        """Return an answer about vaults, reduced to what a token or an agent may see."""
+        """Return ``answer`` with only the vaults and fields that a client with a token, or an agent, may
+        see."""
         if method == "vault/list":
             seen = [
                 each
@@ -99,7 +100,7 @@ class AccessControl:
         if method == "index/status":
             names = None if rights is None else self._names(rights)
             seen = [each for each in answer["vaults"] if names is None or each["name"] in names]
-            # The user's agents may see settings, but nothing that depends on the number of notes.
+            # The user's agents may see settings, but nothing that depends on how many notes there are.
             own = _pick(answer["daemon"], "config", "socket", "addresses") if rights is None else {}
             return {
                 "daemon": _daemon(answer["daemon"]) | own,
@@ -115,7 +116,8 @@ class AccessControl:
         }
 
     async def _status(self, vault: JSON, rights: Rights | None) -> JSON:
-        """Return the status of a vault. For a part of a vault, the counts cover only visible notes."""
+        """Return the status of a vault. If only part of the vault is visible, the counts cover only visible
+        notes."""
         if _sees_all(rights, vault["name"]):
             return vault
         counts = await self._visible(vault["name"])
@@ -137,7 +139,7 @@ class AccessControl:
             "lanes": {
                 name: {"up": lane["up"], **general_json(lane)} for name, lane in vault["lanes"].items()
             },
-            # A vault that cannot be opened has none.
+            # A vault that cannot be opened has no models.
             "models": vault["models"]
             and {
                 **_pick(vault["models"], "main", "only_english", "second", "second_problem", "advice"),
@@ -149,7 +151,7 @@ class AccessControl:
     async def _visible(self, vault: str) -> Counts:
         try:
             return await self._counts(vault)
-        except VaultseekError:  # it is not open
+        except VaultseekError:  # the vault is not open
             return Counts(0, 0, 0, 0)
 
 
@@ -162,7 +164,7 @@ def _sees_all(rights: Rights | None, vault: str) -> bool:
 
 
 def _daemon(daemon: JSON) -> JSON:
-    """Return the daemon's part of a status, without anything that depends on other people's notes."""
+    """Return the daemon's part of a status, without fields that depend on other people's notes."""
     worker = daemon["worker"]
     return {
         **dict.fromkeys(daemon),
@@ -177,5 +179,5 @@ def _daemon(daemon: JSON) -> JSON:
 
 
 def _pick(answer: JSON, *keys: str) -> JSON:
-    """Return only these fields of an answer, so that new fields are private by default."""
+    """Return only the fields ``keys`` of an answer, so that new fields are private by default."""
     return {key: answer[key] for key in keys}

@@ -11,10 +11,10 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.filter import filter_notes
 
 HIDE: ContextVar[tuple[str, ...]] = ContextVar("hide", default=())
-"""The value of ``[agents] hide`` while a request of an agent is being answered."""
+"""The value of ``[agents] hide`` while an agent's request is being answered."""
 
 _HARMLESS = (NOT_EMBEDDED, "byte_order_mark", "bad_character", "query", "bad_base")
-"""Problems of notes that do not affect the reading of their tags, properties and text."""
+"""Codes of problems that do not affect a note's tags, properties and text."""
 
 
 def current_hidden() -> Hidden:
@@ -27,7 +27,8 @@ def current_hidden() -> Hidden:
 
 
 def paths_hidden_by(entry: str, ledger: Ledger) -> frozenset[str]:
-    """Return the paths of the files that one entry of ``[agents] hide`` hides. Raises like `hidden_paths`."""
+    """Return the paths of files hidden by one entry of ``[agents] hide``. Raises Forbidden if they cannot be
+    determined."""
     return hidden_paths(read_hidden((entry,)), ledger)
 
 
@@ -39,7 +40,7 @@ def hidden_paths(hidden: Hidden, ledger: Ledger) -> frozenset[str]:
         paths.update(path for path in known if fold(path).startswith(hidden.folders))
     if hidden.filter is not None:
         paths.update(ledger.paths_of(_satisfying(hidden, ledger)).values())
-        # A note that was not read completely may match the filter.
+        # A note that was not read completely might match the filter.
         marks = ", ".join("?" * len(_HARMLESS))
         sql = f"SELECT DISTINCT path FROM problems WHERE of_scan = 0 AND code NOT IN ({marks})"
         paths.update(path for (path,) in ledger.select(sql, *_HARMLESS))
@@ -47,7 +48,7 @@ def hidden_paths(hidden: Hidden, ledger: Ledger) -> frozenset[str]:
 
 
 _TABLES = ("notes", "attachments", "problems")
-"""Tables with paths."""
+"""Tables with a column of paths."""
 
 
 def _satisfying(hidden: Hidden, ledger: Ledger) -> list[int]:

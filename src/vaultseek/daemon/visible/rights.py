@@ -1,18 +1,18 @@
-"""The rights of a client other than the user."""
+"""The rights of clients other than the user's own."""
 
 from contextvars import ContextVar
 from typing import Protocol
 
 
 class Rights(Protocol):
-    """The vaults that a client sees, and the folders in them."""
+    """The vaults that a client may see, and the visible folders in them."""
 
     def sees(self, vault: str) -> bool:
-        """True if any part of the vault may be seen."""
+        """Return True if any part of the vault may be seen."""
 
     def folders(self, vault: str) -> tuple[str, ...] | None:
-        """Return the visible folders of the vault, none of which is inside another; None if all of the vault
-        is visible."""
+        """Return the vault's visible folders, none of which is inside another, or None if the whole vault is
+        visible."""
 
 
 CURRENT_RIGHTS: ContextVar[Rights | None] = ContextVar("rights", default=None)

@@ -20,11 +20,11 @@ from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
 
 KEPT_VIEWS = 32
-"""Number of views kept until the next commit of their vault."""
+"""Maximum number of cached views; the cache is cleared when it is full."""
 
 
 class ScopedFollower:
-    """A followed vault, limited to the visible folders and without hidden notes."""
+    """An open vault that shows only the visible folders, without hidden notes."""
 
     def __init__(self, follower: VaultFollower, folders: Folders, hidden: Hidden) -> None:
         self._hidden = hidden
@@ -38,23 +38,23 @@ class ScopedFollower:
         self.wait_for_first_scan = follower.wait_for_first_scan
 
     def is_current(self, follower: VaultFollower) -> bool:
-        """True if this follower is a view of that vault, and the vault has neither changed nor been embedded
-        since."""
+        """Return True if this is a view of the vault in ``follower``, and the vault has not changed since the
+        view was made."""
         whole, own = follower.vault.ledger, self.vault
         is_embedded = whole.counts().pending == 0
         is_same = own.revision == whole.revision and own.is_embedded == is_embedded
         return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
-        """False if a later commit has hidden another note."""
+        """Return False if a later commit has hidden another note."""
         whole = self._follower.vault.ledger
         if self.vault.revision == whole.revision or self._hidden == Hidden():
             return True
         return hidden_paths(self._hidden, whole) <= self._hidden_paths
 
     def check_read(self, path: str) -> None:
-        """Raise Unavailable if the file at ``path`` changed since it was indexed, because it may now be
-        secret."""
+        """Raise Unavailable if the file at ``path`` has changed since it was indexed, because it may now be
+        hidden."""
         vault = self._follower.vault
         if self._hidden.filter is None or vault.options.folder is None:
             return
@@ -68,32 +68,31 @@ class ScopedFollower:
         return self._hidden_paths
 
     def degraded_reason(self) -> Reason | None:
-        """See `VaultFollower.degraded_reason`."""
+        """Return the reason why an answer may not reflect the latest changes, without details, or None."""
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:
-        """Do nothing, because the names are read again after each commit."""
+        """Do nothing, because a view reads the names again after each commit."""
 
 
 SeenFollower = VaultFollower | ScopedFollower
-"""A followed vault, or the visible part of it, as seen by methods open to clients other than the user."""
+"""An open vault, or the visible part of it, for methods open to clients other than the user's own."""
 
 
 USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
-"""The views that the current request has used."""
+"""The views used by the current request."""
 
 
 class Views:
-    """Finds vaults, limited to what the current client, or the user's agent, may see. The user sees
-    everything."""
+    """Lookup of vaults, limited to what the current client may see. The user sees everything."""
 
     def __init__(self, registry: VaultRegistry) -> None:
         self._registry = registry
         self._views: dict[tuple[Path, Folders, Hidden], ScopedFollower] = {}
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
-        """Return the vault that a request refers to. Raises the errors of `VaultRegistry.find`, and
-        Forbidden."""
+        """Return the visible part of the vault that a request refers to. Raises Forbidden, and the errors of
+        `VaultRegistry.find`."""
         rights = CURRENT_RIGHTS.get()
         if rights is None:
             return await self._seen(await self._registry.find(vault, folder), rights)
@@ -101,7 +100,7 @@ class Views:
         return await self._seen(await self._registry.find(name, None), rights)
 
     async def find_all(self) -> Mapping[str, SeenFollower | Exception]:
-        """Return every visible vault. Raises the errors of `VaultRegistry.find_all`."""
+        """Return all visible vaults by name. Raises the errors of `VaultRegistry.find_all`."""
         vaults = await self._registry.find_all()
         rights = CURRENT_RIGHTS.get()
         names = [*vaults] if rights is None else self.names(rights)
@@ -116,8 +115,8 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the named vaults; a vault that cannot be opened is replaced by the reason. Raises the other
-        errors of ``find``."""
+        """Return the requested vaults by name, with the exception in place of a vault that cannot be opened.
+        Raises UsageError, VaultMissing or Forbidden."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]
         opened = await asyncio.gather(
@@ -133,12 +132,12 @@ class Views:
         return found
 
     async def counts(self, vault: str) -> Counts:
-        """Return the counts of the visible notes of a vault. Raises the errors of ``find``."""
+        """Return the counts of a vault's visible notes. Raises the errors of ``find``."""
         follower = await self.find(vault, None)
         return await asyncio.to_thread(follower.vault.ledger.counts)
 
     def names(self, rights: Rights) -> list[str]:
-        """Return the names of the visible configured vaults."""
+        """Return the names of the configured vaults that are visible with these rights."""
         return [vault.name for vault in self._registry.settings.vaults if rights.sees(vault.name)]
 
     async def _seen(self, follower: VaultFollower, rights: Rights | None) -> SeenFollower:
@@ -159,13 +158,13 @@ class Views:
 
 
 def _name_of(vault: str | None, names: list[str]) -> str:
-    """Return the vault that a request refers to. Only names are accepted, because a path could be any folder
-    of the machine."""
+    """Return the name of the vault that a request refers to. Paths are refused, because a path could be any
+    folder on the machine."""
     listed = ", ".join(names) or "none"
     if vault is None:
         if len(names) == 1:
             return names[0]
-        raise UsageError(f"which vault? choose one that this token has access to: {listed}")
+        raise UsageError(f"which vault? choose one to which this token has access: {listed}")
     for name in names:
         if name.casefold() == vault.casefold():
             return name

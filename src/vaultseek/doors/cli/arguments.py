@@ -1,7 +1,7 @@
 """Options of ``search`` and ``complete`` in one table, for click and for a faster parser.
 
-Importing click takes longer than a search. Common arguments are read here exactly as click would read them.
-Click handles everything else: help, another configuration, mistakes.
+Importing click takes longer than a search. Common arguments are therefore parsed here, exactly as click would
+parse them. Click handles everything else: help, another configuration file, and wrong arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option of a command. Without a metavariable and choices it is a flag."""
+    """An option of a command. An option without a metavariable and choices is a flag."""
 
     __slots__ = ("choices", "default", "help", "metavar", "most", "name", "repeated")
 
@@ -39,19 +39,19 @@ class Option:
         self.help = help
         self.choices = choices
         self.most = most
-        """Maximum of a numeric option."""
+        """Maximum value of a numeric option."""
         self.default = default
-        """The default value shown in the help; the daemon's settings may differ."""
+        """The default shown in the help; the daemon's settings may differ."""
         self.repeated = repeated
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names of the option."""
+        """All spellings of the option, such as ``-n`` and ``--limit``."""
         return LIMIT if self.name in LIMIT else (self.name,)
 
     @property
     def field(self) -> str:
-        """The name of the value in Python."""
+        """The Python name for the option's value."""
         return self.name[2:].replace("-", "_")
 
     @property
@@ -60,7 +60,8 @@ class Option:
         return not (self.metavar or self.choices)
 
     def value(self, text: str) -> int | str | None:
-        """Return the value of ``text``; None if the text is wrong or unusual."""
+        """Return the option's value for ``text``, or None if the text is invalid or must be parsed by
+        click."""
         if self.choices:
             return text if text in self.choices else None
         if not self.most:
@@ -95,7 +96,9 @@ FILTERS = tuple(
 )
 SEARCH = (
     Option("--limit", "N", "Show at most N results.", most=limits.RESULTS, default=limits.SHOWN_RESULTS),
-    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES, default=1),
+    Option(
+        "--passages", "N", "Show at most N passages from each note.", most=limits.NOTE_PASSAGES, default=1
+    ),
     Option(
         "--format",
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
@@ -110,14 +113,14 @@ SEARCH = (
     Option("--explain", help="Explain the rank of each result."),
     Option("--mode", help=MODE_HELP, choices=MODES, default=MODES[0]),
     Option("--wait", help="Wait until every change on disk is indexed."),
-    Option("--all-vaults", help="Search every vault, instead of one."),
+    Option("--all-vaults", help="Search every vault instead of one."),
     *FILTERS,
 )
 COMPLETE = (
     Option("--kind", help="What to complete.", choices=KINDS, default=KINDS[0]),
     Option("--note", "NOTE", "The note whose headings or blocks to complete."),
     Option("--property", "NAME", "The property whose values to complete."),
-    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS, default=20),
+    Option("--limit", "N", "Show at most N completions.", most=limits.COMPLETIONS, default=20),
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(
@@ -133,13 +136,14 @@ SHARED_FLAGS = {
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
-"""Flags of every command that calls the daemon: the invocation's attribute and its value."""
-# -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
+"""Flags of every command that calls the daemon, with the attribute of the invocation that they set and its
+value."""
+# An excluded word of the query, such as -draft, -tag:old or -"a phrase", but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
 
 
 class Arguments:
-    """The arguments of one call: words, option values by field, and shared flags."""
+    """The arguments of a command: words, option values by Python name, and shared flags."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -148,9 +152,9 @@ class Arguments:
 
 
 def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = False) -> Arguments | None:
-    """Read the arguments of a command; return None to leave them to click.
+    """Parse the arguments of a command; return None if click must parse them.
 
-    With ``excluding``, ``-word`` is part of a query.
+    With ``excluding``, an argument such as ``-word`` is part of a query.
     """
     if os.environ.get("VAULTSEEK_CONFIG"):
         return None
@@ -186,8 +190,9 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """True if an argument that follows ``after`` is an excluded ``-word`` of the query."""
-    # -5 after --limit is a wrong number, not an excluded word.
+    """Return True if an argument, which follows the argument ``after``, is an excluded ``-word`` of a
+    query."""
+    # After --limit, -5 is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 
 

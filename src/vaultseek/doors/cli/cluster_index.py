@@ -1,4 +1,4 @@
-"""``vaultseek index --ray``: a cluster and the daemon embed a vault together."""
+"""``vaultseek index --ray``: a Ray cluster and the daemon embed a vault together."""
 
 import base64
 import sys
@@ -17,7 +17,7 @@ from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import Unavailable
 
 AWAY_SECONDS = 30.0
-"""Maximum seconds that a daemon restart may take before the run ends."""
+"""Maximum seconds for a restart of the daemon; if it takes longer, the command fails."""
 _RETRY_SECONDS = 0.5
 _FRAME_CHARS = limits.FRAME_BYTES // 2
 
@@ -25,11 +25,11 @@ _FRAME_CHARS = limits.FRAME_BYTES // 2
 def index_on_cluster(
     invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
 ) -> JSON:
-    """Let the cluster at ``address`` help with embedding; return the vault's state when everything is
+    """Make the cluster at ``address`` help with embedding; return the vault's status when everything is
     indexed.
 
-    If the cluster fails, the daemon continues alone, and a message explains why. Raises the errors of
-    ``checked_address``.
+    If the cluster fails, the daemon continues alone, and a message explains why. Raises ConfigError,
+    UsageError or Unavailable if the address cannot be used.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on
 
@@ -47,7 +47,7 @@ def index_on_cluster(
             asked = invocation.params(limit=min(limit, limits.TAKEN_TEXTS), after=position)
             answer = _called(client, "index/texts", asked)
             if answer["fingerprint"] != fingerprint:
-                raise Unavailable("the model of the vault has changed; run the command again")
+                raise Unavailable("the vault's model has changed; run the command again")
             position = answer["next"]
             return dict(answer["texts"])
 
@@ -64,7 +64,7 @@ def index_on_cluster(
         state = _waited(waiting_client, invocation, show)
         try:
             with connected(place, model["model"], fingerprint, is_over=state.done, say=say) as cluster:
-                say(f"{count(cluster.processors(), 'processor')} of Ray at {clean(address)}")
+                say(f"{count(cluster.processors(), 'processor')} in the Ray cluster at {clean(address)}")
                 embedded = embed_on(cluster, take, keep, state.done)
             say(f"{count(embedded, 'vector')} computed by the cluster")
         except Unavailable as error:
@@ -74,7 +74,7 @@ def index_on_cluster(
 
 
 def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> Future[JSON]:
-    """Return the state of the vault when everything is indexed, waiting in a separate thread."""
+    """Wait in a separate thread until everything is indexed; return a future for the vault's status."""
     state: Future[JSON] = Future()
     params = invocation.params(progress=True, remember=True)
 
@@ -85,7 +85,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
     def wait() -> None:
         try:
             state.set_result(_called(client, "index/wait", params, on_notification))
-        except Exception as error:  # it is raised in the thread that requests the state
+        except Exception as error:  # raised in the thread that requests the status
             state.set_exception(error)
 
     threading.Thread(target=wait, name="index/wait", daemon=True).start()
@@ -95,7 +95,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
 def _called(
     client: Caller, method: str, params: JSON, on_notification: Callable[[str, JSON], object] | None = None
 ) -> Any:
-    """Return the answer, repeating the request if another daemon has replaced this one."""
+    """Return the daemon's answer; if the daemon was replaced by another one, repeat the request."""
     while True:
         pid = daemon_pid()
         try:
@@ -106,7 +106,7 @@ def _called(
 
 
 def _is_replaced(pid: int | None) -> bool:
-    """Return True as soon as another daemon runs; False if none starts for a while."""
+    """Return True as soon as another daemon is running, or False if none starts within ``AWAY_SECONDS``."""
     give_up = time.monotonic() + AWAY_SECONDS
     while daemon_pid() in (pid, None):
         if time.monotonic() > give_up:

@@ -1,4 +1,4 @@
-"""Shell completions for a word: notes, tags, properties and vaults, from the running daemon.
+"""Shell completions for a word: notes, tags, properties and vaults from the running daemon.
 
 Completion never starts a daemon and never waits long; if there is no answer, it offers nothing.
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 Items = list[CompletionItem[str]]
 
 COMPLETION_SECONDS = 0.3
-"""Timeout of a completion; after this, nothing is offered."""
+"""Timeout of a completion in seconds; after it, nothing is offered."""
 
 
 def complete_note(invocation: Invocation, word: str) -> Items:
-    """Complete a note by file name, title or alias; complete a path as a file."""
+    """Complete a note by its file name, title or alias; complete a path as a file."""
     if _is_path(word):
         return _items([(word, "")], word, kind="file")
     notes = _daemon_items(invocation, "note", word)
@@ -37,7 +37,7 @@ def complete_note(invocation: Invocation, word: str) -> Items:
 
 
 def complete_file_or_note(invocation: Invocation, word: str) -> Items:
-    """Complete a note if ``--vault`` is set, otherwise a file."""
+    """Complete a note if ``--vault`` is given, otherwise a file."""
     in_vault = bool(invocation.vaults) and not _is_path(word)
     return complete_note(invocation, word) if in_vault else _items([(word, "")], word, kind="file")
 
@@ -48,7 +48,7 @@ def complete_folder(_: Invocation, word: str) -> Items:
 
 
 def complete_tag(invocation: Invocation, word: str) -> Items:
-    """Complete a tag, with ``#`` if one was typed."""
+    """Complete a tag, with a ``#`` if one was typed."""
     mark = "#" if word.startswith("#") else ""
     tags = _daemon_items(invocation, "tag", word.removeprefix("#"))
     return _items(((mark + tag["text"].removeprefix("#"), about(tag)) for tag in tags), word)
@@ -61,7 +61,7 @@ def complete_property(invocation: Invocation, word: str) -> Items:
 
 
 def complete_property_value(invocation: Invocation, word: str) -> Items:
-    """Complete ``name=``, then the value of that property."""
+    """Complete the name of a property with ``=`` or, after the ``=``, a value of that property."""
     name, equals, value = word.partition("=")
     if not equals:
         names = complete_property(invocation, word)
@@ -71,7 +71,7 @@ def complete_property_value(invocation: Invocation, word: str) -> Items:
 
 
 def complete_columns(invocation: Invocation, word: str) -> Items:
-    """Complete the last property in a comma-separated list; each property may begin with a minus."""
+    """Complete the last property in a comma-separated list; each property may begin with a minus sign."""
     start, comma, last = word.rpartition(",")
     minus = "-" if last.startswith("-") else ""
     names = complete_property(invocation, last.removeprefix("-"))
@@ -79,12 +79,12 @@ def complete_columns(invocation: Invocation, word: str) -> Items:
 
 
 def complete_query_or_file(invocation: Invocation, word: str) -> Items:
-    """Complete part of a query, or else a file."""
+    """Complete part of a query or, if there are no completions, a file."""
     return complete_query(invocation, word) or _items([(word, "")], word, kind="file")
 
 
 def complete_vault(invocation: Invocation, word: str) -> Items:
-    """Complete a vault by name; complete a path as a folder."""
+    """Complete a vault by its name; complete a path as a folder."""
     vaults = [] if _is_path(word) else _ask_daemon("vault/list", {}).get("vaults") or []
     names = _items(((vault["name"], vault["path"]) for vault in vaults), word)
     return names or _items([(word, "")], word, kind="dir")
@@ -110,7 +110,7 @@ BY_METAVAR: dict[str, Complete] = {
     "NAME=VALUE": complete_property_value,
     "DIR|NAME": complete_vault,
 }
-"""Completion functions for the values of options, by metavariable."""
+"""Completion functions for option values, by the option's metavariable."""
 
 
 def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
@@ -134,7 +134,7 @@ def _ask_daemon(method: str, params: JSON) -> JSON:
     from vaultseek.client.caller import Caller
     from vaultseek.errors import VaultseekError
 
-    # Checked first, because connecting to a service manager's socket would start a daemon.
+    # Check the lock first, because connecting to a service manager's socket would start a daemon.
     if daemon_pid() is None:
         return {}
     try:
@@ -146,7 +146,7 @@ def _ask_daemon(method: str, params: JSON) -> JSON:
 
 
 def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain") -> Items:
-    """Return the distinct values (with their help) that begin with ``word``.
+    """Return completions for the distinct values that begin with ``word``, with their help texts.
 
     Values with control characters are left out, because the terminal would act on them.
     """
@@ -160,7 +160,7 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
 
 
 def about(item: JSON) -> str:
-    """Return a description of a completion: its meaning, its path, or its number of notes."""
+    """Return the description of a completion: its meaning, its path or its number of notes."""
     many = item.get("count")
     return clean(item.get("about") or item.get("path") or "") or (count(int(many), "note") if many else "")
 

@@ -1,4 +1,4 @@
-"""Connection to the daemon: use the running daemon or start one, and call it."""
+"""Connection to the daemon: use the running daemon or start one, and call its methods."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Seconds within which a daemon must answer ``initialize``; a daemon that takes longer is frozen or hangs."""
+"""Seconds within which a daemon must answer ``initialize``; after that, it is considered frozen."""
 DAEMON_STOP_SECONDS = 10.0
-"""Seconds within which the daemon must end after ``shutdown``; it cancels remaining work after 1.5 s."""
+"""Seconds within which the daemon must end after ``shutdown``; it cancels unfinished work after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 REBIND_SECONDS = 5.0
-"""Seconds within which a daemon recreates its deleted socket file."""
+"""Seconds within which a daemon recreates its socket file after the file was deleted."""
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
-    """Call ``method`` and return the result."""
+    """Call a method of the daemon and return its answer."""
     with connect(invocation) as client:
         answer: JSON = client.call(method, params, timeout=limits.CALL_SECONDS)
     return answer
 
 
 def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
-    """Call ``method`` about the requested vault; parameters that are None are left out."""
+    """Call ``method`` for the requested vault; parameters that are None are left out."""
     return call_daemon(invocation, method, invocation.params(**params))
 
 
 def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
-    """Call ``method`` for a note, or for a vault if no note is given. The note may be a file in any
+    """Call ``method`` for a note or, if ``note`` is None, for the vault. The note may be a file in any
     folder."""
     file = note_file(note, invocation) if note else ""
     if file and invocation.vault is None:
@@ -54,13 +54,13 @@ def call_note(invocation: Invocation, method: str, note: str | None, **params: A
 
 
 def vault_folder(invocation: Invocation) -> str:
-    """Return the folder of the vault that a request refers to. Raises the daemon's errors."""
+    """Return the folder of the vault that the command refers to. Raises the daemon's errors."""
     answer = call_vault(invocation, "search", query="ext:md", limit=1, mode="keyword", brief=True)
     return str(answer["vault_path"])
 
 
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
-    """Report that results were opened, each with its query and its vault's folder; errors are ignored."""
+    """Report that results were opened; each contains its query and its vault's folder. Errors are ignored."""
     from contextlib import suppress
 
     from vaultseek.errors import VaultseekError
@@ -73,7 +73,7 @@ def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
 
 
 def record_given(invocation: Invocation, reply: Reply, command: str, question: str) -> None:
-    """Report an answer that an agent was given; errors are ignored."""
+    """Report an answer given to an agent; errors are ignored."""
     from contextlib import suppress
 
     from vaultseek.doors.mcp.reply import Form, reports
@@ -85,10 +85,10 @@ def record_given(invocation: Invocation, reply: Reply, command: str, question: s
 
 
 def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSON, Address]:
-    """Return a note, and the part of it that ``name`` names after a hash or a colon: a heading, block, page,
-    lines and so on.
+    """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
+    page or lines.
 
-    Raises NotFound. If there is no hash or colon, raises the error ``no_note`` for the whole name.
+    Raises NotFound; if ``name`` contains no hash or colon, this is the error ``no_note`` for the whole name.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -117,9 +117,9 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
 
 
 def note_file(note: str, invocation: Invocation) -> str:
-    """Return the absolute path of a note given as a file; nothing if the note is given by name.
+    """Return the absolute path of a note given as a file, or "" if the note is given by name.
 
-    For an agent, only the spelling decides, because the disk would reveal hidden notes.
+    For an agent, only the spelling of ``note`` decides, because checking the disk could reveal hidden notes.
     """
     if invocation.agent:
         is_file = note.startswith((os.sep, f"{os.curdir}{os.sep}", f"{os.pardir}{os.sep}"))
@@ -129,10 +129,10 @@ def note_file(note: str, invocation: Invocation) -> str:
 
 
 def connect(invocation: Invocation) -> Caller:
-    """Return a client of the running daemon, starting one if necessary and allowed.
+    """Return a client of the running daemon, starting a daemon if necessary and allowed.
 
-    Raises ConfigError if a daemon cannot be started with the configuration, and Unavailable if it may not be
-    started, does not start, or runs with another configuration than the one in ``--config``.
+    Raises ConfigError if the configuration is invalid, and Unavailable if the daemon may not be started, does
+    not start, or is running with a configuration other than the one given by ``--config``.
     """
     agent = invocation.agent
     client = connect_to_running(agent=agent) or wait_for_running(agent=agent)
@@ -150,12 +150,12 @@ def connect(invocation: Invocation) -> Caller:
 
 
 def ensure_running(invocation: Invocation) -> None:
-    """Start the daemon unless it is running. Raises the errors of ``connect``."""
+    """Start the daemon unless it is running. Raises ConfigError or Unavailable."""
     connect(invocation).close()
 
 
 def connect_to_running(*, agent: bool = False) -> Caller | None:
-    """Return a client of the running daemon, or None if none runs."""
+    """Return a client of the running daemon, or None if no daemon is running."""
     from vaultseek.client.caller import Caller
 
     try:
@@ -165,17 +165,17 @@ def connect_to_running(*, agent: bool = False) -> Caller | None:
 
 
 def daemon_pid() -> int | None:
-    """Return the process id of the running daemon, or None. Neither starts nor connects to one."""
+    """Return the process id of the running daemon, or None, without starting a daemon or connecting to it."""
     from vaultseek.protocol.wire import reach
 
     return reach.holder()
 
 
 def wait_for_running(*, agent: bool = False) -> Caller | None:
-    """Return a client of the running daemon, or None if none runs. Never starts one.
+    """Return a client of the running daemon, or None if no daemon is running. Never starts a daemon.
 
-    Checks the lock, not the socket: the socket file may be missing for a moment, or a service manager may
-    listen on it and start a daemon for any connection. Raises Unavailable if a daemon runs but does not
+    Checks the lock instead of the socket: the socket file may be missing briefly, and a service manager may
+    listen on it and start a daemon for any connection. Raises Unavailable if a daemon is running but does not
     listen.
     """
     deadline = time.monotonic() + REBIND_SECONDS
@@ -192,16 +192,16 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return advice on how to end a daemon that does not answer; process id 0 means another machine."""
+    """Return advice on how to end a daemon that does not answer; process id 0 stands for another machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"
 
 
 def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
-    """Start a daemon in the background, wait until it answers, and return a client of it.
+    """Start a daemon in the background, wait until it answers, and return a client connected to it.
 
-    ``by_user`` means that the user requested it, regardless of autostart.
+    With ``by_user``, the user requested the start, so the autostart setting is ignored.
     """
     from vaultseek.base import paths
     from vaultseek.client.caller import Caller
@@ -209,7 +209,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
     if not by_user and not (invocation.autostart and _may_start(invocation.config)):
         raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
-    # The first start takes seconds, during which nothing else shows any activity.
+    # The first start takes several seconds, during which nothing else would indicate any activity.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if shown:
         print("Starting…", end="", file=sys.stderr, flush=True)
@@ -222,9 +222,9 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
 
 def _may_start(config: Path | None) -> bool:
-    """True unless the settings forbid autostart. Raises ConfigError for invalid settings, before a start.
+    """Return True unless the settings forbid autostart. Raises ConfigError if the settings are invalid.
 
-    Loading settings takes long, so it is left to the daemon if all settings have their defaults.
+    If all settings have their defaults, they are not loaded here, because loading them takes long.
     """
     from vaultseek.base import paths
 
@@ -237,10 +237,11 @@ def _may_start(config: Path | None) -> bool:
 
 
 def stop_daemon() -> str:
-    """Stop the daemon and wait until it has ended. Return, in words, how it ended; empty if none was running.
+    """Stop the daemon and wait until it has ended. Return a description of how it ended, or "" if none was
+    running.
 
-    A daemon that does not end on request, or does not answer, is sent SIGTERM, and then SIGKILL; committed
-    data survives that. Raises Unavailable if the daemon belongs to another user, or does not end.
+    A daemon that does not answer, or does not end on request, is sent SIGTERM and then SIGKILL; committed
+    data survives this. Raises Unavailable if the daemon belongs to another user, or does not end.
     """
     import signal
 
@@ -255,7 +256,7 @@ def stop_daemon() -> str:
         with client:
             client.call("shutdown", {}, timeout=DAEMON_ANSWER_SECONDS)
     except (Unavailable, Cancelled):
-        pass  # it does not answer, or ended before it answered
+        pass  # the daemon does not answer, or ended before it answered
     else:
         if _has_ended(pid, DAEMON_STOP_SECONDS):
             return "stopped"
@@ -267,7 +268,7 @@ def stop_daemon() -> str:
 
 
 def _stop_former() -> str:
-    """Stop a daemon of vaultseek 0.1, which listened in the login session's folder."""
+    """Stop a daemon of vaultseek 0.1, which listened in the login session's runtime folder."""
     from contextlib import suppress
     from pathlib import Path
 
@@ -290,7 +291,7 @@ def _stop_former() -> str:
 
 def _has_ended(pid: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
-    # Another pid means that a service manager has already started the next daemon.
+    # If the process id is different, a service manager has already started the next daemon.
     while daemon_pid() == pid:
         if time.monotonic() > deadline:
             return False
@@ -299,14 +300,14 @@ def _has_ended(pid: int, seconds: float) -> bool:
 
 
 def _signal_ends(pid: int, number: int, seconds: float) -> bool:
-    """Send a signal to the process that holds the lock, if the process belongs to the user; return whether it
-    ends."""
+    """Send a signal to the process that holds the lock, if it belongs to the user. Return True if it ends
+    within ``seconds``."""
     from contextlib import suppress
 
     if daemon_pid() != pid:
         return True
     with suppress(OSError):
-        # Without /proc, the system decides whose process it is.
+        # Without /proc, the system's own check of the process's owner decides.
         is_ours = not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
         if pid and pid != os.getpid() and is_ours:
             os.kill(pid, number)
@@ -315,7 +316,7 @@ def _signal_ends(pid: int, number: int, seconds: float) -> bool:
 
 
 def serve_command(invocation: Invocation) -> list[str]:
-    """Return the command line of a daemon with this invocation's configuration."""
-    # -P: a file in the current folder, which may be a vault, must not be imported as a module.
+    """Return the command line that starts a daemon with this invocation's configuration."""
+    # With -P, files in the current folder, which may be a vault, are not imported as modules.
     config = ["--config", str(invocation.config)] if invocation.config else []
     return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]

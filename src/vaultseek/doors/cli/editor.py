@@ -1,4 +1,4 @@
-"""Opening a note at a line, in the editor or in Obsidian."""
+"""Opening a note at a given line, in the editor or in Obsidian."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
-"""Files that editors cannot show."""
+"""Extensions of files that editors cannot show."""
 _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _SET_EDITOR = "set $VISUAL or $EDITOR to your editor"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 _COMMON = ("sensible-editor", "nano", "vi")
-"""Terminal editors for users who have not set one."""
+"""Terminal editors to try if the user has not set an editor."""
 _OBSIDIAN_HANDLER = ("xdg-mime", "query", "default", "x-scheme-handler/obsidian")
 
 
 def open_notes(
     results: Sequence[JSON], *, obsidian: bool = False, on_start: Callable[[], object] = lambda: None
 ) -> None:
-    """Open notes at their lines in ``$VISUAL`` or ``$EDITOR``, all at once.
+    """Open notes at their matching lines in ``$VISUAL`` or ``$EDITOR``, all at once.
 
-    If neither is set, use Obsidian, a terminal editor or the desktop's default, in this order; with
-    ``obsidian``, use only Obsidian. ``on_start`` is called once a program has started. Raises UsageError if
-    no program can be started, or an editor fails.
+    If neither variable is set, try Obsidian, a terminal editor and the desktop's default program, in this
+    order. With ``obsidian``, use only Obsidian. ``on_start`` is called once a program has started. Raises
+    UsageError if no program can be started, or an editor fails.
     """
     files = [(_file(result), int(result.get("line") or result.get("start_line") or 1)) for result in results]
     places = [place for place in files if obsidian or not place[0].lower().endswith(_VIEWED)]
@@ -71,7 +71,8 @@ def _file(result: JSON) -> str:
 
 
 def open_window(vault: str, result: JSON) -> None:
-    """Open the note of ``result`` in an editor with its own window, without waiting for its end.
+    """Open the note of ``result`` in an editor that has its own window, without waiting for the editor to
+    end.
 
     Raises UsageError if the editor cannot be started.
     """
@@ -81,14 +82,14 @@ def open_window(vault: str, result: JSON) -> None:
 
 
 def user_editor() -> str:
-    """Return the command of the user's editor, which may include options; "" if none is set."""
+    """Return the command that starts the user's editor, possibly with options, or "" if no editor is set."""
     return (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
 
 
 def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[str]:
-    """Return the command line that opens files at lines; most editors accept only the first file's line.
+    """Return the command line that opens files at given lines; most editors use only the first file's line.
 
-    Raises UsageError.
+    Raises UsageError if the editor's command has an unclosed quotation mark.
     """
     try:
         words = shlex.split(editor)
@@ -104,14 +105,15 @@ def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[s
 
 
 def _common_editor() -> str:
-    """Return an editor found on most systems; "" if none is installed or there is no terminal."""
+    """Return an editor found on most systems, or "" if none is installed or there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return ""
     return next((name for name in _COMMON if shutil.which(name)), "")
 
 
 def _may_have_obsidian() -> bool:
-    """False if the desktop reports that nothing opens Obsidian links; a browser would show an error."""
+    """Return False if the desktop has no program for Obsidian links; a browser would open the links and show
+    an error."""
     if not shutil.which(_OBSIDIAN_HANDLER[0]):
         return True
     asked = subprocess.run(_OBSIDIAN_HANDLER, check=False, capture_output=True)
@@ -126,7 +128,7 @@ def _open_by_desktop(targets: Sequence[str], problem: str, on_start: Callable[[]
 def _is_opened_by_desktop(targets: Sequence[str], on_start: Callable[[], object]) -> bool:
     for target in targets:
         try:
-            # The desktop's own message is about web browsers and MIME types.
+            # The desktop's own error message is about web browsers and MIME types.
             done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
         except OSError:
             return False

@@ -1,4 +1,4 @@
-"""Exit codes of the command line. They are part of its interface: do not change them."""
+"""Exit codes of the command line. They are part of its interface and must not change."""
 
 SUCCESS = 0
 NO_MATCH = 1

@@ -1,4 +1,4 @@
-"""Garbage collection thresholds: high for short-lived commands, Python's own for servers."""
+"""Thresholds of the garbage collector: high for short-lived commands, Python's own for servers."""
 
 import gc
 
@@ -7,11 +7,11 @@ _RARE = 100_000
 
 
 def collect_rarely() -> None:
-    """Raise the thresholds, because most commands end before there is garbage, and a collection takes a tenth
-    of a search's time."""
+    """Raise the thresholds, because most commands end before there is garbage to collect, and a collection
+    takes a tenth of a search's time."""
     gc.set_threshold(_RARE)
 
 
 def collect_as_usual() -> None:
-    """Restore Python's own thresholds."""
+    """Restore Python's own thresholds, for commands that run for a long time."""
     gc.set_threshold(*_USUAL)

@@ -1,4 +1,4 @@
-"""One call of the command line: the options that all commands share, and settings from the shell."""
+"""One invocation of the command line: the options shared by all commands, and settings from the shell."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.terminal import Terminal
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
-"""Environment variable with which a shell requests completions instead of running a command."""
+"""Environment variable by which a shell requests completions instead of running a command."""
 _SEARCH_VARIABLE = "VAULTSEEK_SEARCH"
 
 
 class Invocation:
-    """The shared options of one call, which may come before or after the command's name."""
+    """The values of the shared options, which may come before or after the command's name."""
 
     def __init__(self) -> None:
         self.config: Path | None = None
         self.vaults: list[str] = []
-        """Folders or names of vaults; if empty, the current folder selects the vault."""
+        """Folders or names of vaults; if empty, the current folder determines the vault."""
         self.color = True
         self.autostart = True
         self.pager: bool | None = None
-        """Use of a pager; None pages output longer than the screen."""
+        """True always uses a pager, False never; None uses it for output longer than the screen."""
         self.json = False
-        """Print JSON instead of text."""
+        """True to print JSON instead of text."""
         self.paths = False
-        """Print only the paths of notes."""
+        """True to print only the paths of notes."""
         self.agent = False
-        """Leave out notes that are hidden from agents, because an agent reads the answer."""
+        """True if an agent reads the answer; notes hidden from agents are then left out."""
         self.folder: str | None = None
-        """Folder that selects the vault, instead of the current one."""
+        """Folder that determines the vault, instead of the current folder."""
 
     @property
     def vault(self) -> str | None:
-        """The vault given by ``--vault``, if any. Raises UsageError if several are given."""
+        """The vault given by ``--vault``, or None. Raises UsageError if several vaults are given."""
         if len(self.vaults) > 1:
             raise UsageError("only search and find take several vaults; leave one --vault")
         return self.vaults[0] if self.vaults else None
 
     @property
     def out(self) -> Terminal:
-        """Standard output."""
+        """Standard output, as a terminal."""
         from vaultseek.doors.cli.terminal import terminal
 
         return terminal(sys.stdout, color=self.color)
@@ -68,13 +68,15 @@ class Invocation:
             page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return the parameters of ``more`` that are set, the vault, and the folder that selects a vault."""
+        """Return the parameters in ``more`` that are not None, with the vault and the folder that determines
+        it."""
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
 
     def search(self, *, all_vaults: bool) -> tuple[str, JSON]:
-        """Return the method that searches the vaults of this call, and the parameters that select them."""
+        """Return the method for searching this invocation's vaults, and the parameters that select the
+        vaults."""
         if all_vaults and self.vaults:
             raise UsageError("--all-vaults searches every vault; leave --vault out")
         if all_vaults:
@@ -93,9 +95,10 @@ def current_folder() -> str:
 
 
 def vault_argument(vault: str) -> str:
-    """Return a vault as the daemon expects it: a path made absolute, a bare word unchanged.
+    """Return a vault in the form that the daemon expects: a path is made absolute, a single word is
+    unchanged.
 
-    A word is treated as a name first, then as a subfolder of the current folder.
+    The daemon treats a single word first as a vault's name, then as a subfolder of the current folder.
     """
     is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
     return os.path.abspath(os.path.expanduser(vault)) if is_path else vault
@@ -118,7 +121,8 @@ def environment_settings() -> JSON:
 
 
 def _section(text: str) -> JSON:
-    """Return the settings of a section in one variable, with dotted names for nested tables."""
+    """Return the settings in a variable that contains a whole section, with dotted names for nested
+    tables."""
     import json
 
     try:
@@ -143,7 +147,8 @@ def _dotted(table: JSON, before: str = "") -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def naming_the_variable(settings: JSON) -> Iterator[None]:
-    """Replace the daemon's error about one of ``settings`` with an error that names its variable."""
+    """Replace an error from the daemon about one of ``settings`` with an error that names the environment
+    variable."""
     try:
         yield
     except UsageError:

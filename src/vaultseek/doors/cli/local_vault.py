@@ -1,4 +1,4 @@
-"""The vault for commands that work without the daemon: ``inspect`` and ``evaluate``."""
+"""The vault used by commands that work without the daemon: ``inspect`` and ``evaluate``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MARK = ".obsidian"
 
 
 def vault_of(invocation: Invocation, folder: Path) -> Path | None:
-    """Return the root of the requested vault.
+    """Return the root of the vault that a command refers to, or None.
 
-    It is given by ``--vault``; otherwise it is the nearest parent folder with ``.obsidian``, or a configured
-    vault that contains ``folder``.
+    The option ``--vault`` determines the vault. Without this option, it is the nearest folder with
+    ``.obsidian`` at or above ``folder``, or else the configured vault that contains ``folder``.
     """
     if invocation.vault is not None:
         return _vault_option(invocation, invocation.vault)
@@ -32,7 +32,7 @@ def vault_of(invocation: Invocation, folder: Path) -> Path | None:
 
 def _vault_option(invocation: Invocation, vault: str) -> Path:
     path = Path(vault).expanduser()
-    if path.name == vault:  # a bare word is a name first
+    if path.name == vault:  # a single word is first tried as a name
         for known in _known_vaults(invocation):
             if known.name.casefold() == vault.casefold():
                 return known.path
@@ -60,7 +60,7 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
     try:
         vaults = _known_vaults(invocation)
     except ConfigError as error:
-        # A note can be read without the configuration; at most the targets of its links depend on it.
+        # A note can be read without the configuration, which affects at most the targets of its links.
         print_error(f"{error}; using the note's own folder as the vault")
         return None
     real = folder.resolve()

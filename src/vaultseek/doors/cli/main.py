@@ -1,4 +1,4 @@
-"""The console script: runs a command, prints its errors and ends with its exit code."""
+"""The console script: run a command, print its errors and exit with its exit code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and end the process with its exit code."""
+    """Run the command line and exit with its exit code."""
     collect_rarely()
     code = main(arguments)
     gc.freeze()
@@ -24,7 +24,7 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, print any error and return the exit code."""
+    """Run the command line, print any error, and return the exit code."""
     from vaultseek.doors.cli.output import allow_any_character
 
     _replace_closed_streams()
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(f"cannot write the output: {error.strerror or error}; check the disk or the pipe")
         return UNAVAILABLE
     except KeyboardInterrupt:
-        # The prompt belongs on its own line, after the ^C.
+        # The shell's prompt must be on its own line, after the ^C.
         print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)
         return INTERRUPTED
     return code
 
 
 def _run_command(arguments: list[str]) -> int:
-    """Run a command and return its exit code. Print errors, and print bugs with a traceback."""
+    """Run a command and return its exit code. Errors are printed; bugs are printed with a traceback."""
     from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
     from vaultseek.errors import VaultseekError
 
@@ -114,7 +114,8 @@ def _invoke(arguments: list[str]) -> int:
     from vaultseek.errors import UsageError
 
     try:
-        # Not vaultseek.main: click exits with 1 after a closed pipe, which here would mean no match.
+        # Do not use vaultseek.main: after a closed pipe, click exits with 1, which here would mean "no
+        # match".
         with vaultseek.make_context("vaultseek", list(arguments)) as context:
             code = vaultseek.invoke(context)
     except click.exceptions.Exit as end:
@@ -134,7 +135,7 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> None:
-    """Also print the error on standard output if the options request JSON."""
+    """Also print an error as JSON on standard output, if the arguments request JSON."""
     from itertools import pairwise
 
     options = [*(arguments[: arguments.index("--")] if "--" in arguments else arguments)]
@@ -151,19 +152,19 @@ def _report_bug(error: Exception) -> int:
     from vaultseek.doors.cli.output import print_error
 
     traceback.print_exc()
-    print_error(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
+    print_error(f"this is a bug in vaultseek; please report the lines above: {type(error).__name__}: {error}")
     return BUG
 
 
 def _replace_closed_streams() -> None:
-    """Reopen standard streams closed with ``>&-`` on the null device."""
+    """Open the null device in place of standard streams that were closed, as with ``>&-``."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _discard_output() -> None:
-    # Python flushes standard output at exit and would print an error.
+    # At exit, Python flushes standard output and would print an error.
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A parsed note as text, for ``vaultseek inspect``."""
+"""A parsed note formatted as text, for ``vaultseek inspect``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:
-    """Return title, properties, outline, links with their targets, tags, tasks, passages and problems.
+    """Return a note's title, properties, outline, links with their targets, tags, tasks, passages and
+    problems.
 
-    Each part has up to ``most`` lines, or all if that is None; problems are never cut. The note's path is
-    relative to ``vault``.
+    Each part has at most ``most`` lines, or all if it is None; problems are never cut. The note's path is
+    relative to the folder ``vault``.
     """
     parts = [_head(note, terminal, vault)]
     parts += [
@@ -51,7 +52,7 @@ def _section(name: str, lines: list[str], terminal: Terminal, most: int | None) 
     if lines:
         yield from ("", terminal.paint(name, "bold"))
     for line in lines[:most]:
-        # Coloured lines have already been cut.
+        # Coloured lines are already cut to the width.
         yield f"  {line if chr(27) in line else terminal.fit(line, terminal.width - 2)}"
     if most is not None and len(lines) > most:
         yield terminal.paint(f"  … and {len(lines) - most:,} more; --all shows them", "dim")

@@ -1,4 +1,4 @@
-"""Options and arguments shared by commands, and the option table, built for click."""
+"""Options and arguments shared by commands, and the conversion of the option table for click."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -16,14 +16,14 @@ from vaultseek.errors import ConfigError, UsageError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _pass_invocation: Callable[[Any], Any] = click.make_pass_decorator(Invocation, ensure=True)
-_ESCAPE = "\0"  # cannot occur in a process argument
+_ESCAPE = "\0"  # cannot occur in an argument of a process
 
 
 class QueryCommand(click.Command):
-    """Command that treats ``-word`` as part of the query, not as an unknown option."""
+    """A command that treats ``-word`` as part of the query instead of as an unknown option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments with all excluded words escaped; ``unescaped`` restores these words."""
+        """Parse the arguments with excluded words escaped; ``unescaped`` removes the escape."""
         previous = ("", *args)
         numbers = [
             name for each in self.params if isinstance(each.type, click.IntRange) for name in each.opts
@@ -43,7 +43,7 @@ def unescaped(text: str) -> str:
 def completed_by(
     complete: Callable[[Invocation, str], Items],
 ) -> Callable[[click.Context, click.Parameter, str], Any]:
-    """Return a completion function in the form that click calls."""
+    """Return a completion function in the form that click expects."""
     return lambda context, _, word: complete(context.ensure_object(Invocation), word)
 
 
@@ -51,7 +51,8 @@ note_argument = click.argument("note", shell_complete=completed_by(complete_note
 
 
 def table_options(options: Iterable[Option]) -> Callable[[Command], Command]:
-    """Add the options in the table to a command, which gets their values by field."""
+    """Return a decorator that adds options from a table to a command, which gets their values as keyword
+    arguments."""
 
     def add(command: Command) -> Command:
         for option in reversed([*options]):
@@ -71,7 +72,7 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
         metavar=option.metavar or None,
         is_flag=option.is_flag or None,
         multiple=option.repeated,
-        # The daemon determines the default, as its settings may differ.
+        # The daemon determines the default, because its settings may differ.
         help=f"{option.help[:-1]}, by default {option.default}." if option.default else option.help,
         shell_complete=completed_by(BY_METAVAR[option.metavar]) if option.metavar in BY_METAVAR else None,
         **more,
@@ -79,19 +80,19 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
 
 
 def limit_option(help: str, most: int = limits.RESULTS, *, default: int) -> Callable[[Command], Command]:
-    """Return ``-n``, which limits the number of results, up to ``most``."""
+    """Return the option ``-n`` (``--limit``), whose value is at most ``most``."""
     return _by_click(Option("--limit", "N", help, most=most, default=default))
 
 
 def mode_option(help: str) -> Callable[[Command], Command]:
-    """Return ``--mode``, which selects the kind of search."""
+    """Return the option ``--mode``, which selects the kind of search."""
     return _by_click(Option("--mode", help=help, choices=MODES, default=MODES[0]))
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:
-    """Add ``--config``, ``--no-color`` and ``--pager``, which every command has.
+    """Add the options ``--config``, ``--no-color`` and ``--pager``, which every command has.
 
-    ``environment`` names a variable that can replace ``--config``.
+    ``environment`` is the name of an environment variable that can replace ``--config``.
     """
     config = _set(
         "config", "--config", envvar=environment, metavar="FILE", help="Use this configuration file."
@@ -101,64 +102,64 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
         "pager",
         "--pager/--no-pager",
         default=None,
-        help="Show the output with $PAGER. By default only if it is longer than the screen.",
+        help="Show the output with $PAGER; by default, only if it is longer than the screen.",
     )
     return config(no_color(pager(command)))
 
 
 def is_confirmed(question: str) -> bool:
-    """Ask a question on the terminal. Raises UsageError if nobody can answer it."""
+    """Ask a yes/no question on the terminal. Raises UsageError if nobody can answer it."""
     try:
         return click.confirm(question)
     except click.Abort as end:
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
-        print()  # the question has the line to itself
+        print()  # ends the line of the question
         raise UsageError("no answer came; run it in a terminal and type y, or add --yes") from None
 
 
 def local_options(command: Command) -> Command:
-    """Add the shared options, and pass the resulting invocation."""
+    """Add the shared options, and pass the resulting invocation to the command."""
     passed: Command = _pass_invocation(command)
     return shared_options(passed)
 
 
 def daemon_options(command: Command) -> Command:
-    """Add ``--vault``, ``--no-start`` and ``--agent`` to the local options, for commands that call the
-    daemon."""
+    """Add the options for commands that call the daemon: ``--vault``, ``--no-start``, ``--agent`` and the
+    shared options."""
     no_start = _clear("autostart", "--no-start", "Do not start the daemon if it is not running.")
     return vault_option(no_start(agent_option(local_options(command))))
 
 
 def agent_option(command: Command) -> Command:
-    """Add ``--agent``."""
+    """Add the option ``--agent``."""
     return _flag("agent", "--agent", "Leave out notes that the configuration hides from agents.")(command)
 
 
 def list_options(command: Command) -> Command:
-    """Add ``--json``, ``--paths`` and the options of commands that call the daemon."""
+    """Add ``--json``, ``--paths`` and the options for commands that call the daemon."""
     paths = _flag("paths", "--paths", "Print only the paths of the notes, one per line.")
     return json_option()(paths(daemon_options(command)))
 
 
 def json_option(help: str = "Print one JSON object.") -> Callable[[Command], Command]:
-    """Return ``--json``."""
+    """Return the option ``--json``."""
     return _flag("json", "--json", help)
 
 
 def vault_option(command: Command) -> Command:
-    """Add ``--vault``."""
+    """Add the option ``--vault``."""
     return _by_click(VAULT, expose_value=False, callback=_setter("vaults"))(command)
 
 
 def _set(name: str, option: str, **more: Any) -> Callable[[Command], Command]:
-    """Return an option that sets a field of the invocation."""
+    """Return an option whose value is stored in a field of the invocation."""
     return click.option(option, expose_value=False, callback=_setter(name), **more)
 
 
 def _flag(name: str, option: str, help: str) -> Callable[[Command], Command]:
     """Return a flag that sets a field of the invocation to True."""
-    # Without a default, a flag before a subcommand's name is not cleared by the same flag after it.
+    # Without a default, a flag set before a subcommand's name is not cleared by its absence after the name.
     return _set(name, option, is_flag=True, default=None, help=help)
 
 
@@ -179,7 +180,7 @@ def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 
 def _config(value: str) -> Path:
-    file = Path(os.path.abspath(value))  # absolute, links kept
+    file = Path(os.path.abspath(value))  # absolute, but symbolic links are kept
     if not file.exists():
         raise ConfigError(f"{file}: no such file; set --config to a TOML file")
     return file

@@ -1,4 +1,4 @@
-"""Output: JSON, paths and whole answers on standard output, errors on standard error."""
+"""Output of the command line: JSON, paths and whole answers on standard output, errors on standard error."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def allow_any_character() -> None:
-    """Escape characters missing from the locale's encoding instead of failing on them."""
+    """Escape characters that the locale's encoding lacks, instead of failing on them."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def print_error(problem: VaultseekError | str) -> None:
-    """Print a one-line error or warning on standard error."""
+    """Print a one-line error or warning to standard error."""
     from vaultseek.doors.cli.terminal import clean
 
     message = problem if isinstance(problem, str) else with_command(problem, problem.advice)
@@ -44,11 +44,11 @@ _COMMANDS = {
     "fetch": "vaultseek models fetch {}",
     "install": "{}",
 }
-"""Shell commands by kind of advice; names in the advice replace the braces."""
+"""Shell commands by kind of advice; the names in the advice replace the braces."""
 
 
 def with_command(text: object, advice: Advice | None) -> str:
-    """Return the message of an error or reason, with its advice as a shell command."""
+    """Return the text of an error or reason, with its advice as a shell command."""
     if not advice or advice["kind"] not in _COMMANDS:
         return str(text)
     import shlex
@@ -60,7 +60,7 @@ def with_command(text: object, advice: Advice | None) -> str:
 
 
 def print_json(value: JSON) -> None:
-    """Print ``value`` as one line of JSON, in UTF-8 in every locale."""
+    """Print ``value`` as one line of JSON, in UTF-8 regardless of the locale."""
     import json
 
     from vaultseek.doors.cli.terminal import clean_json
@@ -76,23 +76,23 @@ def print_json(value: JSON) -> None:
 
 
 def with_addresses(answer: JSON) -> JSON:
-    """Return ``answer`` with the address of each result's note, for launchers that open it in Obsidian."""
+    """Return ``answer`` with the Obsidian URL of each result's note, for programs that open it."""
     for result in answer.get("results") or ():
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
-        if vault:  # it is on this machine
+        if vault:  # the vault is on this machine
             result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))
     return answer
 
 
 def failure(code: str, message: str) -> JSON:
-    """Return the object that ``--json`` prints for an error."""
+    """Return the object that is printed for an error with ``--json``."""
     return {"error": {"code": code, "message": message}}
 
 
 def print_paths(answer: JSON, key: str = "results") -> None:
-    """Print each distinct path on a line, so that it can be opened from the current folder.
+    """Print each distinct path on its own line, in a form that can be opened from the current folder.
 
-    On a terminal, a name is quoted if the terminal would act on it.
+    On a terminal, a name is quoted if it contains characters that the terminal would act on.
     """
     paths = dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ())
     shown: Iterable[str] = paths
@@ -105,13 +105,14 @@ def print_paths(answer: JSON, key: str = "results") -> None:
 
 
 def print_remarks(answer: JSON) -> None:
-    """Print the remarks on an answer on standard error, where they do not mix with results for programs."""
+    """Print the remarks on an answer to standard error, so that they do not mix with results meant for
+    programs."""
     for remark in answer.get("remarks") or ():
         print_error(with_command(remark["text"], remark.get("advice")))
 
 
 def print_places(answer: JSON) -> None:
-    """Print each result as ``path:line:column:text``, a format that editors and ``fzf`` recognize."""
+    """Print each result as ``path:line:column:text``, a format recognized by editors and by ``fzf``."""
     from vaultseek.doors.cli.terminal import clean
 
     for result in answer.get("results") or ():
@@ -122,7 +123,7 @@ def print_places(answer: JSON) -> None:
 
 
 def _openable(item: JSON, answer: JSON) -> str:
-    """Return the path of an item's note, relative if the current folder is in the vault."""
+    """Return the path of an item's note, as a relative path if the current folder is in the note's vault."""
     vault = str(item.get("vault_path") or answer.get("vault_path") or "")
     file = os.path.join(vault, item["path"])
     here = os.path.realpath(current_folder())
@@ -133,7 +134,7 @@ def _openable(item: JSON, answer: JSON) -> str:
 def print_answer(
     answer: JSON, invocation: Invocation, key: str, show: Callable[[JSON, Terminal], str]
 ) -> int:
-    """Print an answer whose list is ``key`` as JSON, paths or text, and return the exit code."""
+    """Print an answer, whose list is in the field ``key``, as JSON, paths or text; return the exit code."""
     if invocation.json:
         print_json(with_addresses(answer) if key == "results" else answer)
     elif invocation.paths:
@@ -144,7 +145,7 @@ def print_answer(
 
 
 def print_result(value: JSON, invocation: Invocation, *lines: str) -> int:
-    """Print the result of a command as JSON or as lines, and return the exit code."""
+    """Print the result of a command as JSON or as lines of text; return the exit code."""
     if invocation.json:
         print_json(value)
     else:

@@ -1,4 +1,4 @@
-"""Progress of indexing as one number: a bar on a terminal, otherwise a line every few seconds."""
+"""Indexing progress: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PROGRESS_LINE_SECONDS = 5.0
-"""Minimum seconds between progress lines without a terminal."""
+"""Minimum seconds between progress lines if there is no terminal."""
 PROGRESS_LINE_SHARE = 0.25
-"""Interval between progress lines, as a share of the elapsed time; gives about ten lines in two minutes."""
+"""Interval between progress lines as a share of the elapsed time, which gives about ten lines in two
+minutes."""
 BAR_COLUMNS = 30
 NAME_COLUMNS = 20
-"""Number of columns for the name of a vault on a narrow screen, where the bar becomes shorter."""
+"""Columns reserved for the name of a vault on a narrow screen, where the bar is shortened."""
 STEP_COLUMNS = 54
-"""Number of columns for a step in words; a longer step continues on a second line."""
+"""Columns reserved for the description of a step; a longer description continues on a second line."""
 DELAY_SECONDS = 0.5
-"""Seconds before the progress of a waiting search is shown."""
+"""Seconds before the progress of a search with ``--wait`` is shown."""
 
 Show = Callable[[JSON], None]
 
 
 @contextmanager
 def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> Iterator[Show]:
-    """Yield a function that shows an ``index/progress`` notification once ``after`` seconds have passed."""
+    """Yield a function that shows ``index/progress`` notifications, beginning ``after`` seconds from now."""
     if quiet:
         yield lambda _: None
         return
@@ -51,18 +52,18 @@ def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> 
 
 
 def summary(state: JSON) -> str:
-    """Return the state of indexing as one line: the share done, and the current step."""
+    """Return the state of indexing as one line: the vault, the percentage done and the current step."""
     name = f"{clean(state['vault'])}: " if state.get("vault") else ""
     return name + " · ".join(part for part in (f"{percent(state)} %", doing(state)) if part)
 
 
 def percent(state: JSON) -> int:
-    """Return the percentage done; 100 only if everything is done."""
+    """Return the percentage done, which is 100 only if everything is done."""
     return int(100 * float(state.get("share") or 0.0))
 
 
 def doing(state: JSON) -> str:
-    """Return the current step and the time left in words; empty if all is done."""
+    """Return a description of the current step and the remaining time, or "" if everything is done."""
     if state.get("doing"):
         return str(state["doing"])
     if state.get("phase") == "reading":
@@ -82,7 +83,7 @@ def doing(state: JSON) -> str:
 
 
 class _Lines:
-    """Progress lines: one when the phase of a vault changes, otherwise at growing intervals."""
+    """Progress as lines: one whenever the phase of a vault changes, otherwise one at growing intervals."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -99,7 +100,7 @@ class _Lines:
         print(line + self._reading_rate(state, now), file=sys.stderr, flush=True)
 
     def _reading_rate(self, state: JSON, now: float) -> str:
-        """Return the files read per second since the first line that counted them."""
+        """Return the number of files read per second since the first line that counted them, or ""."""
         if state.get("phase") != "reading" or not state.get("notes_total"):
             return ""
         done = int(state.get("notes_done") or 0)
@@ -108,7 +109,7 @@ class _Lines:
 
 
 class _Bars:
-    """A bar for each vault. It never moves back, although the share is an estimate."""
+    """Progress as a bar for each vault. A bar never moves back, although the share done is an estimate."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars

@@ -1,4 +1,4 @@
-"""One call of ``vaultseek search`` or ``complete``, parsed with or without click."""
+"""One call of ``vaultseek search`` or ``vaultseek complete``, parsed with or without click."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _FILTERS = {option.field for option in FILTERS}
 
 
 class SearchCall:
-    """The arguments of ``vaultseek search``; ``filters`` are lists of values by field."""
+    """The arguments of ``vaultseek search``; ``filters`` maps the names of filter options to lists of
+    values."""
 
     def __init__(self, query: Iterable[str], options: Mapping[str, Any]) -> None:
         self.query = tuple(query)
@@ -37,21 +38,21 @@ class SearchCall:
         self.passages: int | None = options.get("passages")
         self.mode: str | None = options.get("mode")
         self.folds = self.limit is None and not options.get("all")
-        """Hide the less certain notes, unless a limit is given."""
+        """True to hide the less certain notes; a limit or ``--all`` shows them."""
         self.explain = bool(options.get("explain"))
         self.wait = bool(options.get("wait"))
         self.open = bool(options.get("open"))
         self.all_vaults = bool(options.get("all_vaults"))
         self.plain = False
-        """Treat the query as a passage without operators, and search for similar passages."""
+        """True to treat the query as a passage without operators, and search for similar passages."""
         flags = [name for name in ("json", "paths") if options.get(name)]
         self.output: str = flags[0] if flags else options.get("format") or "text"
-        """The form of the output: text, json, paths, vimgrep or agent."""
+        """The output format: text, json, paths, vimgrep or agent."""
 
     def run(self, invocation: Invocation) -> int:
-        """Call the daemon, print its answer and return the exit code.
+        """Search, print the results and return the exit code.
 
-        Raises UsageError if there is neither a word nor a filter, and the daemon's errors.
+        Raises UsageError if the query has neither words nor filters, and the daemon's errors.
         """
         if not self.query and not self.filters:
             raise UsageError(
@@ -104,7 +105,7 @@ class SearchCall:
         return answer
 
     def _await(self, client: Caller, method: str, params: JSON, invocation: Invocation) -> JSON:
-        """Make a call that may take long, showing its progress."""
+        """Call the daemon without a time limit, and show the indexing progress."""
         from vaultseek.doors.cli.progress import DELAY_SECONDS, progress
 
         with progress(color=invocation.color, quiet=not self._shows_progress, after=DELAY_SECONDS) as show:
@@ -118,7 +119,7 @@ class SearchCall:
         return answer
 
     def _load_printing(self) -> None:
-        """Import the modules for printing while the daemon searches."""
+        """Import the modules needed for printing, while the daemon searches."""
         if self.output != "text":
             import vaultseek.doors.cli.terminal
         else:
@@ -138,7 +139,7 @@ class SearchCall:
 
                 folded = int(answer.get("less_certain") or 0) if self.folds else 0
                 shown = {**answer, "results": answer["results"][: len(answer["results"]) - folded]}
-                advice = "narrow the search, or take --format json"
+                advice = "narrow the search, or use --format json"
                 reply = results(shown, Form(limits.AGENT_TOKENS), advice=advice)
                 invocation.show(reply.text + (f"\n[{folded} less certain: --all]" if folded else ""))
                 question = " ".join(self.query) or ", ".join(answer["interpreted"]["filters"])
@@ -157,13 +158,14 @@ class SearchCall:
 
 
 def _is_elsewhere(vault: str | None) -> bool:
-    """True if the current folder is not in ``vault``, which was searched as the only vault."""
+    """Return True if the current folder is outside ``vault``, which was searched because it is the only
+    vault."""
     here = os.path.realpath(current_folder())
     return bool(vault) and not f"{here}/".startswith(f"{vault}/")
 
 
 def _standard_input() -> str:
-    """Return the text of standard input. Raises UsageError if it is empty or too long."""
+    """Return the text from standard input. Raises UsageError if it is empty or too long."""
     data = sys.stdin.buffer.read(limits.FRAME_BYTES + 1)
     text = data.decode("utf-8", "replace").strip()
     if not text:
@@ -189,7 +191,7 @@ class CompleteCall:
         self.json = bool(options.get("json"))
 
     def _read_operator(self) -> None:
-        """Complete the value of the operator at the beginning of the text, as in a query."""
+        """Read an operator at the beginning of the text, as in a query, to complete its value."""
         for operator, kind in (("tag:", "tag"), ("#", "tag"), ("link:", "note")):
             if self.text.startswith(operator):
                 self.text, self.kind = self.text.removeprefix(operator), kind
@@ -200,9 +202,9 @@ class CompleteCall:
             self.property = name if colon else self.property
 
     def run(self, invocation: Invocation) -> int:
-        """Call the daemon, print its answer and return the exit code.
+        """Print the completions and return the exit code.
 
-        Raises UsageError for values without a property, and the daemon's errors.
+        Raises UsageError if values are requested without a property, and the daemon's errors.
         """
         if self.kind == "value" and not self.property:
             raise UsageError("--kind value needs a property; add --property NAME")

@@ -1,4 +1,4 @@
-"""The answer to a search, formatted as text."""
+"""The answer to a search, formatted as text for the terminal."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _STEPS = (
     ("successor", "+", "succession", 0.0),
     ("best", "/", "best", None),
 )
-"""The steps from the search scores to the final score: name, sign, key, and neutral value."""
+"""Steps from the sum of the lanes' gains to the final score: name, sign, key, and the value that has no
+effect."""
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
-    """Return the results, each with title, place and passage.
+    """Return an answer as text: each result with its title, location and passage.
 
-    Remarks on the query are above them, and remarks on omitted parts below.
+    Remarks on the query are above the results, and remarks on omitted parts of the search below them.
 
-    The bar of a result shows its certainty. With ``folds``, the less certain notes at the end are only
-    counted.
+    Each result's bar shows its certainty. With ``folds``, the less certain notes at the end are only counted.
     """
     scored = not is_listing(answer)
     lines = [*remark_lines(answer, terminal, "closest", "query")]
@@ -62,7 +62,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
 
 
 def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]:
-    """Yield an answer's remarks with these codes."""
+    """Yield the lines of an answer's remarks; only remarks whose code is in ``codes`` are included."""
     for remark in answer.get("remarks") or ():
         if remark["code"] in codes:
             text = with_command(remark["text"], remark.get("advice"))
@@ -70,11 +70,11 @@ def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]
 
 
 def is_listing(answer: JSON) -> bool:
-    """True if the query has only filters: all results match equally, so there are no scores."""
+    """Return True if the query has only filters, so that all results match equally and have no scores."""
     return (answer.get("interpreted") or {}).get("rank_text") == ""
 
 
-# One result
+# -- one result
 
 
 def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, scored: bool) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
 
 
 def _score(result: JSON, terminal: Terminal) -> str:
-    share = float(result.get("certainty", result.get("score")) or 0.0)  # related notes have only scores
+    share = float(result.get("certainty", result.get("score")) or 0.0)  # similar notes have only scores
     return f"{terminal.bar(share)} {share:4.0%}"
 
 
@@ -129,7 +129,7 @@ def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
 def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
     preview = str(result.get("preview") or "")
     text = clean(preview)
-    # Highlights are offsets in the original preview; cleaning may have lengthened it.
+    # Highlights are offsets in the original preview; if cleaning changed it, they are wrong.
     marks: Spans = (result.get("highlights") or ()) if text == preview else ()
     offset = 0
     for line in wrap(text, terminal.width - _INDENT, PREVIEW_LINES):
@@ -149,7 +149,7 @@ def _highlighted(line: str, offset: int, marks: Spans, terminal: Terminal) -> st
     return "".join([*parts, line[done:]])
 
 
-# The whole search
+# -- the whole search
 
 
 def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -183,7 +183,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
         return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
-    # The only vault is searched from any folder, and is then named.
+    # If there is only one vault, it is searched from any folder, and its name is then shown.
     where += f" of {clean(answer['searched'])}" if answer.get("searched") else ""
     return f"No match for {query}{where}; {_advice(answer)}."
 
@@ -209,7 +209,7 @@ def _advice(answer: JSON) -> str:
     if answer.get("mode") == "keyword":
         return "to search by meaning as well, use --mode hybrid"
     if _index(answer, "pending") and not answer.get("partial"):
-        return "indexing is not finished, use --wait to wait for it"
+        return "indexing is not finished; use --wait to wait for it"
     return "try other or fewer words"
 
 
@@ -218,11 +218,12 @@ def _index(answer: JSON, key: str) -> int | None:
     return int(number) if number is not None else None
 
 
-# Explanations
+# -- explanations
 
 
 def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
-    """Yield a table of what each kind of search and each later step contributed to a result's score."""
+    """Yield the lines of a table that shows what each lane and each later step contributed to a result's
+    score."""
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
     for name, lane in (result.get("lanes") or {}).items():
         if lane:
@@ -239,7 +240,7 @@ def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[s
 
 
 def _arithmetic(result: JSON) -> Iterator[list[str]]:
-    """Yield a row for each step from the sum of the search scores to the final score."""
+    """Yield a table row for each step from the sum of the lanes' gains to the final score."""
     steps = result.get("arithmetic") or {"recency": result.get("recency")}
     for name, sign, key, neutral in _STEPS:
         if steps.get(key) not in (None, neutral):

@@ -1,6 +1,6 @@
-"""The files that describe the service: units for systemd, a property list for launchd.
+"""The files that describe the service: units for systemd, and a property list for launchd.
 
-Nothing here accesses the disk or runs programs.
+This module neither accesses the disk nor runs programs.
 """
 
 import plistlib
@@ -27,7 +27,7 @@ _HARDENED = {
     "SystemCallArchitectures": "native",
     "UMask": "0077",
 }
-# Characters to escape in a unit. Spaces are handled by quoting.
+# Characters to escape in a unit file; spaces are handled by quoting.
 _TO_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
@@ -40,12 +40,12 @@ def systemd_units(
     sandbox: bool,
     network: bool = False,
 ) -> dict[str, str]:
-    """Return the user units by file name: the daemon's, and that of the socket that starts the daemon on a
-    connection.
+    """Return the user units, by file name: one for the daemon, and one for the socket, which starts the
+    daemon when a client connects.
 
-    ``sandbox`` denies the daemon network access, and writing outside the ``writable`` folders. The sandbox
-    works only if the system allows users to create namespaces. ``network`` keeps network access for settings
-    that need it.
+    ``sandbox`` denies the daemon network access and write access outside the ``writable`` folders. The
+    sandbox works only if the system allows users to create namespaces. With ``network``, network access is
+    allowed nevertheless, for settings that need it.
     """
     daemon = {
         "Unit": {
@@ -71,7 +71,7 @@ def systemd_units(
 
 
 def is_sandboxed(unit: str) -> bool:
-    """True if the text of the daemon's unit contains the sandbox."""
+    """Return True if the text of the daemon's unit contains the sandbox settings."""
     return f"\nPrivateTmp={_SANDBOX['PrivateTmp']}\n" in unit
 
 
@@ -83,7 +83,7 @@ def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> 
         **({"Environment": " ".join(variables)} if variables else {}),
         "Restart": "on-failure",
         "RestartSec": "2",
-        # Exit code 2 means a wrong setting, which a restart does not fix.
+        # Exit code 2 means an invalid setting, which a restart would not fix.
         "RestartPreventExitStatus": "2",
         "WatchdogSec": "60",
         "TimeoutStartSec": "60",
@@ -98,7 +98,7 @@ def _sandbox(writable: Iterable[Path], network: bool) -> dict[str, str]:
 
 
 def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: Path) -> dict[str, str]:
-    """Return the property list of the agent, by file name."""
+    """Return the property list of the launchd agent, by file name."""
     agent = {
         "Label": AGENT,
         "ProgramArguments": list(command),

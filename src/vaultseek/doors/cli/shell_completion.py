@@ -1,8 +1,7 @@
-"""Shell completion: the scripts for bash, zsh and fish, and the words that they request.
+"""Shell completion: scripts for bash, zsh and fish, and the words that the scripts request.
 
-The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script
-is used. Click's scripts for bash and fish do not support spaces, colons and commas, which occur in note
-names.
+The scripts run ``vaultseek`` with an environment variable defined by click. For zsh, click's own script is
+used. Click's scripts for bash and fish do not support spaces, colons and commas, which occur in note names.
 """
 
 import os
@@ -28,7 +27,7 @@ _SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'["$`\\]')
 
 
 class _Joined(ShellComplete):
-    """Completes ``--tag=wo`` to the full ``--tag=work``, as the shells expect."""
+    """A base class that completes ``--tag=wo`` to the whole word ``--tag=work``, as shells expect."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
         items = super().get_completions(args, incomplete)
@@ -40,9 +39,10 @@ class _Joined(ShellComplete):
 
 
 class BashLine:
-    """A bash command line up to the cursor: the complete ``words``, and the ``word`` at the cursor.
+    """A bash command line up to the cursor: the complete ``words`` before it, and the partial ``word`` at it.
 
-    ``breaks`` are the characters at which bash splits a word, so that only the part after them is replaced.
+    ``breaks`` contains the characters at which bash splits words; bash replaces only the part after the last
+    of them.
     """
 
     def __init__(self, line: str, breaks: str) -> None:
@@ -54,7 +54,7 @@ class BashLine:
         self._read(line, breaks)
 
     def offer(self, items: Sequence[CompletionItem[str]]) -> str:
-        """Return the text that the script reads: a line with the kind of completion, then the words, one per
+        """Return the text that the bash script reads: the kind of completion, followed by the words, one per
         line."""
         if items and items[0].type in ("file", "dir"):
             return "files" if items[0].type == "file" else "folders"
@@ -63,7 +63,7 @@ class BashLine:
         return "\n".join([kind, *map(self.rest_of, values)])
 
     def rest_of(self, value: str) -> str:
-        """Return the text that bash inserts for ``value``, quoted like the word so far."""
+        """Return the text that bash inserts for ``value``, quoted like the word typed so far."""
         rest = value[self._prefix :]
         if self.quote == "'":
             return rest.replace("'", "'\\''")
@@ -100,7 +100,7 @@ class BashLine:
 
 
 class Bash(_Joined, BashComplete):
-    """Completion for bash, which inserts the printed words unchanged."""
+    """Completion for bash, which inserts the printed words without quoting them."""
 
     source_template: ClassVar[str] = """\
 %(complete_func)s() {
@@ -124,16 +124,17 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
     complete -F %(complete_func)s %(prog_name)s"""
 
     def source(self) -> str:
-        """Return the script."""
+        """Return the completion script for bash."""
         return ShellComplete.source(self)
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the words before the cursor, and the part of a word at the cursor."""
+        """Return the words before the cursor, and the partial word at the cursor."""
         self._line = BashLine(os.environ.get("COMP_LINE", ""), os.environ.get("COMP_BREAKS", ""))
         return self._line.words[1:], self._line.word
 
     def complete(self) -> str:
-        """Return a line with the kind of completion, then the words, one per line."""
+        """Return the text that the bash script reads: the kind of completion, followed by the words, one per
+        line."""
         items = self.get_completions(*self.get_completion_args())
         return self._line.offer(items)
 
@@ -169,12 +170,13 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fis
 
 
 def script(shell: str, command: click.Command) -> str:
-    """Return the script for completing ``command`` in ``shell``."""
+    """Return the script that completes ``command`` in the given shell."""
     return _SHELLS[shell](command, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
 
 def print_completions(command: click.Command) -> None:
-    """Print the completions that a shell's script requests through the environment; print no errors."""
+    """Print the completions that a shell's script requests through environment variables; errors are not
+    printed."""
     for name, kind in _SHELLS.items():
         add_completion_class(kind, name)
     try:

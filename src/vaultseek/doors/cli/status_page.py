@@ -1,4 +1,4 @@
-"""The daemon and its vaults as text, for ``vaultseek status``."""
+"""The status of the daemon and its vaults as text, for ``vaultseek status``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATES = {
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, settings_problem: str = "") -> str:
-    """Return the answer to ``index/status`` as text, with a problem of the settings if any."""
+    """Return the answer to ``index/status`` as text, with ``settings_problem``, if there is one."""
     lines = [*_daemon(answer.get("daemon") or {}, terminal, settings_problem)]
     for vault in answer.get("vaults") or ():
         lines += ["", *_vault(vault, terminal, now)]
@@ -34,7 +34,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, settings_problem: str 
 
 
 def other_version(version: str) -> str:
-    """Return advice about a daemon of another version than this command; empty if they match."""
+    """Return advice if the daemon's version differs from this command's version, otherwise ""."""
     if version in ("", __version__):
         return ""
     versions = f"the running daemon is {clean(version)}, this command {__version__}"
@@ -42,7 +42,7 @@ def other_version(version: str) -> str:
 
 
 def progress_of(vault: JSON) -> str:
-    """Return the progress of a vault's index: notes, passages, share done, rate, time left."""
+    """Return the progress of a vault's index: notes, passages, percentage done, rate and remaining time."""
     return " · ".join(_progress(vault))
 
 
@@ -120,7 +120,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
 
 
 def _models(models: JSON) -> list[str]:
-    """Return the vault's model, and the model for questions in other languages."""
+    """Return descriptions of the vault's model and of its model for questions in other languages."""
     why = f" ({clean(models['why'])})" if models.get("why") else ""
     parts = [f"model: {clean(models.get('main') or '?')}{why}"]
     if second := models.get("second"):

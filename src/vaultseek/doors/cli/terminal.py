@@ -1,4 +1,4 @@
-"""Text for a terminal: colour, width, links, and escaping of control characters."""
+"""Text for a terminal: colours, widths, hyperlinks and escaping of control characters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TERMINAL_COLUMNS_LEAST = 40
 TERMINAL_COLUMNS_MOST = 120
-"""Maximum width of text; longer lines are hard to read."""
+"""Maximum width of text in columns; longer lines are hard to read."""
 TERMINAL_LINES = 24
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "magenta": "35", "blue": "34", "cyan": "36"}
@@ -30,9 +30,9 @@ _EMPTY_CELL = "·"
 
 
 class Terminal:
-    """Features of the output: colour, links, columns and lines.
+    """Features of an output: colour, hyperlinks, width and height.
 
-    If the output is not a ``screen`` but a pipe or a file, nothing is cut or wrapped.
+    If the output is a pipe or a file instead of a ``screen``, nothing is cut or wrapped.
     """
 
     __slots__ = ("color", "height", "links", "screen", "width")
@@ -53,13 +53,14 @@ class Terminal:
         self.screen = screen
 
     def paint(self, text: str, *styles: str) -> str:
-        """Return ``text`` in the given styles, if this terminal has colour."""
+        """Return ``text`` in the given styles, if this terminal supports colour."""
         if not self.color or not text:
             return text
         return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
 
     def link(self, text: str, file: str) -> str:
-        """Return ``text`` as a hyperlink to ``file``, an absolute path, if this terminal has links."""
+        """Return ``text`` as a hyperlink to the absolute path ``file``, if this terminal supports
+        hyperlinks."""
         if not self.links or not text or not file.startswith("/"):
             return text
         from urllib.parse import quote
@@ -68,13 +69,13 @@ class Terminal:
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def fit(self, text: str, columns: int) -> str:
-        """Return ``text`` cut to ``columns`` columns, if this is a screen."""
+        """Return ``text``, cut to ``columns`` columns if this terminal is a screen."""
         return cut(text, columns) if self.screen else text
 
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
-        """Return parts side by side, wrapped into several lines on a screen.
+        """Return lines that contain the parts side by side; on a screen, they are wrapped to its width.
 
-        A part is broken, at spaces, only if it is longer than a line.
+        A part is broken, at its spaces, only if it is longer than a line.
         """
         lines: list[str] = []
         for part in parts:
@@ -88,8 +89,8 @@ class Terminal:
         return lines
 
     def wrapped(self, text: str, *, margin: str = "", hanging: str = "") -> list[str]:
-        """Return ``text``, wrapped at spaces if this is a screen; ``hanging`` indents all lines but the
-        first."""
+        """Return the lines of ``text``, wrapped at spaces if this is a screen; ``hanging`` indents all lines
+        except the first."""
         if not self.screen:
             return [margin + text]
         lines: list[str] = []
@@ -104,7 +105,8 @@ class Terminal:
     def tabled(
         self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
     ) -> list[str]:
-        """Return a table; on a narrow screen, the last columns of each row are below its first columns."""
+        """Return the lines of a table; if the screen is too narrow, the last columns of each row continue
+        below it."""
         cells = _aligned(rows, right)
         parts = self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
         lines = []
@@ -116,7 +118,8 @@ class Terminal:
         return lines
 
     def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
-        """Return a table if the screen is wide enough, otherwise each row as ``listed``."""
+        """Return the lines of a table if the screen is wide enough; otherwise, format each row like
+        ``listed``."""
         lines = [margin + line for line in table(rows)]
         if not self.screen or max(map(_visible_width, lines), default=0) <= self.width:
             return lines
@@ -132,7 +135,7 @@ class Terminal:
         return [slice(start, end) for start, end in zip(starts, [*starts[1:], len(widths)], strict=True)]
 
     def bar(self, share: float, cells: int = 8) -> str:
-        """Return ``bar`` with the filled part coloured."""
+        """Return a bar of ``cells`` columns that shows ``share`` (0 to 1), with the filled part in colour."""
         text = bar(share, cells)
         filled = text.rstrip(_EMPTY_CELL)
         return self.paint(filled, "green") + self.paint(text[len(filled) :], "dim")
@@ -146,7 +149,8 @@ def bar(share: float, cells: int) -> str:
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
-    """Return the terminal of ``stream``, with colour if colour is possible and not turned off."""
+    """Return the terminal for ``stream``; it has colour if the stream supports colour and ``color`` is
+    true."""
     screen, kind = stream.isatty(), os.environ.get("TERM", "dumb")
     escapes = color and screen and kind != "dumb" and not os.environ.get("NO_COLOR")
     width, height = _size(stream)
@@ -155,13 +159,13 @@ def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
 
 
 def page_text(text: str) -> None:
-    """Show ``text`` in ``$PAGER``, by default less. Print it if ``$PAGER`` is empty or cannot be parsed."""
+    """Show ``text`` in ``$PAGER``, by default less; print it if ``$PAGER`` is empty or invalid."""
     import shlex
 
     import click
 
-    # less shows colours and links only with -R, keeps its page on the screen with -X, and ends by itself
-    # with -F if everything fits. The user's own LESS takes precedence.
+    # With -R, less shows colours and links; with -X, it leaves the text on the screen; with -F, it exits if
+    # everything fits. The user's own LESS variable takes precedence.
     os.environ.setdefault("LESS", "-FRX")
     try:
         pager = shlex.split(os.environ.get("PAGER", "less"))
@@ -180,15 +184,15 @@ def without_links(text: str) -> str:
 
 
 def clean(text: object) -> str:
-    """Return ``text`` as one line, with every character that a terminal would act on escaped, such as
+    """Return ``text`` on one line; characters that a terminal would act on are escaped, for example as
     ``\\x1b``."""
     line = str(text)
     return line if line.isprintable() else escape_controls(line.replace("\r\n", " ").translate(_BREAKS))
 
 
 def shell_quoted(name: str) -> str:
-    """Return a file name quoted for a shell: ``$'a\x1b'`` if a terminal would act on one of its
-    characters."""
+    """Return a file name; if it contains characters that a terminal would act on, it is quoted for a shell,
+    for example as ``$'a\\x1b'``."""
     if name.isprintable() or not any(map(acts_on_terminal, name)):
         return name
     literal = name.replace("\\", "\\\\").replace("'", "\\'")
@@ -196,13 +200,13 @@ def shell_quoted(name: str) -> str:
 
 
 def _shell_escape(character: str) -> str:
-    # A shell reads \x85 as a byte, which is not valid UTF-8.
+    # A shell would read \x85 as a single byte, which is not valid UTF-8.
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def clean_json(text: str) -> str:
-    """Return equivalent JSON with every character escaped that a terminal would act on."""
+    """Return equivalent JSON text in which characters that a terminal would act on are escaped."""
     if text.isprintable():
         return text
     return "".join(_json_escape(c) if acts_on_terminal(c) else c for c in text)
@@ -214,14 +218,14 @@ def _json_escape(character: str) -> str:
 
 
 def width_of(text: str) -> int:
-    """Return the number of columns of ``text``: wide characters count two, combining characters none."""
+    """Return the width of ``text`` in columns; wide characters count as two, combining characters as none."""
     if text.isascii():
         return len(text)
     return sum(map(_cells, text))
 
 
 def cut(text: str, columns: int) -> str:
-    """Return ``text`` in at most ``columns`` columns, with an ellipsis if it was cut."""
+    """Return ``text`` cut to at most ``columns`` columns, with an ellipsis if it was cut."""
     if width_of(text) <= columns:
         return text
     used = 0
@@ -233,7 +237,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def wrap(text: str, columns: int, lines: int) -> list[str]:
-    """Return ``text`` in at most ``lines`` lines of ``columns`` columns, wrapped at spaces if possible."""
+    """Return ``text`` as at most ``lines`` lines of ``columns`` columns, wrapped at spaces where possible."""
     wrapped: list[str] = []
     rest = " ".join(text.split())
     while rest and len(wrapped) < lines - 1:
@@ -243,7 +247,7 @@ def wrap(text: str, columns: int, lines: int) -> list[str]:
 
 
 def size(number: float) -> str:
-    """Return a number of bytes with a unit: ``412 MB``."""
+    """Return a number of bytes as text with a unit, such as ``412 MB``."""
     for unit in ("B", "kB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}"
@@ -252,7 +256,7 @@ def size(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in at most two units: ``2 h 3 min``."""
+    """Return a duration in at most two units, such as ``2 h 3 min``."""
     whole = max(0, round(seconds))
     units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
     parts: list[str] = []
@@ -264,8 +268,8 @@ def duration(seconds: float) -> str:
 
 
 def age(modified: object, now: float) -> str:
-    """Return roughly how long ago a time was, given in seconds since 1970 or in ISO 8601; empty if the value
-    is not a time."""
+    """Return roughly how long ago a time was, or "" for a value that is not a time. The time is given in
+    seconds since 1970 or in ISO 8601."""
     timestamp = _timestamp(modified)
     if timestamp is None:
         return ""
@@ -279,7 +283,8 @@ def age(modified: object, now: float) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: Iterable[int] = ()) -> list[str]:
-    """Return rows of equal length as lines with aligned columns; columns in ``right`` are right-aligned."""
+    """Return rows of equal length as lines with aligned columns; the columns in ``right`` are
+    right-aligned."""
     return ["  ".join(row).rstrip() for row in _aligned(rows, right)]
 
 
@@ -312,7 +317,7 @@ def _environment_number(name: str) -> int:
 
 @cache
 def _host() -> str:
-    # The terminal must not mistake a path on the remote side of ssh for a local one.
+    # The terminal must not mistake a path on a remote machine, reached by ssh, for a local path.
     return os.uname().nodename
 
 

@@ -22,18 +22,18 @@ from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
 PARTS_OFFERED = 3
-"""Number of headings or blocks offered from a linked note."""
+"""Maximum number of headings or blocks of a linked note that are offered."""
 MENTIONS_OFFERED = 20
-"""Number of mentions offered for a selection."""
+"""Maximum number of mentions offered for a selection."""
 LINES_READ = 20
-"""Number of lines of a selection that are searched for mentions."""
+"""Maximum number of lines of a selection that are searched for mentions."""
 RELATED = "vaultseek.related"
 
 
 async def code_actions(
     session: Session, spot: Spot, text: Text, params: types.CodeActionParams
 ) -> list[types.CodeAction] | None:
-    """Return the code actions for a range."""
+    """Return the code actions for a range of a document."""
     if not is_markdown(spot.path):
         return None
     uri = params.text_document.uri
@@ -45,7 +45,7 @@ async def code_actions(
         actions += await _repairs(session, uri, spot, text, params.range)
     if _is_wanted(types.CodeActionKind.RefactorRewrite, wanted) and last - first < LINES_READ:
         actions += await _mentions(session, uri, spot, text, params.range)
-        # Editors request actions whenever the cursor moves; these need the model.
+        # Insertions need the model, and editors request actions whenever the cursor moves.
         if params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
             actions += await insertions(session, spot, uri, text, params.range)
     if _is_wanted(types.CodeActionKind.Source, wanted):
@@ -56,7 +56,7 @@ async def code_actions(
 
 
 async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
-    """Add the edit that links every mention of a note in a text."""
+    """Add to a code action the edit that links every mention of a note in a document."""
     data = action.data
     if isinstance(data, dict) and action.edit is None:
         uri = str(data["uri"])
@@ -93,7 +93,7 @@ async def _repairs(
     for target in await targets(session, spot, links[:LINES_READ], similar=True) if links else ():
         if target.problem == "missing_note":
             actions += _create(session, spot, target)
-        # An id may have been created for this link, and its block still needs it.
+        # The id may have been proposed for this link, but not yet inserted into its block.
         id = target.link.block if target.path and target.problem == "missing_block" else None
         if id and (made := edit_of_id(session, spot.beside(target.path or ""), id)):
             title, edit = made
@@ -118,8 +118,8 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
 
 
 def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
-    """Yield actions that replace the link's target or, if the third item is True, its fragment: the title,
-    the replacement, and that flag."""
+    """Yield replacements for a broken link: a title, the new text, and True if it replaces only the
+    fragment."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
         offered: set[str] = set()
@@ -201,8 +201,8 @@ async def _mentions(
 async def _links_of_mentions(
     session: Session, spot: Spot, text: Text, first: int, lines: Sequence[str]
 ) -> list[tuple[str, JSON, Change]]:
-    """Return the name and the note of each mention in the lines from ``first`` on, with the change that makes
-    it a link."""
+    """Return each mention in ``lines``, which begin at line ``first``: its name, the note, and the change
+    that turns it into a link."""
     answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=list(lines))
     found = []
     for mention in answer["mentions"]:
@@ -215,11 +215,11 @@ async def _links_of_mentions(
 
 
 PART_CHARS = 40_000
-"""Maximum characters in one request about mentions."""
+"""Maximum number of characters in one request for mentions."""
 
 
 def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
-    """Yield the prose of a note in parts: first line and lines."""
+    """Yield the prose of a note in parts: the number of a part's first line, and the part's lines."""
     first, size = 1, 0
     lines: list[str] = []
     for number, line in enumerate(prose("\n".join(prose_lines(text))).split("\n"), 1):

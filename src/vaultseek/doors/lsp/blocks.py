@@ -1,4 +1,5 @@
-"""Blocks without an id. Links to a block require an id; it is proposed here and inserted by the editor."""
+"""Blocks without an id. A link to a block requires an id, which is proposed here and inserted by the
+editor."""
 
 import itertools
 from collections.abc import Iterator
@@ -19,16 +20,17 @@ from vaultseek.doors.lsp.guard import Change, Guard, lines_in_comments
 from vaultseek.doors.lsp.session import Session, Spot
 
 INSERT_ID = "vaultseek.insertBlockId"
-"""Command that makes the editor insert the id of a block in another note."""
+"""Command that makes the editor insert a block id in another note."""
 ID_LETTERS = 6
 WORDS_CHARS = 80
 _INLINE = ("paragraph", "list_item")
-"""Kinds of blocks with the id at the end of their last line; other blocks have it on a separate line
+"""Kinds of blocks whose id is at the end of their last line; other blocks have it on a separate line
 below."""
 
 
 class Block(NamedTuple):
-    """A block without an id: the proposed id, its first words, its lines, and the text to insert."""
+    """A block without an id, with the id proposed for it, its first words, its lines and the text to
+    insert."""
 
     id: str
     words: str
@@ -38,7 +40,7 @@ class Block(NamedTuple):
 
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
-    """Yield the blocks of a note that lack an id. The same text always gets the same id."""
+    """Yield the blocks of a note that have no id. The id proposed for the same text is always the same."""
     if text.has_open_properties:
         return
     note = text.note
@@ -69,20 +71,21 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
 
 
 def _ends_in_text(item: str) -> bool:
-    """False for a list item whose last line cannot take an id: in a code block, a table or a formula."""
+    """Return False if the last line of a list item cannot take an id, because it is in a code block, a table
+    or a formula."""
     return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 
 
 def insertion(text: Text, block: Block) -> Change:
-    """Return the change that gives a block its id, replacing blanks at its end."""
+    """Return the change that inserts a block's id, replacing blanks at the end of the block."""
     line = text.line(block.end_line)
     return Change(Place(block.end_line, len(line.rstrip()), len(line)), block.inserted)
 
 
 def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
-    """Return a title and the edit that adds ``id`` to its block in the note at ``spot``.
+    """Return a title and the edit that inserts ``id`` after its block in the note at ``spot``.
 
-    Returns None if no block without an id would get this one, or if the edit is unsafe.
+    Returns None if ``id`` is not proposed for any block, or if the edit is unsafe.
     """
     text = session.text(spot.uri(spot.path), spot)
     block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None

@@ -1,4 +1,4 @@
-"""Commands: search, related notes, backlinks, missing links, and the explanation of a note's rank."""
+"""Commands: search, related notes, backlinks, missing links, explanation of a note's rank, block ids."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -14,19 +14,20 @@ from vaultseek.doors.lsp.symbols import search_workspace, vaults_of
 from vaultseek.errors import UsageError
 
 CHOICES = 9
-"""Number of notes offered in a question to the user."""
+"""Maximum number of notes offered to the user in one question."""
 CHOICE_CHARS = 60
 
 Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Function that lets the user choose one of several titles; None if that is impossible or declined."""
+"""Function that lets the user choose one of several titles; returns None if that is impossible or
+declined."""
 Show = Callable[[str, int], Awaitable[None]]
-"""Function that opens a document at a line, 1-based."""
+"""Function that opens a document at a line number, 1-based."""
 Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
-"""Function that lets the client make an edit with a title."""
+"""Function that makes the client apply an edit, which is described by a title."""
 
 
 class Commands:
-    """The commands of ``workspace/executeCommand``; each returns its results as JSON."""
+    """Handlers for ``workspace/executeCommand``; each returns its results as JSON."""
 
     def __init__(self, session: Session, choose: Choose, show: Show, apply: Apply) -> None:
         self._session = session
@@ -35,7 +36,7 @@ class Commands:
         self._apply = apply
 
     def all(self) -> dict[str, Callable[..., Awaitable[Any]]]:
-        """Return the commands by name."""
+        """Return the handlers, keyed by command name."""
         return {
             "vaultseek.search": self.search,
             "vaultseek.related": self.related,
@@ -46,7 +47,8 @@ class Commands:
         }
 
     async def search(self, *arguments: Any) -> list[JSON]:
-        """Search for the first argument; the second argument is the number of results."""
+        """Return the results of a search. The first argument is the query, the second the maximum number of
+        results."""
         query = _text(arguments, 0, "query")
         limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
         results = await search_workspace(self._session, query, max(1, min(limit, 200)))
@@ -54,7 +56,7 @@ class Commands:
         return [_located(result, vaults[str(result["vault_path"])]) for result in results]
 
     async def related(self, *arguments: Any) -> list[JSON]:
-        """Return the notes most similar to the document, and let the user open one."""
+        """Return the notes most similar to a document, and let the user open one of them."""
         spot = await self._spot(arguments, 0)
         answer = await self._session.ask("note/related", spot.root, note=spot.path, limit=CHOICES)
         results = [_located(result, spot) for result in answer["results"]]
@@ -62,7 +64,7 @@ class Commands:
         return results
 
     async def backlinks(self, *arguments: Any) -> list[JSON]:
-        """Return the links to the document, and let the user open one."""
+        """Return the links to a document, and let the user open one of the notes with these links."""
         spot = await self._spot(arguments, 0)
         answer = await self._session.ask("links/backlinks", spot.root, note=spot.path)
         results = [_located(link, spot) for link in answer["links"]]
@@ -70,7 +72,7 @@ class Commands:
         return results
 
     async def missing(self, *arguments: Any) -> list[JSON]:
-        """Return notes that the document could link, and let the user open one."""
+        """Return notes to which a document could link, and let the user open one of them."""
         spot = await self._spot(arguments, 0)
         links, _ = await missing_links(self._session, spot)
         results = [_located(item, spot) for item in links]
@@ -78,12 +80,12 @@ class Commands:
         return results
 
     async def why(self, *arguments: Any) -> JSON:
-        """Explain the rank of the document (second argument) for the query (first argument)."""
+        """Explain a document's rank for a query. The first argument is the query, the second the document."""
         query, spot = _text(arguments, 0, "query"), await self._spot(arguments, 1)
         return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
 
     async def insert_id(self, *arguments: Any) -> JSON:
-        """Make the editor add an id (second argument) to a block of the document (first argument)."""
+        """Make the editor insert a block id. The first argument is the document, the second the id."""
         spot, id = await self._spot(arguments, 0), _text(arguments, 1, "id")
         if made := edit_of_id(self._session, spot, id):
             await self._apply(*made)

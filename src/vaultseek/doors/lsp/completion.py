@@ -29,7 +29,7 @@ from vaultseek.doors.lsp.session import DRAFT, Session, Spot
 from vaultseek.doors.lsp.targets import names_of, targets
 
 COMPLETED = 50
-"""Number of items in one answer; each further key sends a new request."""
+"""Maximum number of items in one answer; each further key press sends a new request."""
 PREVIEW_LINES = 24
 TRIGGERS = ("[", "#", "^", "(", "/", "!", ":", " ", "-")
 
@@ -45,7 +45,7 @@ _KINDS = {
 
 
 async def complete(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
-    """Return the completions at a position."""
+    """Return the completions at the cursor."""
     uri = params.text_document.uri
     spot = await session.spot(uri) or await session.spot_of_draft(uri)
     text = session.text(uri, spot)
@@ -58,7 +58,7 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     if typing is None or (is_blank and typing.kind not in ("value", "tag")):
         return None
     if spot is None and typing.note != "":
-        return None  # a note outside all vaults has only its own headings and blocks
+        return None  # a note outside all vaults can link only to its own headings and blocks
     spot = spot or Spot("", DRAFT, "")
     items = await _items(session, spot, text, typing, line)
     start, end = typing.start, typing.end
@@ -71,20 +71,21 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     shown = text.line(line)[start:column]
     made = [item for each in items if (item := _item(each, typing, edit, spot))]
     if typing.kind == "heading" and typing.note is None:
-        # If several notes have the same text, a link by name resolves to the first.
+        # If several notes contain the same heading, a link by its name leads to the first note.
         first: dict[tuple[str | None, str], types.CompletionItem] = {}
         for item in made:
             first.setdefault((item.detail, item.label), item)
         made = list(first.values())
     for number, item in enumerate(made):
-        # Keep the daemon's order and tolerance of typing errors: the client compares the typed text.
+        # Keep the daemon's order and its tolerance of typing errors, because the client filters by the typed
+        # text.
         item.sort_text = f"{number:03}"
         item.filter_text = f"{shown} {item.label}" if shown else item.label
     return types.CompletionList(is_incomplete=True, items=made)
 
 
 async def resolve(session: Session, item: types.CompletionItem) -> types.CompletionItem:
-    """Add the preview of the note, heading or block."""
+    """Add a preview of the note, heading or block to a completion item."""
     data = item.data
     if not isinstance(data, dict) or not is_markdown(str(data.get("path", ""))):
         return item
@@ -99,7 +100,8 @@ async def resolve(session: Session, item: types.CompletionItem) -> types.Complet
 
 
 def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
-    """True if the vault uses Markdown links; in properties, Obsidian supports only wikilinks."""
+    """Return True if a link at ``line`` should be a Markdown link; in properties, Obsidian supports only
+    wikilinks."""
     return bool(spot.root) and line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
 
 
@@ -126,7 +128,7 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing, line:
 
 
 async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
-    """Return notes, and for embeds and Markdown links also other files."""
+    """Return completions for notes and, in embeds and Markdown links, also for other files."""
     folder = posixpath.dirname(spot.path)
     dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
     if dotted:
@@ -164,7 +166,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
 
 
 async def _unsaved(session: Session, spot: Spot, typed: str, items: list[JSON]) -> list[JSON]:
-    """Return open notes that are not on disk yet, with links that resolve to no note among ``items``."""
+    """Return completions for open notes that are not on disk yet; their links match none of ``items``."""
     texts = await session.unsaved(spot.root)
     names = names_of(texts)
     for item in items:
@@ -184,7 +186,7 @@ def _from_folder(folder: str, path: str, *, dots: bool) -> str:
 
 
 async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
-    """Return headings or blocks of the linked note, from the editor's text if it is open."""
+    """Return the headings or blocks of the linked note, from the editor's text if the note is open."""
     target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
     link = Link("wikilink", target.strip(), None, None, None, 1)
     (found,) = await targets(session, spot, [link])
@@ -198,7 +200,8 @@ async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
 
 
 def _headings(text: Text, written: str) -> list[JSON]:
-    """Return headings of a note below the ``written`` headings, each with its link ``part``."""
+    """Return the headings of a note below the headings already ``written``, each with the ``part`` of a link
+    that leads to it."""
     headings = text.note.headings
     parents, _, typed = written.rpartition("#")
     chain = text.anchors.nested(parents.split("#")) if parents else None
@@ -222,10 +225,11 @@ def _headings(text: Text, written: str) -> list[JSON]:
 
 
 def _part_to(at: int, anchors: Anchors, first: int, parents: str) -> str | None:
-    """Return the link part that leads to the heading ``at``, or None if no part does.
+    """Return the part after the ``#`` in a link to the heading with index ``at``, or None if no part leads to
+    it.
 
-    It begins with ``parents``, below which the headings begin at ``first``, and includes higher headings as
-    needed.
+    The part begins with ``parents``, whose first subheading has the index ``first``, and includes further
+    parent headings if necessary.
     """
     names: list[str] = []
     headings = anchors.headings
@@ -251,10 +255,10 @@ def _labels(text: Text, typed: str) -> list[JSON]:
 
 
 def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str = "") -> list[JSON]:
-    """Return the note's blocks with an id, then the blocks that get a new id; for another note, with its
-    ``uri``.
+    """Return the blocks that have an id, then the blocks for which a new id is proposed.
 
-    The block in ``line``, where a link is being typed, gets no id.
+    ``uri`` is the URI of the note if it is not the open note. No id is proposed for the block in ``line``,
+    where a link is being typed.
     """
     items: list[JSON] = [
         {
@@ -287,7 +291,7 @@ def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str
 def _item(item: JSON, typing: Typing, edit: types.Range, spot: Spot) -> types.CompletionItem | None:
     label = str(item["text"])
     if remove_hidden(label) != label or any(ord(sign) < 32 for sign in label):
-        return None  # a name with control characters cannot be typed, and inserting one would not be safe
+        return None  # names with control characters cannot be typed, and are unsafe to insert
     made = types.CompletionItem(
         label=label,
         kind=_KINDS.get(typing.kind),
@@ -311,7 +315,7 @@ def _detail(item: JSON, typing: Typing) -> str | None:
     if typing.kind in ("block", "label"):
         return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
     if item.get("match") == "missing":
-        return f"no note yet, {count(item['count'], 'note links', 'notes link')} to it"
+        return f"no note yet; {count(item['count'], 'note links', 'notes link')} to it"
     if "path" in item:
         return str(item["path"])
     return None if item.get("count") is None else count(item["count"], "note")
@@ -336,7 +340,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
         path = link if is_markdown(link) or not is_markdown(str(item["path"])) else f"{link}{NOTE_SUFFIX}"
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
-        link = link.removesuffix(NOTE_SUFFIX)  # it already has one in vaults that use Markdown links
+        link = link.removesuffix(NOTE_SUFFIX)  # present in vaults that use Markdown links
     name = str(item["text"])
     named = item.get("is") in ("alias", "title") and "|" not in typing.rest
     if not named or _ENDS_LINK.search(name):
@@ -345,7 +349,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
 
 
 def _in_cell(text: str, typing: Typing) -> str:
-    """Return a text without bars that would end a table cell."""
+    """Escape vertical bars in a text inside a table cell, because they would end the cell."""
     return text.replace("|", r"\|") if typing.in_table else text
 
 

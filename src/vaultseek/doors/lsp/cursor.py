@@ -1,4 +1,4 @@
-"""Find the link, tag or heading at a position in a note, or the name being typed there."""
+"""Finding the link, tag or heading at a position in a note, or the name being typed there."""
 
 import re
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from vaultseek.content.markdown.frontmatter import placed_tags
 from vaultseek.doors.lsp.documents import Text
 
 TABLE_ROWS = 1000
-"""Number of rows above a line that are searched for the header of its table."""
+"""Maximum number of rows above a line that are searched for the header of its table."""
 
 
 def link_at(note: Note, line: int, column: int) -> Link | None:
-    """Return the link at a position; the innermost if links are nested."""
+    """Return the link at a position (the innermost one if links are nested), or None."""
     links = [
         (place.end - place.start, link)
         for link in note.links
@@ -25,30 +25,31 @@ def link_at(note: Note, line: int, column: int) -> Link | None:
 
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
-    """Return the tag at a position, including its ``#``."""
+    """Return the tag at a position, which may be on its ``#``, or None."""
     tags = (*placed_tags(note), *note.placed_tags)
     at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
     return next(at, None)
 
 
 def heading_at(note: Note, line: int) -> Heading | None:
-    """Return the heading in a line."""
+    """Return the heading on a line, or None."""
     return next((heading for heading in note.headings if heading.line == line), None)
 
 
 def block_at(note: Note, line: int) -> BlockId | None:
-    """Return the block whose id is in a line."""
+    """Return the block whose id is on a line, or None."""
     return next((block for block in note.blocks if block.line == line), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """A name being typed: its kind, the text so far, and the columns that a completion replaces.
+    """A name being typed: its kind, the text typed so far, and the columns that a completion replaces.
 
-    ``note`` is the note that contains the heading or block, "" for the open note and None for every note.
-    ``closing`` follows the inserted text. ``rest`` is the text after the name in a closed link: a fragment or
-    alias. ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is
-    True in a table row, where a bar ends the cell; ``as_markdown`` if a wikilink becomes a Markdown link.
+    ``note`` is the note that contains the heading or block; "" stands for the open note, None for all notes.
+    ``closing`` is inserted after the completion. ``rest`` is the text after the name in a link that is
+    already closed: a fragment or alias. ``quote`` is the quotation mark before a value, or around a link, in
+    frontmatter. ``in_table`` is True in a table row, where a bar ends the cell; ``as_markdown`` is True if a
+    wikilink becomes a Markdown link.
     """
 
     kind: CompletionKind | Literal["label", "callout"]
@@ -67,7 +68,7 @@ class Typing:
 
 
 def typing_at(text: Text, line: int, column: int) -> Typing | None:
-    """Return the name being typed at a position; None if nothing can be completed."""
+    """Return the name being typed at a position, or None if nothing can be completed."""
     whole = text.line(line)
     before, after = whole[:column], whole[column:]
     if any(block.line < line <= block.end_line for block in text.note.code_blocks):
@@ -86,9 +87,9 @@ _RULE = re.compile(r"[>\s]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
 
 
 def in_table(lines: Sequence[str], line: int) -> bool:
-    """True if a line, 1-based, is a table row."""
+    """Return True if ``line`` (1-based) is a table row."""
     if "|" in "".join(lines[line : line + 1]) and _RULE.match(lines[line]):
-        return True  # the header
+        return True  # this line is the header
     for number in range(line - 1, max(0, line - TABLE_ROWS), -1):
         above = lines[number - 1]
         if "|" not in above:
@@ -165,14 +166,14 @@ def _tag(before: str) -> Typing | None:
 
 
 class _Value(NamedTuple):
-    """A property value, or an item of a list, as written up to a position."""
+    """A property value, or an item of a list, as written up to the cursor."""
 
     key: str
     written: str
 
     @property
     def quote(self) -> str:
-        """The quotation mark at the beginning of the value."""
+        """The quotation mark at the beginning of the value, or ""."""
         return self.written[:1] if self.written[:1] in "\"'" else ""
 
 
@@ -182,7 +183,7 @@ _VALUE = re.compile(r"([^\s:#-][^:]*):[ \t]+(.*)\Z")
 _ITEM = re.compile(r"\s*-[ \t]+(.*)\Z")
 _OWNER = re.compile(r"([^\s:#-][^:]*):\s*\Z")
 _LIST = re.compile(r"""\[(?:\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?!["'])[^,]*+)\s*+,)*+\s*+(.*)\Z""")
-"""The items of a bracketed list before the last item, and the last item; a quoted comma is text."""
+"""A bracketed list up to its last item, which is captured; commas in quotes do not separate items."""
 _QUOTED_END = {
     '"': re.compile(r'((?:[^"\\]|\\.)*+)"\s*(?:[,\]#]|\Z)'),
     "'": re.compile(r"((?:[^']|'')*+)'\s*(?:[,\]#]|\Z)"),
@@ -190,7 +191,7 @@ _QUOTED_END = {
 
 
 def _value_at(text: Text, line: int, before: str) -> _Value | None:
-    """Return the property value at the end of ``before``; None outside the frontmatter."""
+    """Return the property value at the end of ``before``, or None outside the frontmatter."""
     if not _in_frontmatter(text, line):
         return None
     if value := _VALUE.match(before):
@@ -206,7 +207,8 @@ def _value_at(text: Text, line: int, before: str) -> _Value | None:
 
 
 def _in_frontmatter(text: Text, line: int) -> bool:
-    """True after a first line of three hyphens and before the next line of three hyphens."""
+    """Return True if the line is between the first line, of three hyphens, and the next line of three
+    hyphens."""
     if line < 2 or not _FENCE.match(text.line(1)):
         return False
     return not any(_FENCE.match(text.line(number)) for number in range(2, line))

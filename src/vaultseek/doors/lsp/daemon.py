@@ -1,4 +1,4 @@
-"""The connection to the daemon, started on demand, and its notifications."""
+"""The connection to the daemon, which is started on demand, and the daemon's notifications."""
 
 import asyncio
 import logging
@@ -12,18 +12,19 @@ from vaultseek.client.asynchronous import OnDemand
 from vaultseek.errors import Unavailable, VaultseekError
 
 RESTART_SECONDS = 30.0
-"""Seconds after a failed start before the next attempt."""
+"""Seconds to wait after a failed start before the next attempt."""
 RECONNECT_SECONDS = 2.0
-"""Seconds between attempts to subscribe after the daemon has ended."""
+"""Seconds between attempts to subscribe again after the daemon has ended."""
 
 log = logging.getLogger(__name__)
 
 
 class Daemon:
-    """The daemon; ``start`` starts it unless it is running, or raises VaultseekError.
+    """A connection to the daemon. ``start`` starts the daemon unless it is running, and may raise
+    VaultseekError.
 
-    ``on_notification`` gets the notifications. ``on_return`` is called when notifications resume after a
-    pause, and ``on_failure`` with each new reason why the daemon cannot be reached.
+    ``on_notification`` is called with each notification. ``on_return`` is called when notifications resume
+    after an interruption, and ``on_failure`` with each new reason why the daemon cannot be reached.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Daemon:
         self._lost_before = False
 
     async def ask(self, method: str, params: JSON) -> Any:
-        """Return the daemon's answer. Raises VaultseekError."""
+        """Return the daemon's answer to ``method``. Raises VaultseekError."""
         try:
             answer = await self._daemon.call(method, params)
         except Unavailable as error:
@@ -56,7 +57,7 @@ class Daemon:
         return answer
 
     def subscribe(self) -> None:
-        """Subscribe to the changes and the progress of the index."""
+        """Subscribe to changes and to indexing progress."""
         if self._subscribing is None or self._subscribing.done():
             self._subscribing = asyncio.create_task(self._subscribe())
 
@@ -72,7 +73,7 @@ class Daemon:
         self.subscribe()
 
     async def _subscribe(self) -> None:
-        """Subscribe once a daemon is running; never start one, because the user may have stopped it."""
+        """Subscribe once a daemon is running, but never start one, because the user may have stopped it."""
         while True:
             try:
                 await self._client.call("index/subscribe", {})

@@ -1,6 +1,6 @@
-"""Diagnostics: broken and ambiguous links, missing headings and blocks, and problems of the frontmatter.
+"""Diagnostics: broken and ambiguous links, missing headings and blocks, and problems in frontmatter.
 
-Open notes are checked in the editor's text, all other notes in the index.
+Open notes are checked as they are in the editor, all other notes as they are in the index.
 """
 
 from urllib.parse import unquote
@@ -17,11 +17,11 @@ from vaultseek.doors.lsp.targets import Target, targets
 
 SOURCE = "vaultseek"
 _MILD = ("ambiguous", "missing_label")
-"""Codes of problems that may be intended; for instance, a label may be mere text in brackets."""
+"""Codes of problems that may be intended; for example, a label may be ordinary text in brackets."""
 
 
 async def of_document(session: Session, document: Document | None) -> list[types.Diagnostic]:
-    """Return the diagnostics of one document; empty for a document outside all vaults."""
+    """Return the diagnostics of a document, or an empty list if it is not a note in a vault."""
     if document is None or not is_markdown(document.spot.path) or not session.options.diagnostics:
         return []
     spot, text = document
@@ -38,7 +38,7 @@ async def of_document(session: Session, document: Document | None) -> list[types
 async def pull(
     session: Session, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
-    """Return the diagnostics of one document as the answer to a pull request."""
+    """Return the diagnostics of one document, as the answer to a ``textDocument/diagnostic`` request."""
     items = await of_document(session, await session.document(params.text_document.uri))
     return types.RelatedFullDocumentDiagnosticReport(items=items)
 
@@ -46,8 +46,8 @@ async def pull(
 async def pull_all(
     session: Session, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
-    """Return the diagnostics of notes that are not open, from the index."""
-    # Clients encode different characters of an address than the server.
+    """Return the diagnostics of all notes that are not open, from the index, for ``workspace/diagnostic``."""
+    # Client and server may percent-encode different characters of a URI.
     before = {unquote(each.uri): each for each in params.previous_result_ids}
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []
     reported = set()
@@ -64,7 +64,7 @@ async def pull_all(
             reported.add(unquote(uri))
             state = before.get(unquote(uri))
             reports.append(_report(session, spot, path, problems, state.value if state else None))
-    # A note that has no problems any more must have its earlier ones cleared.
+    # If a note no longer has problems, its earlier diagnostics must be cleared.
     empty = (
         each.uri for uri, each in before.items() if uri not in reported and not session.is_open(each.uri)
     )

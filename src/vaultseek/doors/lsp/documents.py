@@ -1,4 +1,4 @@
-"""The texts of the editor's open notes. As in LSP, lines end only at LF, CR LF or CR."""
+"""The texts of notes open in the editor. As in LSP, lines end only at LF, CR LF or CR."""
 
 import re
 from array import array
@@ -21,18 +21,18 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class NoteDocument(TextDocument):
-    """An open document; pygls would end lines at every Unicode separator."""
+    """An open document, whose lines do not end at other Unicode separators, as they would in pygls."""
 
     @property
     def lines(self) -> Sequence[str]:
-        """Return the lines with their line endings; the last line has none and may be empty."""
+        """Return the lines with their line endings; the last line has no ending and may be empty."""
         source = self.source
         lines = _LINE.findall(source)
         return lines[:-1] if len(lines) > 1 and not source.endswith(("\n", "\r")) else lines
 
 
 class NoteWorkspace(Workspace):
-    """The open documents and the workspace folders."""
+    """The client's open documents and workspace folders."""
 
     def _create_text_document(
         self,
@@ -52,7 +52,8 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """A text at one moment, as lines without line endings; positions are the client's."""
+    """One version of a document's text, as lines without line endings; converts positions from and to the
+    client's."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
         self.source = source
@@ -69,21 +70,21 @@ class Text:
 
     @property
     def has_open_properties(self) -> bool:
-        """True if the user is writing properties and has not closed the frontmatter yet, so that they count
-        as text."""
+        """True if the user is writing properties and has not closed the frontmatter yet, so that the
+        properties are parsed as text."""
         return self.note.body_line == 1 and any(problem.code in REJECTED for problem in self.note.problems)
 
     @cached_property
     def anchors(self) -> Anchors:
-        """The headings and blocks that links can name."""
+        """The headings and blocks to which links can refer."""
         return Anchors(self.note.headings, self.note.blocks)
 
     def line(self, number: int) -> str:
-        """Return a line, 1-based; empty beyond the end."""
+        """Return a line by its number (1-based), or "" beyond the end."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def place(self, position: types.Position) -> tuple[int, int]:
-        """Return the line, 1-based, and the column, 0-based, of a client position."""
+        """Return the line (1-based) and the column (0-based) of a position sent by the client."""
         line = self.line(position.line + 1)
         before = types.Position(0, position.character)
         return position.line + 1, min(
@@ -91,35 +92,35 @@ class Text:
         )
 
     def position(self, line: int, column: int) -> types.Position:
-        """Return the client position of a line, 1-based, and a column, 0-based."""
+        """Return the position, in the client's units, of a line (1-based) and a column (0-based)."""
         text, column = self.line(line), max(0, column)
         if text.isascii():
             return types.Position(line - 1, min(column, len(text)))
         if self._units[0] != line:
-            # One line may have thousands of links, so its units are counted once for all of them.
+            # A line may contain thousands of links, so its client units are counted once for all of them.
             each = map(self._codec.client_num_units, text)
             self._units = line, array("q", accumulate(each, initial=0))
         units = self._units[1]
         return types.Position(line - 1, units[min(column, len(text))])
 
     def range(self, place: Place) -> types.Range:
-        """Return the client range of a place."""
+        """Return the range, in the client's units, of a place."""
         line, start, end = place
         return types.Range(self.position(line, start), self.position(line, end))
 
     def whole_line(self, number: int) -> types.Range:
-        """Return the range of a line without its end."""
+        """Return the range, in the client's units, of a line without its line ending."""
         return self.range(Place(number, 0, len(self.line(number))))
 
 
 def start_of_line(number: int) -> types.Range:
-    """Return the empty range at the beginning of a line, 1-based."""
+    """Return the empty range at the beginning of a line (1-based)."""
     start = types.Position(number - 1, 0)
     return types.Range(start, start)
 
 
 def text_on_disk(root: str, path: str, codec: PositionCodec) -> Text | None:
-    """Return the text of a note on disk; None if it cannot be read."""
+    """Return the text of a note on disk, or None if it cannot be read."""
     file = read_note(Path(root), path)
     if file is None or file.problem is not None:
         return None

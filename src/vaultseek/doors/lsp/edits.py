@@ -1,4 +1,4 @@
-"""Previews, and edits that the editor makes. vaultseek only proposes edits and writes nothing."""
+"""Previews, and edits for the editor to apply. vaultseek only proposes edits and writes nothing."""
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ FileOperation = types.CreateFile | types.RenameFile
 
 
 async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
-    """Return the edits in an answer to ``vault/rename``, except for the paths ``without``.
+    """Return the edits proposed by ``vault/rename``, except those to the files ``without``.
 
-    The user is warned of files whose links cannot be updated.
+    The user is warned about files whose links cannot be updated.
     """
     answer = await session.ask("vault/rename", spot.root, **asked)
     warn_of_left(session, [path for path in answer["left"] if path not in without])
@@ -36,7 +36,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 
 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
-    """Warn the user of files whose links cannot be updated."""
+    """Warn the user about files whose links cannot be updated."""
     if paths:
         session.warn(f"change these by hand; they mention or link to the old name: {', '.join(paths)}")
 
@@ -44,7 +44,7 @@ def warn_of_left(session: Session, paths: Sequence[str]) -> None:
 def workspace_edit(
     session: Session, spot: Spot, edits: Iterable[Edit], operations: Sequence[FileOperation] = ()
 ) -> types.WorkspaceEdit:
-    """Return the edits in a form that the client supports; file operations come last."""
+    """Return the edits in a form supported by the client; file operations come last."""
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
@@ -54,7 +54,7 @@ def workspace_edit(
 
 
 def replacing(session: Session, uri: str, text: Text, changes: Sequence[Change]) -> types.WorkspaceEdit:
-    """Return the edit that makes changes to one document with this ``text``."""
+    """Return the edit that makes ``changes`` to the document ``uri``, whose current text is ``text``."""
     edits = [types.TextEdit(text.range(change.place), change.new) for change in changes]
     return _proposed(session, {uri: (text, edits)})
 
@@ -64,11 +64,11 @@ def _proposed(
     changes: Mapping[str, tuple[Text, Sequence[types.TextEdit]]],
     operations: Sequence[FileOperation] = (),
 ) -> types.WorkspaceEdit:
-    # Neovim 0.7 supports the newer form of edits, but declares only the file operations.
+    # Neovim 0.7 supports the newer form of edits but declares only the file operations.
     edit = "workspace.workspace_edit"
     if not (session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations")):
         return types.WorkspaceEdit(changes={uri: edits for uri, (_, edits) in changes.items()})
-    # The version of the text, so that the client refuses the edit if it has a newer one.
+    # The edit contains the version of the text, so that the client refuses it if its text is newer.
     documents = [
         types.TextDocumentEdit(
             types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=text.version), list(edits)
@@ -79,14 +79,14 @@ def _proposed(
 
 
 def can_do(session: Session, operation: types.ResourceOperationKind) -> bool:
-    """True if the client can create or rename files on request."""
+    """Return True if the client can perform this file operation, such as creating a file, on request."""
     return operation in (session.can("workspace.workspace_edit.resource_operations") or ())
 
 
 def _text_edits(text: Text, edits: Iterable[Edit]) -> Iterable[types.TextEdit]:
     for edit in sorted(edits, key=lambda edit: edit.place):
         line, start, end = edit.place
-        if text.line(line)[start:end] == edit.old:  # the text has not changed since
+        if text.line(line)[start:end] == edit.old:  # the text has not changed in the meantime
             yield types.TextEdit(text.range(edit.place), edit.new)
 
 
@@ -98,23 +98,23 @@ _FRONTMATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?---[ \t]*(?:\n|\Z)")
 
 
 def harmless(markdown: str) -> str:
-    """Return a note's Markdown without anything that makes an editor load or run something."""
+    """Return a note's Markdown without anything that would make an editor load or run something."""
     text = _COMMAND.sub("]", _PICTURE.sub("", visible(markdown)))
     return _HTML.sub("&lt;", text)
 
 
 def escaped(text: str) -> str:
-    """Return a note's words as Markdown that displays them literally."""
+    """Return text as Markdown that displays the text literally."""
     return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", one_line(text))
 
 
 def visible(text: str) -> str:
-    """Return a text without invisible characters."""
+    """Return a text without control characters and other invisible characters."""
     return _CONTROL.sub("", remove_hidden(text))
 
 
 def one_line(text: str) -> str:
-    """Return the visible words of a text on one line."""
+    """Return a text on one line, without invisible characters."""
     return " ".join(visible(text).split())
 
 
@@ -125,7 +125,8 @@ def without_frontmatter(text: str) -> str:
 
 
 def markup(session: Session, text: str, capability: str) -> types.MarkupContent:
-    """Return a note's text in the format that the client supports, by the name of its capability."""
+    """Return a note's text in a format supported by the client; ``capability`` names the capability that
+    lists the supported formats."""
     formats = session.can(f"text_document.{capability}") or ()
     body = without_frontmatter(text).strip()
     if types.MarkupKind.Markdown in formats:

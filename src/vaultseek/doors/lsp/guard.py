@@ -1,6 +1,7 @@
-"""Checks that edits leave the rest of a note unchanged: properties, links, tags, headings, code, blocks.
+"""Checks that an edit leaves the rest of a note unchanged: properties, links, tags, headings, code and
+blocks.
 
-Each edit is tried on the blocks around it, and the parsed results before and after are compared.
+Each edit is tried on the blocks around it, and the blocks are parsed before and after it for comparison.
 """
 
 import re
@@ -17,7 +18,7 @@ from vaultseek.core.notes.name_mentions import NO_PROSE
 from vaultseek.doors.lsp.documents import Text
 
 TRIED_CHARS = 20_000
-"""Maximum characters parsed around an edit; edits in longer blocks are not proposed."""
+"""Maximum number of characters parsed around an edit; edits in longer blocks are not proposed."""
 TRIED_ALONE = 20
 """Maximum number of edits that are tried one by one if they cannot be made together."""
 _NO_PROSE = {"heading", "html", "math", "code"}
@@ -25,25 +26,25 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 class Change(NamedTuple):
-    """A piece of a line, possibly empty, and its replacement."""
+    """A place in a line, which may be empty, and the text that replaces it."""
 
     place: Place
     new: str
 
 
 class _Trial(NamedTuple):
-    """The blocks around some changes, parsed before and after them, with the start of each change in the
-    result."""
+    """The blocks around some changes, parsed before and after the changes, with the start of each change in
+    the result."""
 
     before: Note
     after: Note
     starts: Sequence[tuple[int, int]]
     inserted: Mapping[int, str]
-    """The texts that were inserted without replacing any, by line."""
+    """Texts that were inserted without replacing other text, by line number."""
 
 
 class Guard:
-    """Tries changes of one text."""
+    """A checker that tries changes to one text."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -51,30 +52,31 @@ class Guard:
         self._sizes = list(accumulate((len(line) + 1 for line in text.lines), initial=0))
 
     def takes_link(self, line: int, column: int) -> bool:
-        """True in running text, but not in code, links, tags, formulas, comments or headings."""
+        """Return True if a link may be inserted at a position: in running text, but not in code, links, tags,
+        formulas, comments or headings."""
         text = self._text
         places = [*(link.place for link in text.note.links), *(tag.place for tag in text.note.placed_tags)]
         if any(place and place.line == line and place.start < column < place.end for place in places):
             return False
-        # The reader pairs the halves of a split delimiter, other programs do not.
+        # vaultseek's parser would pair the halves of a split delimiter; other programs would not.
         if column and text.line(line)[column - 1 : column + 1] in ("**", "__", "~~", "=="):
             return False
         lines = prose_lines(text)
         if text.line(line) and not lines[line - 1]:
             return False
         at = sum(len(each) + 1 for each in lines[: line - 1]) + column
-        # Other programs would include a link right after a bare address in that address.
+        # Other programs would treat a link right after a bare URL as part of that URL.
         return not any(
             piece.start() < at < piece.end() + piece[0].startswith("http")
             for piece in NO_PROSE.finditer("\n".join(lines))
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that add a link and nothing else, both one by one and all together."""
+        """Return the changes that, alone and together, add links and change nothing else."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:
-        """True if a change gives a block an id and changes nothing else."""
+        """Return True if a change adds an id to a block and changes nothing else."""
         trial = self._tried([change])
         if trial is None:
             return False
@@ -86,7 +88,7 @@ class Guard:
         )
 
     def changes_link(self, change: Change) -> bool:
-        """True if a change gives a link another target and changes nothing else."""
+        """Return True if a change gives a link another target and changes nothing else."""
         trial = self._tried([change])
         if trial is None:
             return False
@@ -143,7 +145,7 @@ class Guard:
         first, last = self._around(changes[0].place.line, changes[-1].place.line)
         if self._size(first, last) > TRIED_CHARS:
             return None
-        # Among blocks in the body, the first one must not be parsed as frontmatter.
+        # A block in the body must not be parsed as frontmatter.
         head = [] if last < self._text.note.body_line else [""]
         lines = self._text.lines[first - 1 : last]
         changed, starts, shifts = list(lines), [], [0] * len(lines)
@@ -159,7 +161,8 @@ class Guard:
         return _Trial(parse(before, ""), parse(after, ""), starts, inserted)
 
     def _around(self, low: int, high: int) -> tuple[int, int]:
-        """Return the first and last line of the blocks around some lines, including adjacent blocks."""
+        """Return the first and last line of the blocks that contain the lines from ``low`` to ``high``, and
+        of the adjacent blocks."""
         body, blocks = self._text.note.body_line, self._blocks
         if high < body:
             return 1, body - 1
@@ -174,13 +177,13 @@ class Guard:
 
 
 def prose_lines(text: Text) -> list[str]:
-    """Return the lines of a note, empty where nothing can become a link."""
+    """Return the lines of a note, with "" for each line in which no link may be added."""
     hidden = _hidden_lines(text)
     return ["" if number in hidden else line for number, line in enumerate(text.lines, 1)]
 
 
 def lines_in_comments(text: Text) -> set[int]:
-    """Return the lines that end within a comment between percent signs."""
+    """Return the numbers of lines that end inside a ``%%`` comment."""
     body = text.note.body_line
     found: set[int] = set()
     line, counted = body, 0
@@ -222,12 +225,12 @@ def _ids(note: Note) -> list[str]:
 
 
 def _other_spans(note: Note) -> list[Span]:
-    """Return the blocks, with their lines, that an added link never extends."""
+    """Return the blocks that an added link can never extend, with their lines."""
     return [span for span in note.spans if span.kind != "paragraph"]
 
 
 def _shows_also(before: Note, after: Note, inserted: Mapping[int, str]) -> bool:
-    """True if each line shows the same text as before, plus the inserted links."""
+    """Return True if each line shows the same text as before, plus any inserted link."""
     for number in range(1, len(after.lines) + 1):
         old, new = _shown(before, number), _shown(after, number)
         if number in inserted:
@@ -264,7 +267,7 @@ def _facts(note: Note) -> Sequence[object]:
 
 
 def _has_same_blocks(before: Note, after: Note) -> bool:
-    """True if both texts have blocks of the same kinds, or the second text has one more paragraph."""
+    """Return True if both texts have the same kinds of blocks, or the second text has one more paragraph."""
     one, other = ([span.kind for span in note.spans] for note in (before, after))
     same = 0
     while same < len(one) and one[same : same + 1] == other[same : same + 1]:

@@ -1,4 +1,5 @@
-"""Labels of footnotes, which begin with ``^``, and of reference links: definitions and uses in a note."""
+"""Labels of footnotes, which begin with ``^``, and of reference links: their definitions and uses in a
+note."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ CALLOUTS = (
     "example",
     "quote",
 )
-"""Types of Obsidian's callouts."""
+"""The types of callouts in Obsidian."""
 _DEFINITION = re.compile(r"(?:[ \t]{0,3}>)*[ \t]{0,3}\[(\^[^\s\[\]]+|[^\[\]^!]+)\]:")
 _FOOTNOTE = re.compile(r"(?<![\[\\])\[(\^[^\s\[\]]+)\]")
 _REFERENCE = re.compile(r"(?<![\w\[\]\\])\[[^\[\]]+\]\[([^\[\]^]+)\]")
@@ -31,7 +32,7 @@ _BACKTICKS = re.compile("`+")
 
 
 class Label(NamedTuple):
-    """A label and its place, in normalized form."""
+    """A label in normalized form, with its place; ``defines`` is True if the label is defined there."""
 
     key: str
     place: Place
@@ -39,13 +40,13 @@ class Label(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The message for an undefined label."""
+        """The message to show if the label is not defined."""
         kind = "footnote" if self.key.startswith("^") else "reference"
         return f"this note has no {kind} [{self.key}]; define it on a line that begins with [{self.key}]:"
 
 
 def labels(text: Text) -> list[Label]:
-    """Return the labels of a note in order, except in code."""
+    """Return the labels in a note in order, except those in code."""
     note = text.note
     code = {line for block in note.code_blocks for line in range(block.line, block.end_line + 1)}
     lines = (number for number in range(note.body_line, len(text.lines) + 1) if number not in code)
@@ -53,14 +54,14 @@ def labels(text: Text) -> list[Label]:
 
 
 def undefined(text: Text) -> list[Label]:
-    """Return the labels that are used but not defined."""
+    """Return the labels that a note uses but does not define."""
     found = labels(text)
     defined = {label.key for label in found if label.defines}
     return [label for label in found if label.key not in defined]
 
 
 def label_at(text: Text, line: int, column: int) -> Label | None:
-    """Return the label at a position."""
+    """Return the label at a position, or None."""
     if any(block.line <= line <= block.end_line for block in text.note.code_blocks):
         return None
     found = _of_line(text.line(line), line)
@@ -68,7 +69,7 @@ def label_at(text: Text, line: int, column: int) -> Label | None:
 
 
 def definitions_and_uses(text: Text, label: Label) -> tuple[list[Label], list[Label]]:
-    """Return the definitions and the uses of a label."""
+    """Return the definitions of a label and its uses."""
     own = [each for each in labels(text) if each.key == label.key]
     return [each for each in own if each.defines], [each for each in own if not each.defines]
 
@@ -91,8 +92,8 @@ def _label(match: re.Match[str], number: int, *, defines: bool) -> Label:
 
 
 def _without_code(line: str) -> str:
-    """Return a line with blanks instead of code spans; each ends at the next run of backticks of the same
-    length."""
+    """Return a line with blanks in place of code spans. A code span ends at the next run of as many backticks
+    as it begins with."""
     runs = [match.span() for match in _BACKTICKS.finditer(line)]
     ends: dict[int, list[int]] = {}
     for start, end in reversed(runs):

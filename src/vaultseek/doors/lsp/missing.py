@@ -1,4 +1,4 @@
-"""Links that a note may be missing. A lens counts them, a command lists them, and an action inserts them."""
+"""Links that a note may lack. A lens counts them, a command lists them, and an action inserts them."""
 
 import asyncio
 import re
@@ -17,28 +17,28 @@ from vaultseek.errors import NotFound
 
 MISSING = "vaultseek.missing"
 SUGGESTED = 9
-"""Number of suggestions requested."""
+"""Maximum number of suggestions to request."""
 LENS_SECONDS = 1.0
-"""Seconds that other lenses wait for the number of missing links."""
+"""Maximum seconds that other lenses wait for the number of missing links."""
 INSERTED = 3
-"""Number of links offered at the cursor."""
+"""Maximum number of links offered at the cursor."""
 
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
-    """Return the likely suggestions for a note, and whether they should be written as Markdown links."""
+    """Return the likely suggestions for a note, and True if they should be written as Markdown links."""
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
-    except NotFound:  # a note that was never saved
+    except NotFound:  # the note has never been saved
         return [], False
     return [item for item in answer["suggestions"] if item["likely"]], bool(answer["markdown"])
 
 
 async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:
-    """Return a lens with the number of links that a note may be missing; empty if there are none."""
+    """Return a lens with the number of links that a note may lack, or an empty list if there are none."""
     try:
         async with asyncio.timeout(LENS_SECONDS):
             links, _ = await missing_links(session, spot)
-    except TimeoutError:  # the model may still be loading, and the other lenses wait
+    except TimeoutError:  # the model may still be loading, and other lenses must not wait for it
         return []
     if not links:
         return []
@@ -49,7 +49,7 @@ async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Rang
 async def insertions(
     session: Session, spot: Spot, uri: str, text: Text, at: types.Range
 ) -> list[types.CodeAction]:
-    """Return actions that insert a link at the cursor or after the selection."""
+    """Return actions that insert a suggested link at the cursor or after the selection."""
     line, column = text.place(at.end)
     guard = Guard(text)
     if not guard.takes_link(line, column):

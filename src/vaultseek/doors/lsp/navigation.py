@@ -1,4 +1,4 @@
-"""Definition, references, document links and hover."""
+"""Features for navigation: definition, references, document links and hover."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ TAGGED_NOTES = 200
 HOVER_LINES = 30
 HOVER_LIST = 5
 SIMILAR_MS = 400
-"""Maximum time in milliseconds that a hover waits for similar notes."""
+"""Maximum milliseconds that a hover waits for similar notes."""
 
 
 async def definition(
     session: Session, spot: Spot, text: Text, params: types.DefinitionParams
 ) -> list[types.Location] | None:
-    """Return the target of the link at a position."""
+    """Return the location of the target of the link, or the definitions of the label, at a position."""
     link = link_at(text.note, *text.place(params.position))
     if link is None:
         label = label_at(text, *text.place(params.position))
@@ -44,7 +44,7 @@ async def definition(
 async def document_links(
     session: Session, spot: Spot, text: Text, params: types.DocumentLinkParams
 ) -> list[types.DocumentLink]:
-    """Return every link of a note that has a target."""
+    """Return all links in a note that have a target."""
     links = [link for link in text.note.links if link.place]
     return [
         types.DocumentLink(
@@ -60,7 +60,8 @@ async def document_links(
 async def references(
     session: Session, spot: Spot, text: Text, params: types.ReferenceParams
 ) -> list[types.Location]:
-    """Return the links to the target at a position: a link's target, a heading, a tag, or the note."""
+    """Return the links to the link target, label, heading or tag at a position; elsewhere, return the links
+    to the note."""
     line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
@@ -79,7 +80,7 @@ async def references(
         other = session.text_of(spot, path)
         heading = other.anchors.heading(link.heading) if link.heading and other else None
     elif heading is not None and heading.level == 1 and heading is text.note.headings[0]:
-        heading = None  # the title of the note: every link to the note
+        heading = None  # the heading is the note's title, so all links to the note count
     wanted = _fragments(session, spot, path, heading, block)
     locations = await _links_to(session, spot, path, wanted)
     locations += await _links_of_texts(session, spot, path, wanted, part=bool(heading or block))
@@ -91,7 +92,8 @@ async def references(
 
 
 async def hover(session: Session, spot: Spot, text: Text, params: types.HoverParams) -> types.Hover | None:
-    """Return a link's target with its backlinks and similar notes, or a tag's number of notes."""
+    """Return a link's target with its backlinks and similar notes, the number of notes with a tag, or a
+    label's definition."""
     line, column = text.place(params.position)
     if link := link_at(text.note, line, column):
         return await _hover_link(session, spot, text, link)
@@ -112,7 +114,7 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
 
 
 async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
-    """Return the links of other notes to the note at ``path``; empty if that note is not indexed yet."""
+    """Return the links from other notes to the note at ``path``; empty if that note is not indexed yet."""
     with suppress(VaultseekError):
         answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
         links: list[JSON] = answer["links"]
@@ -130,7 +132,7 @@ def _own_location(uri: str, text: Text, label: Label) -> types.Location:
 
 
 Wanted = Callable[[str | None, str | None], bool]
-"""Function that returns True for the heading and block of a wanted link."""
+"""Function that returns True if a link with this heading and block id is wanted."""
 
 
 def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
@@ -147,7 +149,7 @@ def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None,
 
 
 async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> list[types.Location]:
-    """Return the places of links to a note, or part of it, in notes that are not open."""
+    """Return the locations of links to a note, or to a part of it, in notes that are not open."""
     locations = []
     texts: dict[str, Text | None] = {}
     for link in await backlinks(session, spot, path):
@@ -165,8 +167,8 @@ async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> 
 async def _links_of_texts(
     session: Session, spot: Spot, path: str, wanted: Wanted, *, part: bool
 ) -> list[types.Location]:
-    """Return the places of links to a note, or part of it, in the open notes; for a part, also in the note
-    itself."""
+    """Return the locations of links to a note, or to a part of it, in open notes; for a part, also in the
+    note itself."""
     texts = await session.open_texts(spot.root)
     own = texts.pop(path, None)
     if part and (text := own[1] if own else session.text_of(spot, path)):
@@ -201,7 +203,7 @@ async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location
 
 
 class _Form(NamedTuple):
-    """The format of a hover in a client; ``words`` and ``passage`` convert a note's text to this format."""
+    """The format of hovers in a client; ``words`` and ``passage`` convert text from a note to this format."""
 
     kind: types.MarkupKind
     words: Callable[[str], str]

@@ -1,4 +1,4 @@
-"""Renaming of notes, headings and tags, and of links to files that the editor is about to move."""
+"""Renaming of notes, headings and tags, and updating of links to files that the editor is about to move."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,7 +28,7 @@ from vaultseek.errors import NotFound, UsageError
 
 
 class Renamed(NamedTuple):
-    """The tag, heading or note at the cursor that can be renamed, with its place and name."""
+    """The tag, heading or note that a rename at the cursor affects, with its current name and place."""
 
     place: Place
     name: str
@@ -40,7 +40,8 @@ class Renamed(NamedTuple):
 async def prepare(
     session: Session, spot: Spot, text: Text, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
-    """Return the range and the name of the tag, heading or note at a position that can be renamed."""
+    """Return the range and current name of the tag, heading or note that a rename at a position would
+    affect."""
     wanted = await _at(session, spot, text, params.position)
     return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
 
@@ -62,7 +63,7 @@ async def rename(
 
 
 async def will_rename(session: Session, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
-    """Return the link edits for files and folders that the editor is about to move."""
+    """Return the edits that update links to files and folders that the editor is about to move."""
     moves: dict[str, list[JSON]] = {}
     spots: dict[str, Spot] = {}
     for file in params.files:
@@ -71,7 +72,7 @@ async def will_rename(session: Session, params: types.RenameFilesParams) -> type
             continue
         spots[old.root] = old
         moves.setdefault(old.root, []).append({"old": old.path, "new": new[len(old.shown) + 1 :]})
-    if len(moves) != 1:  # an edit concerns one vault; files of several are never moved together
+    if len(moves) != 1:  # an edit covers one vault; files of several vaults are never moved together
         return None
     ((root, pairs),) = moves.items()
     edits = await _edits_of_moves(session, spots[root], pairs)
@@ -91,7 +92,7 @@ async def _at(session: Session, spot: Spot, text: Text, position: types.Position
 
 
 async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column: int) -> Renamed | None:
-    """Return the note that a link resolves to, or the heading if the cursor is on the link's fragment."""
+    """Return the note to which a link leads, or the heading if the cursor is on the link's fragment."""
     (target,) = await targets(session, spot, [link])
     if target.path is None:
         (target,) = await targets(session, spot, [link], wait=True)
@@ -127,7 +128,7 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
-    """Return the daemon's edits. For notes with unsaved changes, edits are computed from the editor's
+    """Return the edits for moved notes. For notes with unsaved changes, edits are computed from the editor's
     text."""
     changed = await session.changed_texts(spot.root)
     edits = await proposed_edits(session, spot, changed, moves=list(moves))
@@ -153,7 +154,7 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     at = own.note.headings.index(heading)
     edits = [heading_edit(own.note, at, new)]
     if own.anchors.heading(heading.text) == heading:
-        with suppress(NotFound):  # it is not saved yet, so nothing links there
+        with suppress(NotFound):  # the note is not saved yet, so no note links to the heading
             asked = {"note": wanted.path, "heading": heading.text, "to": new}
             edits += await proposed_edits(session, spot, texts, **asked)
     for path, text in texts.items():

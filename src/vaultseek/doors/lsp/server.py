@@ -1,6 +1,6 @@
-"""The language server: it registers the features with pygls and connects them to the daemon.
+"""The language server, which registers its features with pygls and connects them to the daemon.
 
-It opens no index and writes nothing: edits are proposed, and the editor makes them.
+It opens no index and writes nothing: it proposes edits, and the editor applies them.
 """
 
 import asyncio
@@ -29,12 +29,13 @@ from vaultseek.errors import Cancelled, VaultseekError
 REQUEST_FAILED = -32803
 REQUEST_CANCELLED = -32800
 DIAGNOSE_SECONDS = 0.25
-"""Seconds without a change of a document after which its diagnostics are published."""
+"""Seconds without changes after which a document's diagnostics are published."""
 REFRESH_SECONDS = 1.0
 """Minimum seconds between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
-"""Function of the session and the parameters; for notes, the place and the text come between them."""
+"""Function of the session and the request's parameters; for a feature of notes, the note's `Spot` and text
+come between the two."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
@@ -49,7 +50,7 @@ _NOTE_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_RENAME: renaming.rename,
     types.TEXT_DOCUMENT_PREPARE_RENAME: renaming.prepare,
 }
-"""Features for notes in a vault; other documents get no answer."""
+"""Features for notes in a vault; requests about other documents get no answer."""
 _OTHER_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_COMPLETION: completion.complete,
     types.COMPLETION_ITEM_RESOLVE: completion.resolve,
@@ -79,40 +80,40 @@ _OPTIONS: dict[str, Any] = {
     types.WORKSPACE_WILL_RENAME_FILES: _FILES,
 }
 _SHOWN_FAILURES = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
-"""Requests whose failure is shown to the user; others get an empty answer."""
+"""Requests whose failure is shown to the user; other requests that fail get an empty answer."""
 
 log = logging.getLogger(__name__)
 
 
 def serve(start: Callable[[], object], options: Options) -> None:
-    """Answer on standard input and output until the client ends.
+    """Serve a client on standard input and output until the client ends.
 
-    ``start`` is called when the daemon is needed; it starts the daemon unless it is running, or raises
+    ``start`` is called when the daemon is needed. It starts the daemon unless it is running, and may raise
     VaultseekError.
     """
     logging.basicConfig(level=logging.ERROR)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)
-    # pygls closes its output at the end, and standard output does not belong to it.
+    # pygls closes its output at the end, but must not close standard output itself.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         make_server(start, options).start_io(stdout=output)
 
 
 def make_server(start: Callable[[], object], options: Options | None = None) -> LanguageServer:
-    """Return a server for one client."""
+    """Return a language server for one client."""
     server = _Server("vaultseek", __version__, protocol_cls=_Protocol)
     _Editor(server, start, options or Options()).register()
     return server
 
 
 class _Server(LanguageServer):
-    """The pygls server; errors reach the client only in answers."""
+    """The pygls server; the client learns of errors only through answers."""
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         log.debug("%s: %s", source, error)
 
 
 class _Protocol(LanguageServerProtocol):
-    """The pygls protocol, which also answers unreadable requests and requests after the shutdown."""
+    """The pygls protocol, extended to answer unreadable requests and requests after the shutdown."""
 
     def handle_message(self, message: Any) -> None:
         if self._shutdown and hasattr(message, "method") and hasattr(message, "id"):
@@ -131,7 +132,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class _Editor:
-    """The client of a server: its session, and notifications from the daemon."""
+    """The editor that a server serves: its session, and the daemon's notifications for it."""
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server
@@ -141,13 +142,14 @@ class _Editor:
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._asked: dict[str, float] = {}
-        """The vaults whose progress the client has been asked to show, with their current share."""
+        """The vaults whose progress the client has been asked to show, each with the share that is
+        indexed."""
         self._shown: set[str] = set()
-        """The vaults whose progress the client shows."""
+        """The vaults whose progress the client is showing."""
         self._vaults: set[str] = set()
 
     def register(self) -> None:
-        """Register every feature with the server."""
+        """Register all features with the server."""
         feature = self._server.feature
         for method, answer in (_OTHER_FEATURES | _NOTE_FEATURES).items():
             feature(method, _OPTIONS.get(method))(self._handler(method, answer))
@@ -193,7 +195,7 @@ class _Editor:
 
         return command
 
-    # -- the client's life ---------------------------------------------------------------------------------
+    # -- start and end of a client's session ---------------------------------------------------------------
 
     def _initialize(self, params: types.InitializeParams) -> None:
         protocol = self._server.protocol
@@ -211,7 +213,7 @@ class _Editor:
         try:
             await self._daemon.ask("index/status", {})
         except VaultseekError:
-            return  # the client shows it
+            return  # the failure was already shown to the user
         self._daemon.subscribe()
         folders = self._session.folders()
         if folders and not await self._session.roots():
@@ -233,7 +235,7 @@ class _Editor:
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def _schedule(self, key: str, work: Any) -> None:
-        """Do ``work`` in the background, cancelling earlier work with the same key."""
+        """Run ``work`` in the background, and cancel earlier work with the same key."""
         if task := self._diagnosing.pop(key, None):
             task.cancel()
         self._diagnosing[key] = asyncio.ensure_future(work)
@@ -250,13 +252,13 @@ class _Editor:
             params = types.PublishDiagnosticsParams(uri, items, version)
             self._server.text_document_publish_diagnostics(params)
 
-    # -- notifications of the daemon -------------------------------------------------------------------------
+    # -- notifications from the daemon -----------------------------------------------------------------------
 
     def _notified(self, method: str, params: JSON) -> None:
         vault = params.get("vault_path")
         if vault is not None and vault not in self._vaults:
             self._vaults.add(vault)
-            self._session.forget_roots()  # it may be a new vault around a folder that is already known
+            self._session.forget_roots()  # the vault may be new and contain a folder that is already known
         if method == "index/changed":
             if self._refreshing is None or self._refreshing.done():
                 self._refreshing = asyncio.ensure_future(self._refresh())
@@ -264,12 +266,13 @@ class _Editor:
             self._report(params)
 
     def _reconnected(self) -> None:
-        """Make the client refresh, because vaults and notes may have changed while the daemon was away."""
+        """Make the client refresh, because vaults and notes may have changed while the daemon was not
+        running."""
         self._vaults.clear()
         self._notified("index/changed", {})
 
     async def _refresh(self) -> None:
-        """Make the client refresh its diagnostics and counts, since link targets may have changed."""
+        """Make the client refresh its diagnostics and counts, because link targets may have changed."""
         await asyncio.sleep(REFRESH_SECONDS)
         if self._session.can("text_document.diagnostic") is None:
             for document in list(self._session.workspace.text_documents.values()):
@@ -283,7 +286,8 @@ class _Editor:
             self._server.workspace_inlay_hint_refresh(None)
 
     def _report(self, state: JSON) -> None:
-        """Show the progress of an open vault, if the client supports that and the vault is not done."""
+        """Show the indexing progress of an open vault, if the client supports progress and the vault is not
+        complete."""
         if not self._session.has_vault(str(state["vault_path"])):
             return
         vault, share = str(state["vault"]), float(state["share"])
@@ -325,7 +329,7 @@ class _Editor:
     async def _choose(self, message: str, titles: Sequence[str]) -> int | None:
         if not self._session.can("window.show_document.support"):
             return None
-        # All titles must differ, because the client returns one of them.
+        # The titles must differ from each other, because the client returns only the chosen title.
         items = [types.MessageActionItem(f"{number} {title}") for number, title in enumerate(titles, 1)]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, items)
         chosen = await self._server.window_show_message_request_async(params)

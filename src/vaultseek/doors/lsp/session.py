@@ -1,4 +1,4 @@
-"""One editor's session: its documents, the vaults that contain them, and the client's capabilities."""
+"""An editor's session: its documents, the vaults that contain them, and the client's capabilities."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from vaultseek.doors.lsp.documents import Text, text_on_disk
 from vaultseek.errors import VaultseekError
 
 TEXTS_KEPT = 64
-"""Number of open documents whose parsed text is kept."""
+"""Maximum number of open documents whose parsed text is kept."""
 
 DRAFT = "Untitled.md"
-"""Path of a document without a file, used for writing its links."""
+"""Path that stands for a document without a file when its links are written."""
 Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
 class Spot(NamedTuple):
-    """A file of a vault: the vault's folder, the path within it, and the folder as spelled by the client."""
+    """A file in a vault: the vault's folder, the path within it, and the folder as spelled by the client."""
 
     root: str
     path: str
     shown: str
 
     def uri(self, path: str) -> str:
-        """Return the address of another file of the vault."""
+        """Return the URI of the file at ``path`` in the same vault."""
         return from_fs_path(f"{self.shown}/{path}") or ""
 
     def beside(self, path: str) -> Spot:
-        """Return the place of another file of the vault."""
+        """Return the `Spot` of the file at ``path`` in the same vault."""
         return self._replace(path=path)
 
 
 class Document(NamedTuple):
-    """A document in a vault: its place there, and its text in the editor."""
+    """A document in a vault: its folder and path, and its text in the editor."""
 
     spot: Spot
     text: Text
 
 
 class Options(NamedTuple):
-    """The user's options, from the client's initialization options."""
+    """The user's options, taken from the client's initialization options."""
 
     code_lens: bool = False
     inlay_hints: bool = False
@@ -61,10 +61,10 @@ class Options(NamedTuple):
 
 
 class Session:
-    """Answers about the open documents and the vaults around them."""
+    """The open documents and the vaults that contain them."""
 
     def __init__(self, ask: Ask, warn: Callable[[str], None], options: Options) -> None:
-        """``warn`` shows a message to the user."""
+        """Create a session that shows messages to the user with ``warn``."""
         self._ask = ask
         self.warn = warn
         self.options = options
@@ -75,7 +75,7 @@ class Session:
         self._roots: dict[str, str | None] = {}
 
     def begin(self, workspace: Workspace, params: types.InitializeParams) -> None:
-        """Adopt the capabilities, the name and the options of the client."""
+        """Store the client's capabilities, name and options."""
         self._workspace = workspace
         self.capabilities = params.capabilities
         self.client = params.client_info.name if params.client_info else ""
@@ -91,23 +91,23 @@ class Session:
         return self._workspace
 
     def can(self, capability: str) -> Any:
-        """Return a capability of the client by its dotted name; None if it does not declare it."""
+        """Return a capability of the client by its dotted name, or None if the client does not declare it."""
         try:
             return reduce(getattr, capability.split("."), self.capabilities)
         except AttributeError:
             return None
 
     async def ask(self, method: str, root: str | None, **params: Any) -> JSON:
-        """Return the daemon's answer about the vault at ``root``, or about no vault. Raises
-        VaultseekError."""
+        """Return the daemon's answer about the vault at ``root``; None if the request is about no vault.
+        Raises VaultseekError."""
         vault = {} if root is None else {"vault": root}
         answer: JSON = await self._ask(method, {**vault, **params})
         return answer
 
-    # -- where -------------------------------------------------------------------------------------------
+    # -- places ------------------------------------------------------------------------------------------
 
     async def spot(self, uri: str) -> Spot | None:
-        """Return the place of a document in its vault; None if it is outside all vaults."""
+        """Return a document's vault and its path there, or None if the document is outside all vaults."""
         file = path_of(uri) if uri.startswith("file:") else None
         if file is None:
             return None
@@ -121,7 +121,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault as spelled by the client, perhaps through a symbolic link."""
+        """Return the folder of a vault as spelled by the client, which may be a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):
@@ -134,15 +134,16 @@ class Session:
         return Spot(root, "", next(shown, root))
 
     async def spot_of_draft(self, uri: str) -> Spot | None:
-        """Return the place of a document without a file, as if it were a note in the only open vault."""
+        """Return a `Spot` for a document without a file, as if it were a note in the only open vault, or
+        None."""
         if uri.startswith("file:"):
             return None
         roots = await self.roots() if any(self.folders()) else []
         return (await self.spot_of_vault(roots[0])).beside(DRAFT) if len(roots) == 1 else None
 
     async def roots(self) -> list[str]:
-        """Return the vaults of the workspace folders, or else of the open documents; an empty result means
-        all vaults."""
+        """Return the vaults of the workspace folders or, if they have none, of the open documents; an empty
+        list stands for all vaults."""
         roots = [await self._root(_real(folder)) for folder in self.folders()]
         if not any(roots):
             spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
@@ -156,11 +157,11 @@ class Session:
         return folders or ([root] if root else [])
 
     def has_vault(self, root: str) -> bool:
-        """True for the vault of a workspace folder or of a document that was opened."""
+        """Return True if the vault at ``root`` contains a workspace folder or an opened document."""
         return root in self._roots.values()
 
     def forget_roots(self) -> None:
-        """Forget the vault of each folder, because vaults may have been added or removed."""
+        """Forget which vault contains each folder, because vaults may have been added or removed."""
         self._roots.clear()
 
     async def _root(self, folder: str) -> str | None:
@@ -174,23 +175,24 @@ class Session:
             self._roots[folder] = root if f"{folder}/".startswith(f"{root}/") else None
             if known is not None and root not in known:
                 ended_by = f"vaultseek vault remove {shlex.quote(root)}"
-                self.warn(f"the notes of {root} are indexed from now on; to undo this, run `{ended_by}`")
+                self.warn(f"the notes in {root} are indexed from now on; to undo this, run `{ended_by}`")
         return self._roots[folder]
 
     async def _known_vaults(self) -> set[str] | None:
         try:
             return {vault["path"] for vault in (await self.ask("vault/list", None))["vaults"]}
-        except VaultseekError:  # it only determines whether a new vault is announced
+        except VaultseekError:  # the list is needed only for deciding whether to announce a new vault
             return None
 
     # -- texts -------------------------------------------------------------------------------------------
 
     def is_open(self, uri: str) -> bool:
-        """True if the client has the document open."""
+        """Return True if the document is open in the client."""
         return self._open(uri) is not None
 
     async def document(self, uri: str) -> Document | None:
-        """Return the place and text of a document; None if it is outside all vaults or unreadable."""
+        """Return a document's place in its vault and its text, or None if it is unreadable or outside all
+        vaults."""
         spot = await self.spot(uri)
         text = self.text(uri, spot)
         return None if spot is None or text is None else Document(spot, text)
@@ -216,17 +218,17 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline. If the document is open, its vault is not searched
-        for."""
+        """Return the text of a document for its outline, without looking for the document's vault if it is
+        open."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:
-        """Return the open notes of a vault that are not on disk, by path."""
+        """Return a vault's open notes that are not on disk yet, by path."""
         texts = await self.open_texts(root)
         return {path: text for path, (_, text) in texts.items() if not _is_on_disk(root, path)}
 
     async def changed_texts(self, root: str) -> dict[str, Text]:
-        """Return the open notes of a vault with unsaved changes, by path."""
+        """Return a vault's open notes with unsaved changes, by path."""
         codec = self.workspace.position_codec
         changed = {}
         for path, (_, text) in (await self.open_texts(root)).items():
@@ -236,7 +238,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return the addresses and texts of a vault's open notes, by path."""
+        """Return the URIs and texts of a vault's open notes, by path."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)
@@ -247,16 +249,16 @@ class Session:
         return texts
 
     def text_of(self, spot: Spot, path: str) -> Text | None:
-        """Return the text of another file of the same vault."""
+        """Return the text of the file at ``path`` in the same vault, or None if it cannot be read."""
         return self.text(spot.uri(path), spot.beside(path))
 
     def _open(self, uri: str) -> Any:
-        # Clients encode different characters of an address than the server.
+        # Client and server may percent-encode different characters of a URI.
         return self.workspace.text_documents.get(unquote(uri))
 
 
 def path_of(uri: str) -> str | None:
-    """Return the path of an address, without the final slash that a folder's address may have."""
+    """Return the path of a file URI, or None; a final slash is removed."""
     path = to_fs_path(uri)
     return path and (path.rstrip("/") or "/")
 

@@ -1,4 +1,4 @@
-"""Symbols: search as ``workspace/symbol``, and the headings of a note with folds and counts."""
+"""Workspace search as ``workspace/symbol``, and a note's headings with folds and backlink counts."""
 
 import asyncio
 from collections import Counter
@@ -15,11 +15,11 @@ from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
-"""Editors that drop symbols whose name lacks the letters of the query. For these editors, each name begins
-with the query."""
+"""Editors that drop symbols whose names lack letters of the query. In these editors, each name begins with
+the query."""
 RESULTS = 50
 RECENT_NOTES = "ext:md"
-"""Query that lists every note, the last modified first."""
+"""Query that lists all notes, most recently modified first."""
 
 
 # -- in the workspace
@@ -28,7 +28,7 @@ RECENT_NOTES = "ext:md"
 async def search_symbols(
     session: Session, params: types.WorkspaceSymbolParams
 ) -> list[types.SymbolInformation]:
-    """Return the results of the hybrid search, best first, each at the line of its passage."""
+    """Return the results of a search, best first, each at the line of its passage."""
     query = params.query.strip()
     results = await search_workspace(session, query or RECENT_NOTES, RESULTS, typing=bool(query))
     prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
@@ -42,7 +42,7 @@ async def search_symbols(
 
 
 async def search_workspace(session: Session, query: str, limit: int, **more: Any) -> list[JSON]:
-    """Return the best results in the vaults of the workspace, or in all vaults if it has none."""
+    """Return the best results from the workspace's vaults, or from all vaults if the workspace has none."""
     roots = await session.roots()
     wanted = {"query": query, "limit": limit, **more}
     if not roots:
@@ -58,7 +58,7 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folders of the results' vaults, as spelled by the client."""
+    """Return the folder of each result's vault, as spelled by the client, keyed by the folder's real path."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 
@@ -84,7 +84,7 @@ def _symbol(session: Session, spot: Spot, result: JSON, number: int, prefix: str
 async def document_symbols(
     session: Session, params: types.DocumentSymbolParams
 ) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
-    """Return the headings of a note, nested if the client supports nesting."""
+    """Return the headings of a note, nested if the client supports nested symbols."""
     uri = params.text_document.uri
     text = await session.outlined(uri)
     if text is None:
@@ -123,7 +123,7 @@ def _name(heading: Heading) -> str:
 
 
 def sections(text: Text) -> Iterator[tuple[Heading, int]]:
-    """Yield each heading with the last non-blank line of its section."""
+    """Yield each heading, with the number of the last non-blank line of its section."""
     headings = text.note.headings
     for at, heading in enumerate(headings):
         end = text.anchors.section_end(at)
@@ -136,7 +136,7 @@ def sections(text: Text) -> Iterator[tuple[Heading, int]]:
 async def folding_ranges(
     session: Session, params: types.FoldingRangeParams
 ) -> list[types.FoldingRange] | None:
-    """Return the foldable ranges: frontmatter, sections, code blocks."""
+    """Return the foldable ranges of a note: frontmatter, sections and code blocks."""
     uri = params.text_document.uri
     text = await session.outlined(uri)
     if text is None:
@@ -159,7 +159,8 @@ async def folding_ranges(
 async def code_lenses(
     session: Session, spot: Spot, text: Text, params: types.CodeLensParams
 ) -> list[types.CodeLens] | None:
-    """Return the backlink counts of a note and its headings, and the missing links, if enabled."""
+    """Return lenses with the backlink counts of a note and its headings, and with the missing links, if
+    enabled."""
     if not session.options.code_lens:
         return None
     uri = params.text_document.uri
@@ -175,7 +176,7 @@ async def code_lenses(
 async def inlay_hints(
     session: Session, spot: Spot, text: Text, params: types.InlayHintParams
 ) -> list[types.InlayHint] | None:
-    """Return the counts of ``code_lenses`` as hints at the ends of lines, if enabled."""
+    """Return the counts shown by ``code_lenses`` as hints at the ends of lines, if enabled."""
     if not session.options.inlay_hints:
         return None
     first, last = params.range.start.line + 1, params.range.end.line + 1
@@ -187,7 +188,8 @@ async def inlay_hints(
 
 
 async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
-    """Return the lines with a backlink count: the note's first line, and the headings that have backlinks."""
+    """Return the lines that get a backlink count, with their counts: the note's own line and the headings
+    with backlinks."""
     links: Sequence[JSON] = await backlinks(session, spot, spot.path)
     headings = text.note.headings
     lines = Counter(

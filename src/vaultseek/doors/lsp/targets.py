@@ -1,4 +1,4 @@
-"""The targets of an open note's links, from the index and from the editor's other buffers, which take
+"""The targets of links in an open note, from the index and from other open documents, which take
 precedence."""
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.session import Session, Spot
 
 LINKS_AT_ONCE = 1000
-"""Maximum number of links in one request."""
+"""Maximum number of links in one request to the daemon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a link: its file and line, or the link's problem."""
+    """The target of a link: its file and line, or the reason why the link is broken."""
 
     link: Link
     path: str | None
@@ -38,8 +38,8 @@ async def targets(
     moves: Sequence[JSON] = (),
     wait: bool = False,
 ) -> list[Target]:
-    """Return the targets of links in the note at ``spot``. With ``wait``, recently saved notes are indexed
-    first."""
+    """Return the targets of ``links`` in the note at ``spot``. With ``wait``, recently saved notes are
+    indexed first."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
         written = [
@@ -61,7 +61,7 @@ async def targets(
 
 
 def names_of(texts: Mapping[str, Text]) -> Names:
-    """Return the names of notes from their texts."""
+    """Return the names by which links can refer to these notes, given their texts by path."""
     names = Names()
     for path, text in texts.items():
         names.add(path, text.note.aliases)
@@ -72,7 +72,7 @@ def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
     path, line, problem = answer["resolved"], answer["target_line"], answer["problem"]
     message = answer["message"]
     if not link.target and (link.heading or link.block):
-        path, problem = spot.path, None  # the note itself, which may not be saved yet
+        path, problem = spot.path, None  # the link leads to the note itself, which may not be saved yet
     is_part = path and is_markdown(path) and (link.heading or link.block)
     text = session.text_of(spot, path) if is_part and session.is_open(spot.uri(path)) else None
     if text is not None:

@@ -1,1 +1,1 @@
-"""The Model Context Protocol: a thin client of the socket for agents."""
+"""The Model Context Protocol: a thin client of the daemon, for agents."""

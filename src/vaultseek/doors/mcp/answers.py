@@ -1,4 +1,4 @@
-"""The structured content of the tools' answers, for hosts that pass it to a program. No I/O."""
+"""Models of the tools' structured content, for hosts that pass it to a program. No I/O."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class ToolAnswer(BaseModel):
-    """Fields of every tool's answer. ``truncated`` is true if the budget left something out."""
+    """Fields of every tool's answer. ``truncated`` is true if something was left out to stay within the token
+    budget."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -19,7 +20,7 @@ class ToolAnswer(BaseModel):
 
 
 class Results(ToolAnswer):
-    """Notes, best first; ``next_cursor`` begins the next page of a search, None at the end."""
+    """Notes, best first; ``next_cursor`` is the cursor of a search's next page, or None on the last page."""
 
     vault: str
     results: list[dict[str, Any]]
@@ -27,7 +28,7 @@ class Results(ToolAnswer):
 
 
 class Context(ToolAnswer):
-    """Passages of several notes for one question, and the places of passages that did not fit."""
+    """Passages from several notes for one question, and the locations of passages that did not fit."""
 
     vault: str
     text: str
@@ -35,14 +36,14 @@ class Context(ToolAnswer):
 
 
 class Passages(ToolAnswer):
-    """Lines of notes; ``next_line`` is a note's next line to read, None at the end."""
+    """Lines of notes; ``next_line`` is the next line to read in a note, or None at its end."""
 
     notes: list[dict[str, Any]]
 
 
 class Listing(ToolAnswer):
-    """A page of a list that begins with number ``first``; ``next_first`` begins the next page, None at the
-    end."""
+    """A page of a list. ``first`` is the number of its first item; ``next_first`` is the number of the next
+    page's first item, or None."""
 
     vault: str
     first: int
@@ -51,7 +52,7 @@ class Listing(ToolAnswer):
 
 
 class Tables(Listing):
-    """Rows of tables, each with the number of its table; ``tables`` has each table's columns, groups and
+    """Rows of tables, each with the number of its table; ``tables`` contains each table's columns, groups and
     problems."""
 
     tables: list[dict[str, Any]]
@@ -65,14 +66,14 @@ class Links(Listing):
 
 
 class Graph(ToolAnswer):
-    """Hubs and clusters, steps of a path, links that may be missing, or stale notes; each with its kind."""
+    """Hubs and clusters, steps of a path, missing links, or stale notes; each item has a ``kind``."""
 
     vault: str
     items: list[dict[str, Any]]
 
 
 class Notes(Listing):
-    """Notes of a folder."""
+    """Notes in a folder."""
 
     notes: list[dict[str, Any]]
 
@@ -84,7 +85,7 @@ class Tags(Listing):
 
 
 class Properties(Listing):
-    """Properties, or the values of one, most common first."""
+    """Properties, or the values of one property, most common first."""
 
     property: str | None = None
     properties: list[dict[str, Any]] | None = None
@@ -92,6 +93,6 @@ class Properties(Listing):
 
 
 class Status(ToolAnswer):
-    """The daemon and its vaults."""
+    """State of the daemon and its vaults."""
 
     vaults: list[dict[str, Any]]

@@ -1,8 +1,8 @@
-"""The server for agents on a port of this computer, for hosts that cannot start a command.
+"""The MCP server on an HTTP port of this computer, for hosts that cannot start a command.
 
-It answers only requests that have the token and name this computer itself, because a web page could point
-another name at it. It never answers requests from web pages. The token is in a file that only its owner can
-read.
+It answers only requests that contain the token and name this computer itself, because a web page could make
+another name resolve to this computer. It never answers requests from web pages. The token is in a file that
+only its owner can read.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,7 +31,7 @@ from vaultseek.protocol.wire.loopback import HOST, NAMES, is_same, listen_on
 
 PATH = "/mcp"
 INITIALIZE_BYTES = 65_536
-"""Maximum length of a request that begins a session."""
+"""Maximum number of bytes in a request that begins a session."""
 
 
 def serve_http(
@@ -43,10 +43,10 @@ def serve_http(
     structured: bool = False,
     compact: bool = False,
 ) -> None:
-    """Serve on ``port`` until a signal ends the process; 0 lets the system choose a port.
+    """Serve on ``port`` until a signal ends the process; for 0, the system chooses the port.
 
-    ``announce`` gets the address and the file with the token. Raises Unavailable if the port is taken, and
-    Forbidden if others can read the token.
+    ``announce`` gets the server's address and the path of the file that contains the token. Raises
+    Unavailable if the port is taken, and Forbidden if others can read the token.
     """
     file = paths.private_directory(paths.state_directory()) / "mcp.token"
     token = read_token(file)
@@ -61,7 +61,7 @@ def serve_http(
 
 
 def http_app(server: Any, token: str, port: int) -> ASGIApp:
-    """Return the application that answers on ``port`` to clients with the ``token``."""
+    """Return the application that answers clients with the ``token`` on ``port``."""
     hosts = [f"{name}:{port}" for name in NAMES]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[])
     app = server.streamable_http_app(
@@ -71,10 +71,10 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 
 
 class _HostNames:
-    """Stores the name that a host sends at the beginning in the id of its session.
+    """Middleware that stores a host's name, which it sends only at the beginning, in the id of its session.
 
-    Hosts send this id with every request, so the server need not keep sessions, and hosts can continue after
-    it restarts.
+    Hosts send this id with every request, so the server does not have to store sessions, and hosts can
+    continue after it is restarted.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -104,7 +104,7 @@ class _HostNames:
 
 
 def _initializing(body: bytes) -> str:
-    """Return the name in a request that begins a session; "" for other requests."""
+    """Return the host's name from a request that begins a session, or "" for other requests."""
     try:
         request = InitializeRequest.model_validate_json(body)
     except ValidationError:
@@ -124,7 +124,7 @@ def _name_in(session_id: str) -> str | None:
 
 
 class _TokenGate:
-    """Refuses every request without the token before reading the rest of it."""
+    """Middleware that refuses requests without the token before reading their bodies."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app

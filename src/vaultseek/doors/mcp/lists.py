@@ -1,4 +1,4 @@
-"""Lists of links, notes, tags, properties and vaults as an agent reads them, page by page. No I/O."""
+"""Lists of links, notes, tags, properties and vaults, formatted for an agent page by page. No I/O."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -13,16 +13,18 @@ from vaultseek.doors.mcp.reply import Form, Reply, advised, dated, head_of, larg
 from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
-"""Number of folders named above a list of notes: the folders with the most notes."""
+"""Maximum number of folders named above a list of notes; folders with the most notes are preferred."""
 FOLDERS_ALIKE = 3
-"""Number of similar folders suggested for a missing folder."""
+"""Maximum number of similar folders suggested for a missing folder."""
 VALUE_CHARS = 60
-"""Maximum length of a property value where several values are on one line; longer values are cut."""
+"""Maximum number of characters of a property value shown among other values on a line; longer values are
+cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a longer list: its items, the 1-based number of its first item, and the total."""
+    """A page of a longer list: its items, the 1-based number of its first item, and the total number of
+    items."""
 
     items: Sequence[JSON]
     first: int
@@ -30,12 +32,12 @@ class Page:
 
 
 def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
-    """Return ``size`` items of a complete list, starting with number ``first``."""
+    """Return the page of ``size`` items of a complete list that begins with number ``first``."""
     return Page(items[first - 1 : first - 1 + size], first, len(items))
 
 
 def links(answer: JSON, page: Page, form: Form) -> Reply:
-    """Format links, each with a ``direction``; ``answer`` contains the note."""
+    """Format a note's links, each of which has a ``direction``; ``answer`` contains the note."""
     title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
     title += f" ({outdated(answer)})" if outdated(answer) else ""
     return _listing("links", page, _link, _each(_link_text), title, head_of(answer), form)
@@ -44,7 +46,8 @@ def links(answer: JSON, page: Page, form: Form) -> Reply:
 def notes(
     answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), is_dated: bool = True
 ) -> Reply:
-    """Format the notes of ``folder``; the notes in each folder of ``paths`` are counted.
+    """Format the notes in ``folder``. The ``paths`` of all its notes are used to count the notes in each
+    subfolder.
 
     With ``is_dated``, notes are grouped below their dates; otherwise each note has its own date.
     """
@@ -60,8 +63,8 @@ def notes(
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
-    """Return the folders whose paths end with ``folder``, otherwise folders with a similar name, otherwise
-    the outermost folders."""
+    """Return the folders whose paths end with ``folder``; if there are none, folders with similar names;
+    otherwise the top-level folders."""
     folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
     ending = fold(f"/{folder}")
     like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
@@ -69,7 +72,7 @@ def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
 
 
 def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
-    """Return the folders whose path or name is spelled similarly to ``folder``, the most similar first."""
+    """Return the folders whose path or name is spelled like ``folder``, most similar first."""
     by_spelling: dict[str, list[str]] = {}
     for each in sorted(folders):
         for spelling in dict.fromkeys((fold(each), fold(each.rpartition("/")[2]))):
@@ -79,9 +82,9 @@ def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
 
 
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
-    """Format tags; the count of a tag includes nested tags."""
+    """Format tags; a tag's count includes notes with nested tags."""
     head = head_of(answer)
-    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
+    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with note counts"
     return _listing(
         "tags", page, lambda tag: {**tag, "tag": line(tag["tag"])}, _each(_tag_text), title, head, form
     )
@@ -91,14 +94,14 @@ def properties(answer: JSON, page: Page, form: Form) -> Reply:
     """Format properties, each with its most common values."""
     head = head_of(answer)
     names = count(page.total, "property", "properties")
-    title = f"{names} in vault {head['vault']!r}, with the number of notes"
+    title = f"{names} in vault {head['vault']!r}, with note counts"
     return _listing("properties", page, _property, _each(_property_text), title, head, form)
 
 
 def values(answer: JSON, page: Page, form: Form) -> Reply:
     """Format the values of one property."""
     head = {**head_of(answer), "property": line(answer["property"])}
-    title = f"{count(page.total, 'value')} of {head['property']}, with the number of notes"
+    title = f"{count(page.total, 'value')} of {head['property']}, with note counts"
     return _listing(
         "values",
         page,
@@ -111,7 +114,7 @@ def values(answer: JSON, page: Page, form: Form) -> Reply:
 
 
 def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
-    """Format the rows of tables from number ``first`` to ``last``; each table begins with its columns."""
+    """Format rows ``first`` to ``last`` of tables, with the columns of each table."""
     head = head_of(answer)
     head["tables"] = [_table(table) for table in answer["tables"]]
     rows = [
@@ -156,7 +159,8 @@ def _cell(value: object) -> str:
 
 
 def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
-    """Return the rows, below the columns of their table and above its summaries and problems."""
+    """Return lines with the rows of each table, below its column headings and above its summaries and
+    problems."""
     lines: list[str] = []
     for number, table in enumerate(about):
         own = [row for row in rows if row["table"] == number]
@@ -173,7 +177,7 @@ def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
 
 
 def overview(answer: JSON, form: Form) -> Reply:
-    """Format the hubs and clusters of the links."""
+    """Format the hubs and clusters of the link graph."""
     hubs = [{"kind": "hub", **_note(hub), "backlinks": hub["backlinks"]} for hub in answer["hubs"]]
     clusters = [
         {
@@ -185,14 +189,16 @@ def overview(answer: JSON, form: Form) -> Reply:
         for cluster in answer["clusters"]
     ]
     numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
-    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any"
+    title = (
+        f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any link"
+    )
     if answer["truncated"]:
         title += f"; only the first {NOTE_LINKS:,} links of {', '.join(map(line, answer['truncated']))}"
     return _graph([*hubs, *clusters], title, answer, form)
 
 
 def suggestions(answer: JSON, form: Form) -> Reply:
-    """Format links that may be missing, with the reasons."""
+    """Format links that may be missing, with the reasons for adding them."""
     items = [
         {"kind": "suggestion", **_note(each), "reasons": [reason_text(reason) for reason in each["reasons"]]}
         for each in answer["suggestions"]
@@ -201,7 +207,7 @@ def suggestions(answer: JSON, form: Form) -> Reply:
 
 
 def stale(answer: JSON, form: Form) -> Reply:
-    """Format outdated notes, and links to superseded ones."""
+    """Format outdated notes, and links to superseded notes."""
     items = [
         {
             "kind": "stale",
@@ -218,7 +224,7 @@ def stale(answer: JSON, form: Form) -> Reply:
 
 
 def route(answer: JSON, form: Form) -> Reply:
-    """Format the steps of the shortest path, each with the line of its link."""
+    """Format the steps of the shortest path between two notes, each with the line that contains its link."""
     steps: list[JSON] = next(iter(answer["routes"]), [])
     items = [
         {"kind": "step", **_note(step), "by": step["by"], "text": line(step.get("text") or "")}
@@ -252,7 +258,7 @@ def _graph_text(item: JSON) -> str:
 
 
 def status(answer: JSON, form: Form) -> Reply:
-    """Format the answer to ``index/status``."""
+    """Format the status of the daemon and its vaults, as returned by ``index/status``."""
     daemon = answer.get("daemon") or {}
     worker = daemon.get("worker") or {}
     vaults = answer.get("vaults") or ()
@@ -275,9 +281,9 @@ def _listing(
     *,
     pages: bool = True,
 ) -> Reply:
-    """Return as many items as fit: as structured content by ``item``, and as text by ``lines``.
+    """Return as many items as fit, converted by ``item`` for structured content and by ``lines`` for text.
 
-    ``next_first`` begins the next page, if the list has ``pages``.
+    ``next_first`` is the number of the next page's first item; it is present if the list has ``pages``.
     """
     items = [item(each) for each in page.items]
     start = f", from number {page.first}" if page.first > 1 else ""
@@ -314,11 +320,11 @@ def _link_text(link: JSON) -> str:
     anchor = f"#{link['heading']}" if link.get("heading") else ""
     date = f" | {dated(link)}" if link.get("modified") else ""
     if link["direction"] == "outgoing":
-        target = link.get("resolved") or f"{link['target']} (nothing there)"
+        target = link.get("resolved") or f"{link['target']} (missing)"
         return f"- line {link['line']} -> {target}{anchor}{date}"
     where = f"{link['path']}:{link['line']}"
     if link["direction"] == "unresolved":
-        return f"- {where} -> {link['target']}{anchor} (nothing there)"
+        return f"- {where} -> {link['target']}{anchor} (missing)"
     return f"- <- {where}{date} | {link.get('text') or link['title']}"
 
 
@@ -334,7 +340,7 @@ def _named(note: JSON) -> str:
 
 
 def _dated_lines(notes: Sequence[JSON]) -> list[str]:
-    """Return the notes, with a line for each day on which some were changed."""
+    """Return the notes as lines, below a line for each day on which any of them were changed."""
     lines: list[str] = []
     for day, on_it in groupby(notes, key=lambda note: f"changed {note['modified'][:10]}"):
         lines += [day, *(" | ".join(filter(None, (_named(note), outdated(note)))) for note in on_it)]
@@ -342,14 +348,14 @@ def _dated_lines(notes: Sequence[JSON]) -> list[str]:
 
 
 def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
-    """Return the folders directly below ``folder`` with the number of notes in each, the largest first."""
+    """Return the folders directly in ``folder`` with the number of notes in each, largest first."""
     depth = len(folder.split("/")) if folder else 0
     below = Counter(line(parts[depth]) for path in paths if len(parts := path.split("/")) > depth + 1)
     return dict(below.most_common(FOLDERS_NAMED))
 
 
 def _tag_text(tag: JSON) -> str:
-    nested = f" ({tag['count']} itself)" if tag["count"] != tag["total"] else ""
+    nested = f" ({tag['count']} directly)" if tag["count"] != tag["total"] else ""
     return f"- #{tag['tag']} | {tag['total']}{nested}"
 
 
@@ -385,7 +391,7 @@ def _vault_text(vault: JSON) -> str:
     parts = [count(vault["notes"], "note")]
     parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
     parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
-    parts += [f"{name} search down: {reason}" for name, reason in vault["lanes_down"].items()]
+    parts += [f"{name} search is down: {reason}" for name, reason in vault["lanes_down"].items()]
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
 
 

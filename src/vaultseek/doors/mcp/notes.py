@@ -1,4 +1,4 @@
-"""The daemon's answers to an agent, restricted to the notes that the agent's server may show."""
+"""The daemon's answers to an agent, limited to the notes that the agent's server may show."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -13,31 +13,33 @@ from vaultseek.doors.addresses import Address, part, readings
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
 
 NEAREST_NAMES = 5
-"""Number of names suggested in the error for a missing note."""
+"""Maximum number of names suggested in the error for a missing note."""
 NEAR_ENOUGH = 0.5
-"""Minimum confidence for suggesting a note found by searching for the words of a name that does not exist."""
+"""Minimum confidence for suggesting a note that was found by searching for the words in a missing note's
+name."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
-"""Function from method and parameters to the daemon's answer; raises VaultseekError."""
+"""Function that takes a method and its parameters and returns the daemon's answer. Raises VaultseekError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The notes of a server: one ``vault``, or by default those around the folder ``cwd``."""
+    """The notes that a server may show: the notes in ``vault`` or, if it is None, in the vault that contains
+    ``cwd``."""
 
     vault: str | None
     cwd: str
 
 
 class Notes:
-    """The notes at a place, as the daemon returns them. All methods raise VaultseekError."""
+    """The notes that a server may show, as the daemon returns them. All methods may raise VaultseekError."""
 
     def __init__(self, ask: Ask, place: Place) -> None:
         self._ask = ask
         self._place = place
 
     async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
-        """Return the answer about ``vault``, by default the server's own vault."""
+        """Return the daemon's answer about ``vault``, or about the server's own vault if it is None."""
         try:
             return await self._checked(method, params, vault)
         except NotFound as error:
@@ -46,24 +48,26 @@ class Notes:
             raise await self._no_note(params["note"], vault, error) from None
 
     async def status(self, vault: str | None) -> JSON:
-        """Return the answer to ``index/status``: for one vault, or for all that the server may show."""
+        """Return the status of the daemon and of ``vault`` or, if it is None, of all vaults that the server
+        may show."""
         answer = await self._answer("index/status", {}, vault)
         self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer
 
     async def latest(self, limit: int) -> list[JSON]:
-        """Return the last modified notes, each with its vault; without a default vault, from all vaults."""
+        """Return the most recently modified notes, each with its vault; without a default vault, from all
+        vaults."""
         params: JSON = {"query": "ext:md", "mode": "keyword", "limit": limit}
         try:
             answer = await self.ask("search", params, None)
-        except UsageError:  # it says to choose one of several
+        except UsageError:  # the error asks for a choice between several vaults
             if self._place.vault:
                 raise
             answer = await self._ask("search/all", params)
         return [{"vault": answer.get("vault"), **result} for result in answer["results"]]
 
     async def read(self, name: str, vault: str | None) -> JSON:
-        """Return the answer to ``note/get`` for a note, or for the part of a note that ``name`` specifies."""
+        """Return the answer to ``note/get`` for the note, or the part of a note, that ``name`` specifies."""
         missing: VaultseekError | None = None
         no_part: NotFound | None = None
         for address in readings(name):
@@ -90,7 +94,7 @@ class Notes:
         return await self._checked("note/get", params, vault)
 
     async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
-        """Return the lines of a heading's section or, if ``anchor`` begins with a caret, of a block."""
+        """Return the address of a heading's section or, if ``anchor`` begins with a caret, of a block."""
         if not anchor.startswith("^"):
             return part(anchor, about)
         params = {"kind": "block", "note": about["path"], "text": anchor}
@@ -111,14 +115,15 @@ class Notes:
                 raise VaultMissing(f"the vault {name} is missing; ask the user to check the folder") from None
             if vault is None:
                 raise
-        # After a restart the daemon does not know a vault's name until the vault is opened by folder.
+        # After a restart, the daemon does not know a vault's name until the vault has been opened by its
+        # folder.
         with suppress(UsageError):
             await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
         return await self._ask(method, {**params, **self._which(vault)})
 
     async def _no_note(self, name: str, vault: str | None, error: NotFound) -> NotFound:
-        """Return an error that suggests the paths of notes with names similar to ``name``; ``error`` if there
-        are none."""
+        """Return an error that suggests the paths of notes with names similar to ``name``, or ``error`` if
+        there are no such notes."""
         if error.advice is None or error.advice["kind"] != "search":
             return error
         asked, names = quote(name), []

@@ -1,4 +1,4 @@
-"""Lines of notes as an agent reads them; several notes share one budget. No I/O."""
+"""Lines of notes, formatted for an agent; several notes share one token budget. No I/O."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -20,11 +20,12 @@ from vaultseek.doors.mcp.reply import (
 
 
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
-    """Format answers to ``note/get``: as many lines of each note as fit, or the beginning of its first line.
+    """Format answers to ``note/get``, with as many lines of each note as fit, or the beginning of its first
+    line.
 
-    ``problems`` are the reasons why other notes are missing. Lines in two answers are returned once. Notes
-    that need less than their share of the budget leave the rest to other notes. Notes of which nothing fits
-    are counted.
+    ``problems`` contains the reasons why other notes are missing. Lines contained in two answers are shown
+    once. What a note leaves of its share of the budget is available to other notes. Notes of which nothing
+    fits are only counted.
     """
     whole = _without_overlaps(answers)
     remarks = _not_read(problems, form.budget // 2)
@@ -42,18 +43,19 @@ def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = (
 
 
 def note_text(answer: JSON) -> str:
-    """Return the text of ``note/get`` as a resource, cut with a mark if it is longer than any budget."""
+    """Return the text in an answer to ``note/get`` for a resource; text longer than the maximum budget is cut
+    and marked."""
     text = remove_hidden(str(answer["text"]))
     beginning = text.encode("utf-8", "replace")[: AGENT_TOKENS_MOST * TOKEN_BYTES].decode("utf-8", "ignore")
     if beginning == text and not answer.get("truncated"):
         return text
     last = int(answer["start_line"]) + beginning.count("\n")
-    return f"{beginning}\n\n[cut off on line {last} of {answer['lines']}; read_note reads the rest]\n"
+    return f"{beginning}\n\n[cut off at line {last} of {answer['lines']}; read_note reads the rest]\n"
 
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Some lines of a note, below a line with their place, and a remark if the note has more lines."""
+    """Some lines of a note, below a line with their location, and a remark if the note has more lines."""
 
     place: str
     rows: Sequence[str]
@@ -88,7 +90,7 @@ def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequenc
 
 
 def _not_read(problems: Sequence[str], budget: int) -> list[str]:
-    """Return a remark for each problem that fits into the budget, and one remark for all other problems."""
+    """Return a remark for each problem that fits the budget, and one remark for all other problems."""
     remarks: list[str] = []
     for problem in problems:
         remark = f"[not read: {problem}]"
@@ -100,7 +102,8 @@ def _not_read(problems: Sequence[str], budget: int) -> list[str]:
 
 
 def _fitting(answer: JSON, budget: int, form: Form) -> _Passage | None:
-    """Return as much of a note as fits: whole lines if at least one fits; None if none of its text fits."""
+    """Return as much of a note as fits, in whole lines if at least one fits, or None if none of its text
+    fits."""
     visible = remove_hidden(str(answer["text"]))
     complete = _passage(answer, visible, complete=True)
     if complete.tokens(form) <= budget:
@@ -140,15 +143,16 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     path, lines = structured["path"], int(answer["lines"])
     title = f" | {structured['title']}" if structured.get("file_name") else ""
     span = f":{start}-{end} of {lines}" if end >= start else " | no lines"
-    advice = f'continue with "{path}:{next_line}-"' if next_line else "its last line is too long"
-    remarks = [f"[cut after line {end}; {advice}, or use a larger max_tokens]"] if cut else []
-    # A blank line cannot forge anything, and a note has many.
+    advice = f'continue with "{path}:{next_line}-", or' if next_line else "the line is too long;"
+    remarks = [f"[cut after line {end}; {advice} use a larger max_tokens]"] if cut else []
+    # Blank lines cannot forge anything, and notes have many, so they get no prefix.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
     return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)
 
 
 def _without_overlaps(answers: Sequence[JSON]) -> list[JSON]:
-    """Return the answers, merging those with overlapping or adjacent lines of one note."""
+    """Return the answers, after merging answers that contain overlapping or adjacent lines of the same
+    note."""
     notes: dict[tuple[str, str], list[JSON]] = {}
     for answer in answers:
         notes.setdefault((answer["vault"], answer["path"]), []).append(answer)

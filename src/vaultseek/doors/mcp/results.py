@@ -1,4 +1,4 @@
-"""Notes in the answer to a search or to a question for similar notes, as an agent reads them. No I/O."""
+"""Results of a search, or of a request for similar notes, formatted for an agent. No I/O."""
 
 import hashlib
 import json
@@ -24,8 +24,8 @@ from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.remarks import with_remarks
 
 NextPage = Callable[[int], str | None]
-"""A function that returns the cursor of the next page, given the number of results shown; None if there are
-no more."""
+"""A function that returns the cursor of the next page, given the number of results shown, or None on the last
+page."""
 
 
 def results(
@@ -37,13 +37,13 @@ def results(
     rest: str = "more",
     advice: str = "ask again with a larger max_tokens",
 ) -> Reply:
-    """Format the answer to ``search`` or ``note/related``, whose results begin after ``offset`` others.
+    """Format the answer to ``search`` or ``note/related``, whose results begin after ``offset`` earlier
+    results.
 
-    Without ``next_page``, results that do not fit the budget are counted. ``rest`` describes what follows the
-    last result, and ``advice`` says how to get the results that were only counted. The answer may be about
-    several vaults.
+    Without ``next_page``, results that do not fit the budget are only counted, and ``advice`` explains how to
+    get them. ``rest`` describes the results on the next page. The answer may be about several vaults.
     """
-    scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # with only filters, all match equally
+    scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # filters alone do not rank
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
     if "index" in answer:
@@ -74,9 +74,9 @@ def results(
 
 
 def evidence(answer: JSON) -> Reply:
-    """Format the answer to ``search/context``; the daemon has cut it to its budget."""
+    """Format the answer to ``search/context``, which the daemon has already cut to the budget."""
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
-    # The text of the evidence begins with the remark that nothing matches.
+    # The text of the evidence already begins with the remark that nothing matches.
     head["remarks"] = [remark for remark in _remarks(answer) if remark["code"] != "closest"]
     left_out = [{**each, "path": line(each["path"])} for each in answer["left_out"]]
     content: JSON = {
@@ -98,7 +98,7 @@ def _remarks(answer: JSON) -> list[JSON]:
 
 
 def _remark_lines(head: JSON) -> list[str]:
-    """Return the remarks as lines. Remarks on parts of the vault that were not searched are marked."""
+    """Return the remarks as lines; remarks about kinds of search that were left out are marked as partial."""
     kinds = {"incomplete": "partial", "waiting": "partial"}
     return [f"[{kinds.get(remark['code'], 'note')}: {remark['text']}]" for remark in head["remarks"]]
 
@@ -131,7 +131,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         if result.get(name) is not None and (scored or name not in ("line", "column")):
             item[name] = result[name]
     if scored:
-        # The best note has score 1 even if it has little to do with the question.
+        # The best note has the score 1, even if it has little to do with the question.
         name = "certainty" if "certainty" in result else "score"
         item[name] = round(float(result[name]), 2)
     if name := result.get("property"):
@@ -155,7 +155,7 @@ def _without_start(preview: str, names: list[str]) -> str:
 
 
 def _result_lines(result: JSON) -> list[str]:
-    """Return a result as two lines: its place, and its text."""
+    """Return a result as two lines: its location with facts about it, and its preview."""
     place, about = str(result["path"]), []
     if "place" in result:
         place += f"#{result['place']}"
@@ -190,19 +190,19 @@ _FORM = re.compile(r"(\d{1,6})-([0-9a-f]{4})-(\d{1,18})")
 
 
 class Cursor(NamedTuple):
-    """The number of results before a page, and the revision of the index that they came from."""
+    """The number of results before a page, and the revision of the index from which the results came."""
 
     offset: int = 0
     revision: int | None = None
 
 
 def write_cursor(cursor: Cursor, *question: object) -> str:
-    """Return ``cursor`` as text that is valid only for ``question``."""
+    """Return ``cursor`` as text that is valid only for the same ``question``."""
     return f"{cursor.offset}-{_digest(question)}-{cursor.revision or 0}"
 
 
 def read_cursor(text: str | None, *question: object) -> Cursor:
-    """Return the cursor in ``text``, or the cursor of the first page if it is empty.
+    """Return the cursor in ``text``, or the cursor for the first page if ``text`` is None.
 
     Raises UsageError if the text is not a cursor or belongs to another question.
     """
@@ -226,10 +226,11 @@ def _digest(question: tuple[object, ...]) -> str:
 
 
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
-    """Return one answer with the notes of all wordings, best first, each once.
+    """Merge the answers to several wordings of a question into one, with each note once, best first.
 
-    A note has the passage of its best wording. Notes are ordered by the sum of their certainties over all
-    wordings. The certainty shown for a note is its greatest one, but never greater than the previous note's.
+    Each note has the passage found by its best wording. Notes are ordered by the sum of their certainties
+    over all wordings. The certainty shown for a note is its highest, but never higher than the previous
+    note's.
     """
     total: dict[str, float] = {}
     best: dict[str, JSON] = {}

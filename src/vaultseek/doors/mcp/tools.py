@@ -1,6 +1,6 @@
-"""The tools of the server for agents: each calls the daemon and returns a reply in the requested form.
+"""Tools of the server for agents; each calls the daemon and returns a reply in the requested form.
 
-Their names, docstrings and parameters are part of every prompt, so they are short.
+The tools' names, docstrings and parameters are part of every prompt, so they are short.
 """
 
 import asyncio
@@ -23,22 +23,22 @@ from vaultseek.doors.mcp.results import Cursor, evidence, merge_wordings, read_c
 from vaultseek.errors import NotFound, UsageError, VaultseekError
 
 AGENT_LIST = 200
-"""Maximum number of items in a list."""
+"""Maximum number of items on one page of a list."""
 WORDINGS = 5
 """Maximum number of wordings of one question."""
 WORDING_RESULTS = 50
-"""Number of results for each of several wordings. It is the same for every page, so that pages agree on the
-order."""
+"""Number of results requested for each of several wordings; fixed, so that the order is the same on all
+pages."""
 NOTES_AT_ONCE = 20
 """Maximum number of notes read in one call."""
 PROPERTIES_NAMED = 3
-"""Number of names suggested in the error for a missing property."""
+"""Maximum number of names suggested in the error for a missing property."""
 EVERY_NOTE: JSON = {"query": "ext:md OR ext:jsonl", "mode": "keyword", "brief": True}
-"""The search that lists all notes, last changed first."""
+"""Search parameters that list all notes, most recently modified first."""
 
 
 def _as_text(value: object) -> object:
-    """Convert a text that the SDK parsed as JSON, such as ``[1]`` or ``null``, back to text."""
+    """Convert a value that the SDK parsed as JSON, such as ``[1]`` or ``null``, back to text."""
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -47,7 +47,7 @@ def _as_text(value: object) -> object:
 Wordings = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
     BeforeValidator(_as_text),
-    Field(description="A list asks one question in several wordings."),
+    Field(description="A list gives several wordings of one question."),
 ]
 Addresses = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],
@@ -55,7 +55,7 @@ Addresses = Annotated[
     Field(description='Path, title, alias, file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
 ]
 Columns = Annotated[str | list[str], BeforeValidator(_as_text)]
-"""Columns as a list, or as one text with commas between them."""
+"""Columns as a list, or as one text separated by commas."""
 Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
 First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
@@ -63,20 +63,20 @@ Budget = Annotated[int, Field(ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKE
 
 
 class Tools:
-    """The tools. All raise VaultseekError."""
+    """The tools for agents. All methods may raise VaultseekError."""
 
     def __init__(self, notes: Notes, *, structured: bool = False) -> None:
         self._notes = notes
         self._structured = structured
         self._found: dict[tuple[str, str], JSON] = {}
-        """The results of the last search by vault and path, in the form of ``search/opened``."""
+        """The results of the last search, by vault and path, as parameters for ``search/opened``."""
 
     async def search(
         self,
         query: Wordings,
         limit: Limit = 10,
         mode: Mode = "hybrid",
-        cursor: Annotated[str | None, Field(description="From the end of the last page.")] = None,
+        cursor: Annotated[str | None, Field(description="The cursor from the end of the last page.")] = None,
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
@@ -102,7 +102,7 @@ class Tools:
         every: list[JSON] = answer["results"]
         certain = len(every) - int(answer.get("less_certain") or 0)
         end = page.offset + limit
-        # The less certain ones are pages of their own.
+        # Less certain results are on pages of their own.
         ends_certain = page.offset < certain <= end
         shown = every[page.offset : certain if ends_certain else end]
 
@@ -169,7 +169,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
-        """Find notes like a note, by meaning, links and words."""
+        """Find notes similar to a note in meaning, links or words."""
         answer = await self._notes.ask("note/related", {"note": note, "limit": limit}, vault)
         return results(answer, self._form(max_tokens))
 
@@ -181,7 +181,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes below a folder, the last changed first; or by path, with numbers of each folder."""
+        """List the notes below a folder, last changed first; or by path, with the notes per folder."""
         folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:
@@ -203,7 +203,7 @@ class Tools:
     async def list_tags(
         self, first: First = 1, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Tags]:
-        """List tags, the commonest first; search finds their notes with tag:x."""
+        """List tags, the most common first; search finds their notes with tag:x."""
         answer = await self._notes.ask("vault/tags", {}, vault)
         tags = sorted(answer["tags"], key=lambda tag: (-tag["total"], tag["tag"]))
         return lists.tags(answer, lists.page_of(tags, first, AGENT_LIST), self._form(max_tokens))
@@ -223,7 +223,9 @@ class Tools:
             names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
             if fold(name) not in map(fold, names):
                 advice = (
-                    f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+                    f"the nearest are {', '.join(map(quote, names))}"
+                    if names
+                    else "list the properties without a name"
                 )
                 raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:
@@ -239,7 +241,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Links]:
-        """List a note's links to others, from others (backlinks), or to nothing (unresolved)."""
+        """List a note's outgoing links, its backlinks, or its links to missing notes (unresolved)."""
         directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         params = {"note": note, "limit": last}
@@ -289,7 +291,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
-        """Show hubs and clusters of links; with note, links it may lack; with other, the path from note.
+        """Show hubs and clusters of links; with note, links it may lack; with note and other, their path.
 
         With stale, show outdated notes and links to them.
         """
@@ -312,11 +314,11 @@ class Tools:
     async def vault_status(
         self, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Status]:
-        """Show the vaults by name, how far their indexes are, and what does not work."""
+        """Show the vaults by name, their indexing progress, and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
 
     async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:
-        """Return the notes that can be read, and a message for each note that cannot."""
+        """Return the answers for the notes that can be read, and an error message for each other note."""
         asked = (self._notes.read(name, vault) for name in names)
         answered = await asyncio.gather(*asked, return_exceptions=True)
         whole = [answer for answer in answered if not isinstance(answer, BaseException)]
@@ -341,7 +343,7 @@ class Tools:
 
 
 def _folder(text: str) -> str:
-    """Return the path of a folder, which may be given as a filter such as ``path:"a b/"``."""
+    """Return the path of a folder, which may be written as a filter such as ``path:"a b/"``."""
     text = re.sub(r"^path:", "", text.strip(" \"'"), flags=re.IGNORECASE)
     path = text.strip(" \"'").removeprefix("./").strip("/")
     return "" if path == "." else path

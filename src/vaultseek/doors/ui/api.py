@@ -1,4 +1,4 @@
-"""The page's API: JSON in, JSON out, answered by the daemon; nothing can be changed."""
+"""The page's API: JSON requests and responses, answered by the daemon. It cannot change notes."""
 
 import asyncio
 from collections import Counter
@@ -20,7 +20,7 @@ from vaultseek.errors import NotFound, UsageError, VaultseekError
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 OpenEditor = Callable[[str, JSON], object]
-"""Function that opens a result's note, from its vault's folder, in the editor's own window."""
+"""Function that opens a note in an editor with its own window, given the vault's folder and the result."""
 
 METHODS = frozenset(
     {
@@ -41,16 +41,16 @@ METHODS = frozenset(
         "vault/table",
     }
 )
-"""Protocol methods that the page may call: read-only ones, and the report of an opened note."""
+"""Protocol methods that the page may call: methods that only read, and the report of an opened note."""
 OF_NO_VAULT = frozenset({"index/status", "search/all"})
 SUPERSEDED = {"superseded": True}
-"""Answer to a call that was replaced by a later one."""
+"""Answer to a call that was replaced by a newer call."""
 TURNS = 100
-"""Number of tabs whose running search is remembered."""
+"""Maximum number of tabs whose running search is remembered."""
 
 
 class API:
-    """The API's methods, by name; each takes the body of a request and raises VaultseekError."""
+    """The API's methods; each takes the body of a request and may raise VaultseekError."""
 
     def __init__(self, ask: Ask, vault: str | None, editor: str | None, open_editor: OpenEditor) -> None:
         self._ask = ask
@@ -62,9 +62,9 @@ class API:
         self._turns: dict[str, asyncio.Future[JSON]] = {}
 
     async def about(self, body: JSON) -> JSON:
-        """Return the initial contents of the page: the vaults, the selected one, the editor."""
+        """Return the data that the page needs at startup: the vaults, the selected vault and the editor."""
         if self._vault is not None:
-            # A daemon that was restarted does not know a vault that only the command named.
+            # After a restart, the daemon does not know a vault that was named only on the command line.
             with suppress(VaultseekError):
                 await self._ask("index/status", {"vault": self._vault})
         vaults = await self._ask("vault/list", {})
@@ -79,7 +79,8 @@ class API:
         }
 
     async def call(self, body: JSON) -> JSON:
-        """Return the daemon's answer to a method. With ``turn``, cancel the earlier call of that turn."""
+        """Return the daemon's answer to a protocol method. An earlier call with the same ``turn`` is
+        cancelled."""
         method, params = _text(body, "method"), body.get("params")
         if method not in METHODS or not isinstance(params, dict):
             raise UsageError(f"the page may not call {quote(method)}; use the socket")
@@ -104,7 +105,7 @@ class API:
                 del self._turns[turn]
 
     async def note(self, body: JSON) -> JSON:
-        """Return a note, or the part ``anchor`` of it, as HTML."""
+        """Return a note, or its section ``anchor``, as HTML."""
         vault = await self._known(_text(body, "vault"))
         return await read_note(
             self._ask,
@@ -117,7 +118,7 @@ class API:
         )
 
     async def picture(self, body: JSON) -> Picture:
-        """Return a picture of a vault, or the ``page`` of a PDF as a picture."""
+        """Return a picture from a vault, or the page ``page`` of a PDF as a picture."""
         root = Path(await self._known(_text(body, "vault")))
         if body.get("page"):
             return await asyncio.to_thread(
@@ -126,11 +127,11 @@ class API:
         return await asyncio.to_thread(read_picture, root, _text(body, "path"))
 
     def close(self) -> None:
-        """End the process that draws pages."""
+        """End the process that draws PDF pages."""
         self._pages.close()
 
     async def graph(self, body: JSON) -> JSON:
-        """Return the graph of the notes in ``notes``, each with its vault and path."""
+        """Return the graph around the notes in ``notes``, which are given by vault and path."""
         notes = body.get("notes")
         if not isinstance(notes, list):
             raise UsageError("notes must be a list")
@@ -142,7 +143,7 @@ class API:
         return await answer_graph(places, self._ask)
 
     async def map(self, body: JSON) -> JSON:
-        """Return the most linked notes of a vault with their clusters, and the links between them."""
+        """Return a vault's most linked notes, with their clusters and the links between them."""
         vault = await self._known(_text(body, "vault"))
         asked = {"vault": vault, "limit": MAP_CLUSTERS, "without_bridges": True, "nodes": MAP_NODES}
         overview = await self._ask("graph/overview", asked)
@@ -162,7 +163,8 @@ class API:
         }
 
     async def report(self, body: JSON) -> JSON:
-        """Return the last measurement of a vault, with its time; null if the vault was never measured."""
+        """Return the last evaluation report for a vault, with its time; the report is None if there was no
+        evaluation."""
         root = Path(await self._known(_text(body, "vault")))
         return await asyncio.to_thread(_report, paths.evaluation_directory(root) / paths.REPORT)
 
@@ -177,23 +179,24 @@ class API:
         return {}
 
     async def missing(self, body: JSON) -> JSON:
-        """Return the place where the missing note ``target`` of a link would be created; with ``edit``, open
-        it in the editor.
+        """Return the path at which a link's missing ``target`` would be created; with ``edit``, open it in
+        the editor.
 
-        Only the editor writes the note.
+        Only the editor creates the file.
         """
         vault = await self._known(_text(body, "vault"))
         links = [{"target": _text(body, "target")}]
         asked = {"vault": vault, "source": _text(body, "note"), "links": links}
         path = (await self._ask("links/resolve", asked))["links"][0].get("create")
         if path is None:
-            raise NotFound("this link does not lead to a note of the vault; check the link")
+            raise NotFound("this link does not lead to a note in the vault; check the link")
         if body.get("edit") and self._editor:
             await asyncio.to_thread(self._open_editor, vault, {"path": path, "line": 1})
         return {"path": path}
 
     async def _known(self, vault: str) -> str:
-        """Return ``vault`` if the daemon has it, so that the page cannot make it index other folders."""
+        """Return ``vault`` if it is a vault of the daemon, so that the page cannot make the daemon index
+        other folders. Raises NotFound."""
         if vault not in self._folders:
             answer = await self._ask("vault/list", {})
             self._folders = {each["path"] for each in answer["vaults"]}
@@ -222,29 +225,29 @@ def _report(file: Path) -> JSON:
 
 
 MAP_NODES = 300
-"""Maximum notes in a vault's map."""
+"""Maximum number of notes in a vault's map."""
 MAP_CLUSTERS = 8
-"""Number of clusters with their own colour."""
+"""Number of clusters that have their own colour."""
 NODES = 200
-"""Maximum number of notes drawn."""
+"""Maximum number of notes drawn in a graph."""
 SEEDS = 40
-"""Number of results whose neighbours are requested."""
+"""Maximum number of results whose neighbours are requested."""
 NEIGHBOURS = 60
-"""Maximum neighbours of one result."""
+"""Maximum number of neighbours of one result."""
 
 
 class Place(NamedTuple):
-    """A note: the folder of its vault, and its path there."""
+    """A note, given by its vault's folder and its path from the vault's root."""
 
     vault: str
     path: str
 
 
 async def answer_graph(seeds: Sequence[Place], ask: Ask) -> JSON:
-    """Return the graph around the results: ``nodes``, and ``edges`` as pairs of indexes into ``nodes``.
+    """Return the graph around the ``seeds``: ``nodes``, and ``edges`` as pairs of indices into ``nodes``.
 
-    ``nodes`` begins with the seeds, followed by their neighbours, those shared by the most seeds first. A
-    deleted seed has no neighbours. ``left_out`` is the number of neighbours beyond the limit.
+    ``nodes`` contains the seeds, followed by their neighbours; neighbours shared by the most seeds come
+    first. A deleted seed has no neighbours. ``left_out`` is the number of neighbours beyond the limit.
     """
     seeds = list(dict.fromkeys(seeds))[:NODES]
     around = await asyncio.gather(*(_neighbours(seed, ask) for seed in seeds[:SEEDS]))

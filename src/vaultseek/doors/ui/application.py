@@ -1,4 +1,4 @@
-"""The web application: the files of the page, the API behind the gate, and their server."""
+"""The web application: the page's files, the API behind the checks in ``gate``, and the server for both."""
 
 import asyncio
 import json
@@ -32,11 +32,11 @@ from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 PORT = 7468
-"""Default port, so that a bookmark stays valid; if it is taken, another port is used."""
+"""Default port. It is fixed, so that bookmarks stay valid; if it is taken, another port is used."""
 COOKIE_SECONDS = 400 * 86400
-"""Lifetime of a persistent session's cookie: the maximum that browsers allow."""
+"""Lifetime of a persistent session's cookie in seconds: the maximum that browsers allow."""
 BODY_BYTES = 64 * 1024
-"""Maximum size of a request body."""
+"""Maximum size of a request body in bytes."""
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
@@ -44,7 +44,7 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 STATUS = {"not_found": 404, "bad_request": 400, "bad_query": 400, "bad_path": 400}
-"""Status code by error code; other errors come from the daemon and give 503."""
+"""HTTP status by error code; other errors come from the daemon and give 503."""
 
 _log = logging.getLogger(__name__)
 Answer = Callable[[JSON], Awaitable[Any]]
@@ -52,7 +52,7 @@ Respond = Callable[[Request, JSON], Awaitable[Response]]
 
 
 def application(api: API, session: Session, port: int, used: Callable[[], object]) -> ASGIApp:
-    """Return the application for ``port``. ``used`` is called for each request caused by a person."""
+    """Return the web application for ``port``. ``used`` is called for each request caused by a person."""
     calls: dict[str, Answer] = {
         "about": api.about,
         "call": api.call,
@@ -73,7 +73,7 @@ def application(api: API, session: Session, port: int, used: Callable[[], object
 
 
 def page_files() -> dict[str, str]:
-    """Return the files of the page by URL path."""
+    """Return the names of the page's files, keyed by URL path."""
     folder = files("vaultseek.doors.ui") / "page"
     names = [file.name for file in folder.iterdir() if f".{file.name.rpartition('.')[2]}" in TYPES]
     return {"/": "index.html"} | {f"/{name}": name for name in sorted(names) if name != "index.html"}
@@ -92,7 +92,7 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
 def _opening(session: Session, port: int) -> Respond:
     async def respond(request: Request, body: JSON) -> Response:
         if not is_allowed_peer(request.scope.get("client"), request.scope.get("server")):
-            return _refusal("this page belongs to another user of the computer")
+            return _refusal("this page belongs to another user of this computer")
         if not session.exchange(body.get("token")):
             return _refusal("this address is incomplete or was already used; run `vaultseek ui` again")
         opened = JSONResponse({"key": session.key})
@@ -134,7 +134,7 @@ def _route(path: str, respond: Respond) -> Route:
             headers = {"Connection": "close"} if isinstance(error, _LargeBody) else None
             return JSONResponse(body, STATUS.get(error.code, 503), headers)
         except ClientDisconnect:
-            return Response(status_code=499)  # nobody reads it
+            return Response(status_code=499)  # the client has disconnected, so nobody reads the response
         except Exception:
             _log.exception("a request from the page failed")
             message = "something went wrong here; see the terminal of `vaultseek ui`"
@@ -156,11 +156,11 @@ async def _body(request: Request) -> JSON:
 
 
 class _LargeBody(UsageError):
-    """Raised for a body that was not read to its end, so the connection must be closed."""
+    """Error for a body that was not read completely, so that the connection must be closed."""
 
 
 UNUSED_SECONDS = 3600.0
-"""Idle seconds after which the server ends."""
+"""Seconds without use after which the server stops."""
 WATCH_SECONDS = 1.0
 
 
@@ -173,12 +173,13 @@ def serve(
     editor: str | None = None,
     port: int | None = None,
 ) -> None:
-    """Serve the page until a signal, the end of the parent process, or `UNUSED_SECONDS` without use.
+    """Serve the page until a signal arrives, the parent process ends, or the page is unused for
+    `UNUSED_SECONDS`.
 
-    ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
-    browser needs the token only once. ``vault`` is the folder of the vault that the page
-    searches first, None for all vaults. Raises Unavailable if the given ``port`` is taken. If no port is
-    given and the default one is taken, another port is used.
+    ``start`` starts a daemon unless one is running. ``announce`` gets the address with its token, and True if
+    a browser needs the token only once. ``vault`` is the folder of the vault that the page searches first, or
+    None for all vaults. Raises Unavailable if the given ``port`` is taken. If no port is given and the
+    default port is taken, another port is used.
     """
     session, life = Session(_persistent_secret()), _Lifetime()
     with _listen(port) as listening:
@@ -186,16 +187,17 @@ def serve(
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
         server = http_server(app)
-        # A fragment is never sent to a server and appears in no log.
+        # A URL fragment is never sent to a server and appears in no log.
         address = f"http://{HOST}:{number}/#token={session.token}"
         with closing(api), suppress(KeyboardInterrupt):
             asyncio.run(_serve(server, life, listening, partial(announce, address, session.is_persistent)))
 
 
 def _persistent_secret() -> str | None:
-    """Return the secret of a persistent session; None if the kernel does not list the users of connections.
+    """Return the secret of a persistent session, or None if the kernel does not list the owners of
+    connections.
 
-    Without such a list, another user could take the free port and receive the browser's cookie.
+    Without this list, another user could listen on the free port and receive the browser's cookie.
     """
     if not CONNECTIONS.exists():
         return None
@@ -210,18 +212,18 @@ def _listen(port: int | None) -> socket.socket:
 
 
 class _Lifetime:
-    """The reasons for which the server ends by itself."""
+    """The conditions under which the server stops by itself."""
 
     def __init__(self) -> None:
         self._parent = os.getppid()
         self.use()
 
     def use(self) -> None:
-        """Record a use of the page."""
+        """Record that the page was used."""
         self._used = time.monotonic()
 
     def is_over(self) -> bool:
-        """True if the page was not used for long, or its parent process has ended."""
+        """Return True if the page has been unused for too long, or the parent process has ended."""
         return os.getppid() != self._parent or time.monotonic() - self._used > UNUSED_SECONDS
 
 

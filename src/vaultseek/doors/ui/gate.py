@@ -1,8 +1,8 @@
-"""The checks on every request before its body is read.
+"""Checks on every request to the page's server, before its body is read.
 
-A web page can point its own domain name at this computer, or send requests here from elsewhere. So a request
-must name this computer and port, come from the page itself, have a JSON body, and contain the secrets of its
-session.
+A malicious web page can make its own domain name resolve to this computer, or send requests to it from
+another origin. A request must therefore name this computer and port, come from the page itself, have a JSON
+body, and contain the session's secrets.
 """
 
 from __future__ import annotations
@@ -50,12 +50,13 @@ HEADERS = {
 
 
 def cookie_name(port: int) -> str:
-    """Return the cookie name of the page at ``port``; a browser keeps the cookies of all ports together."""
+    """Return the name of the cookie for the page at ``port``; browsers do not separate cookies by port."""
     return f"vaultseek-{port}"
 
 
 class Gate:
-    """Refuses requests that do not come from the page, and adds strict headers to every answer."""
+    """Middleware that refuses requests that do not come from the page, and adds strict headers to every
+    answer."""
 
     def __init__(self, app: ASGIApp, port: int, session: Session) -> None:
         self._app = app
@@ -84,7 +85,8 @@ class Gate:
             await self._app(scope, receive, strict)
 
     def _refusal(self, scope: Scope) -> tuple[int, str]:
-        """Return the status and the reason of a refusal; 0 if the request is answered."""
+        """Return the status and the reason for refusing a request; the status is 0 if the request is
+        allowed."""
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
@@ -98,15 +100,15 @@ class Gate:
             if scope["method"] != "POST":
                 return 405, "this path accepts only POST"
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                return 415, "the body has to be JSON"
+                return 415, "the body must be JSON"
             if scope["path"] == OPEN_SESSION:
                 return 0, ""
             cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
             if not self._session.admits(cookie, headers.get(KEY)):
                 return 401, "run `vaultseek ui` again, and open the address that it prints"
-            # A former owner of the port may have seen what the browser sends.
+            # A previous owner of the port may have seen what the browser sent.
             if self._session.is_persistent and not is_allowed_peer(scope.get("client"), scope.get("server")):
-                return 403, "this page belongs to another user of the computer"
+                return 403, "this page belongs to another user of this computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this path accepts only GET"
@@ -125,11 +127,11 @@ SECRET_BYTES = 32
 
 
 class Session:
-    """The one session of a server.
+    """The only session of a server.
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
-    Cookies are sent to every port of a computer, so another user's server could see the cookie, but it never
-    sees the key. With a ``secret`` that outlives the server, cookie and key stay the same.
+    Browsers send cookies to every port of a computer, so another user's server could see the cookie, but it
+    never sees the key. With a ``secret`` that outlives the server, the cookie and the key remain valid.
     """
 
     def __init__(self, secret: str | None = None) -> None:
@@ -142,35 +144,37 @@ class Session:
         self._spent = False
 
     def exchange(self, token: object) -> bool:
-        """Return True for the correct token, only once."""
+        """Return True if the token is correct and is used for the first time."""
         if self._spent or not is_same(token, self.token):
             return False
         self._spent = True
         return True
 
     def admits(self, cookie: object, key: object) -> bool:
-        """True for the browser that exchanged the token, in this run or, if persistent, in an earlier one."""
+        """Return True for the browser that exchanged the token in this run or, if the session is persistent,
+        in an earlier run."""
         return (self._spent or self.is_persistent) and is_same(cookie, self.cookie) and is_same(key, self.key)
 
 
 CONNECTIONS = Path("/proc/net/tcp")
-"""Linux's list of connections; other systems have no such file."""
+"""Linux's list of TCP connections; other systems have no such file."""
 _USER = 7
 
 Address = tuple[str, int]
 
 
 def is_allowed_peer(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> bool:
-    """True unless another user's process holds the ``client`` end of the connection to ``server``.
+    """Return True unless another user's process holds the ``client`` end of the connection to ``server``.
 
-    Root is allowed: root can read everything anyway, and relays the connections of a browser outside a
+    Root is allowed, because root can read everything anyway and relays connections from a browser outside a
     virtual machine.
     """
     return user_of(client, server, table) in (None, 0, os.geteuid())
 
 
 def user_of(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> int | None:
-    """Return the id of the user who opened the connection; None if the kernel does not list it."""
+    """Return the id of the user who opened the connection, or None if the kernel does not list the
+    connection."""
     if client is None or server is None:
         return None
     try:
@@ -186,6 +190,7 @@ def user_of(client: Address | None, server: Address | None, table: Path = CONNEC
 
 
 def _proc_address(address: Address) -> str:
-    """Return an address in the form of ``/proc/net/tcp``: little-endian bytes and the port, in hex."""
+    """Return an address in the format of ``/proc/net/tcp``: the bytes in little-endian order and the port, in
+    hex."""
     number = int.from_bytes(socket.inet_aton(address[0]), "little")
     return f"{number:08X}:{address[1]:04X}"

@@ -1,7 +1,8 @@
-"""Obsidian's notation as rules of the Markdown renderer: links, embeds, tags, comments, marks, callouts.
+"""Obsidian's notation as rules for the Markdown renderer: links, embeds, tags, comments, highlights,
+callouts.
 
 The rules produce only a few kinds of tokens, with fixed attributes. Text from a note becomes text or the
-value of a ``data-`` attribute; it never becomes a name, a class or an address.
+value of a ``data-`` attribute, but never an element name, a class or an address.
 """
 
 import re
@@ -20,16 +21,17 @@ from markdown_it.token import Token
 from vaultseek.doors.ui.pictures import EXTENSIONS
 
 TARGETS = "targets"
-"""Key in the rendering environment: the paths of the note's links, by target."""
+"""Key in the rendering environment for the paths of the note's links, by target."""
 LINE_BREAKS = "line_breaks"
-"""Key in the rendering environment: whether line ends are shown as line breaks."""
+"""Key in the rendering environment for a flag: True if line ends are shown as line breaks."""
 DEPTH = 200
-"""Bracket depth beyond which the brackets of a paragraph are plain text, because pairing takes too long."""
+"""Depth of nested brackets above which a paragraph's brackets are plain text, because pairing takes too
+long."""
 
 EMBEDDED = (".md", ".base", ".canvas", ".pdf")
-"""Extensions of files that are displayed when embedded in a note; others are links."""
+"""Extensions of files that are displayed when embedded in a note; other files are shown as links."""
 FORMULA_CHARS = 4000
-"""Maximum length of a typeset formula; longer formulas are shown as source."""
+"""Maximum number of characters in a typeset formula; longer formulas are shown as source."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
@@ -53,14 +55,14 @@ _ALIASES = {
     "bug": (),
 }
 CALLOUTS = {name: kind for kind, names in _ALIASES.items() for name in (kind, *names)}
-"""Obsidian's callout kinds by all their names; unknown names are plain notes, as in Obsidian."""
+"""Obsidian's callout kinds by name, including aliases; unknown names are ordinary notes, as in Obsidian."""
 STRUCK = frozenset("xX-")
-"""Task states whose text is crossed out: done and cancelled."""
+"""States of tasks whose text is crossed out: done and cancelled."""
 _WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
 
 
 def obsidian(md: MarkdownIt) -> None:
-    """Add the rules to a renderer."""
+    """Add the rules for Obsidian's notation to a renderer."""
     md.inline.ruler.before("link", "wikilink", _wikilink)
     md.inline.ruler.before("link", "tag", _tag)
     md.inline.ruler.before("link", "comment", _comment)
@@ -81,7 +83,8 @@ def obsidian(md: MarkdownIt) -> None:
 
 
 def link_attributes(target: str, anchor: str, targets: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the attributes of a link within the vault; a broken link has its target as ``data-target``."""
+    """Return the HTML attributes of a link within the vault; a broken link has its target in
+    ``data-target``."""
     path = targets.get(target)
     attributes = {"data-anchor": anchor} if anchor else {}
     if path is None and target:
@@ -173,7 +176,8 @@ def _block_id(state: StateInline, silent: bool) -> bool:
 
 
 def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Skip the lines from a line that begins with ``%%`` to the next line that contains ``%%``."""
+    """Skip the lines of a comment, from a line that begins with ``%%`` to the next line that contains
+    ``%%``."""
     first = state.getLines(start, start + 1, state.blkIndent, False).strip()
     if not first.startswith("%%") or "%%" in first[2:]:
         return False
@@ -186,7 +190,8 @@ def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _callouts(state: StateCore) -> None:
-    """Turn quotes that begin with ``[!kind] title`` into callouts; ``-`` and ``+`` make them foldable."""
+    """Turn quotes that begin with ``[!kind] title`` into callouts; a ``-`` or ``+`` makes a callout
+    foldable."""
     tokens: list[Token] = []
     folding: list[int] = []
     for number, token in enumerate(state.tokens):
@@ -210,7 +215,7 @@ def _callouts(state: StateCore) -> None:
 
 
 def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str]) -> Sequence[Token]:
-    """Turn the first line of a paragraph into a callout's title; return the tokens of the rest."""
+    """Turn the first line of a paragraph into a callout's title; return the tokens for the remaining text."""
     tag = "summary" if match[2] else "p"
     rest = inline.content[match.end() :].lstrip("\n")
     inline.content = match[3].strip() or match[1].strip().capitalize()
@@ -227,7 +232,7 @@ def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str
 
 
 def _tasks(state: StateCore) -> None:
-    """Remove the state of a task, such as ``[/]``, from the text of its list item."""
+    """Remove the task state, such as ``[/]``, from the text of a list item."""
     for item, paragraph, token in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
         if (item.type, paragraph.type) != ("list_item_open", "paragraph_open"):
             continue
@@ -238,7 +243,7 @@ def _tasks(state: StateCore) -> None:
 
 
 def _with_task(children: list[Token], task: str) -> list[Token]:
-    """Return the text of a task after its box, crossed out if it is done or cancelled."""
+    """Return a checkbox and the text of a task, crossed out if the task is done or cancelled."""
     box = Token("task", "input", 0, {"type": "checkbox", "disabled": "", "data-task": task})
     if task != " ":
         box.attrs["checked"] = ""
@@ -275,13 +280,14 @@ _SHOWN = {
     )
     for tag in tags.split()
 } | {"b": "strong", "i": "em", "strike": "s"}
-"""HTML elements that a note may use, with their replacements; of other elements, only the text is shown."""
+"""HTML elements that notes may use, with their replacements; other elements are reduced to their text."""
 
 
 def _html(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return the allowed elements without attributes, so that they cannot imitate the page's own elements."""
+    """Return the allowed elements without attributes, so that a note cannot imitate the page's own
+    elements."""
     token = tokens[number]
     text = "".join(_elements(_HIDDEN.sub("", token.content)))
     return text if token.type == "html_inline" else f"<div{renderer.renderAttrs(token)}>{text}</div>\n"
@@ -300,7 +306,7 @@ def _elements(text: str) -> Iterator[str]:
 def _math(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return a formula as MathML, or its source if it is not valid LaTeX."""
+    """Return a formula as MathML, or as its source if it is not valid LaTeX."""
     token = tokens[number]
     token.attrSet("class", "math")
     signs = "$" if token.type == "math_inline" else "$$"
@@ -321,7 +327,7 @@ def _formula(text: str, signs: str) -> str:
 
 
 def _places(state: StateCore) -> None:
-    """Mark each block with its lines, and each link with its target in the vault."""
+    """Add to each block its line numbers, and to each link its target in the vault."""
     first = int(state.env.get("first_line", 1))
     targets = state.env.get(TARGETS, {})
     for token in state.tokens:
@@ -347,7 +353,8 @@ def _places(state: StateCore) -> None:
 
 
 def _place_image(token: Token, targets: Mapping[str, str | None]) -> None:
-    """Turn an image into a picture of the vault or a link, so that nothing is fetched from elsewhere."""
+    """Turn an image into a picture from the vault or into a link, so that nothing is loaded from other
+    servers."""
     address = str(token.attrs.get("src", ""))
     name = token.content
     token.type, token.tag = "picture", "img"

@@ -1,4 +1,4 @@
-"""Pictures and PDF pages, read from the vault like notes, in formats that browsers never execute."""
+"""Pictures and PDF pages read from the vault, in formats that browsers never execute."""
 
 import re
 from pathlib import Path
@@ -11,10 +11,10 @@ from vaultseek.content.files.read import read_note
 from vaultseek.errors import BadPath, NotFound, Unavailable
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
-"""Extensions of files shown as pictures. An SVG may contain scripts, which do not run in an ``img``
+"""Extensions of files shown as pictures. An SVG may contain scripts, but they do not run in an ``img``
 element."""
 _COMMENTS = rb"(?:<!--(?:(?!-->).)*+-->\s*+)*+"
-"""Comments of an SVG, matched without backtracking."""
+"""Comments in an SVG, matched without backtracking."""
 _BEGINNINGS = (
     ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -23,7 +23,7 @@ _BEGINNINGS = (
     ("image/avif", re.compile(rb"....ftypavi[fs]", re.DOTALL)),
     (
         "image/svg+xml",
-        # Without custom entities, which could expand a few bytes endlessly.
+        # Custom entities are not allowed, because a few bytes of them could expand endlessly.
         re.compile(
             rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?"
             + _COMMENTS
@@ -34,23 +34,23 @@ _BEGINNINGS = (
         ),
     ),
 )
-"""Picture types with the first bytes of their files."""
+"""Picture types, with patterns for the first bytes of their files."""
 
 
 class Picture(NamedTuple):
-    """The bytes of a picture and their type."""
+    """The bytes of a picture and its media type."""
 
     data: bytes
     type: str
 
 
 def read_picture(root: Path, path: str) -> Picture:
-    """Return the picture at ``path`` in the vault at ``root``, without following links.
+    """Return the picture at ``path`` in the vault at ``root``, without following symbolic links.
 
-    Raises BadPath, NotFound, or Unavailable if it is not a picture.
+    Raises BadPath, NotFound, or Unavailable if the file is not a picture.
     """
     data = _read(root, path)
-    # Decided by the first bytes, whatever the file name.
+    # The first bytes decide, not the file name.
     type = next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)
     if type is None:
         raise Unavailable(f"{printable(path)} is not a picture that can be shown; use its own program")
@@ -60,7 +60,7 @@ def read_picture(root: Path, path: str) -> Picture:
 def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) -> Picture:
     """Return a page of the PDF at ``path``, drawn by ``process``, which cannot access other files.
 
-    Raises BadPath, NotFound, or Unavailable if it cannot be drawn.
+    Raises BadPath, NotFound, or Unavailable if the page cannot be drawn.
     """
     drawn = process.page(_read(root, path, PDF_BYTES), number)
     if drawn is None:

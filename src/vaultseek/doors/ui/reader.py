@@ -1,4 +1,4 @@
-"""A note for the page: its properties, its text as HTML, and the part named by a link or embed."""
+"""A note prepared for the page: its properties, its text as HTML, and the part named by a link or embed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,22 +15,22 @@ from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
 RENDERED_CHARS = 200_000
-"""Maximum number of characters rendered of a note; of a longer note, only the part around the requested line
-is rendered."""
+"""Maximum number of characters of a note that are rendered; of a longer note, only the part around the
+requested line is rendered."""
 LINES_BEFORE = 200
-"""Number of lines shown before the requested line if a note is cut."""
+"""Maximum number of lines shown before the requested line if only part of a note is rendered."""
 LINE_CHARS = 60_000
-"""Maximum number of characters rendered of a line; of a longer line, only the part around the requested
-column is rendered."""
+"""Maximum number of characters of a line that are rendered; of a longer line, only the part around the
+requested column is rendered."""
 NOTE = "note"
 PLAIN = frozenset({"text", "org"})
-"""Kinds of files that are shown as written, because they contain no Markdown."""
+"""Kinds of files that are shown as plain text, because they contain no Markdown."""
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 
 
 class Part(NamedTuple):
-    """Lines of a note, 1-based and inclusive."""
+    """A range of lines in a note, 1-based and inclusive."""
 
     first: int
     last: int
@@ -39,11 +39,12 @@ class Part(NamedTuple):
 async def read_note(
     ask: Ask, vault: str, note: str, anchor: str = "", *, line: int = 1, column: int = 1, at: str = ""
 ) -> JSON:
-    """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
+    """Return a note, or its section or block ``anchor``, as HTML. Raises VaultseekError.
 
-    If a note is too long, only the lines around ``line`` are shown or, if the anchor ``at`` exists, around
-    its first line ``at_line``. ``html`` contains the lines from ``first_line`` to ``last_line``. ``cut``
-    means that there are more lines, and ``cut_lines`` that some of the shown lines were too long.
+    If a note is too long, only the lines around ``line`` are rendered. If the anchor ``at`` exists, its first
+    line replaces ``line`` and is returned as ``at_line``. ``html`` contains the lines from ``first_line`` to
+    ``last_line``. ``cut`` is true if there are more lines, and ``cut_lines`` if some of the rendered lines
+    were shortened.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
     folder = answer["vault_path"]
@@ -77,17 +78,18 @@ async def read_note(
         "last_line": window.last,
         "cut": window != whole or bool(answer["truncated"]),
         "cut_lines": any(len(each) > LINE_CHARS for each in shown),
-        # A note on another machine has no address.
+        # A note on another machine has no Obsidian URL.
         "obsidian_url": obsidian_url(str(Path(folder, answer["path"]))) if folder else "",
     }
 
 
 def part_of(anchor: str, note: JSON) -> Part:
-    """Return the lines of a heading, of the block with the ``^id``, or of a page or card. Raises NotFound."""
+    """Return the line range of a heading's section, of the block ``^id``, or of a page or card. Raises
+    NotFound."""
     if not anchor.startswith("^"):
         address = part(anchor, note)
         return Part(address.first, address.last or int(note["lines"]))
-    # Loads the parser, which is needed only here.
+    # Parsing imports the parser, which is needed only here.
     from vaultseek.content.markdown.parse import parse
 
     parsed = parse(note["text"], note["path"])
@@ -98,7 +100,7 @@ def part_of(anchor: str, note: JSON) -> Part:
 
 
 def piece_of(line: str, column: int) -> str:
-    """Return a line, or the piece around ``column`` if it is too long to render."""
+    """Return a line or, if it is too long to render, the piece around ``column``."""
     if len(line) <= LINE_CHARS:
         return line
     start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))
@@ -107,14 +109,14 @@ def piece_of(line: str, column: int) -> str:
 
 
 def keeps_line_breaks(vault: Path) -> bool:
-    """True if line ends in this vault are shown as line breaks, as Obsidian does by default."""
+    """Return True if line ends in this vault are shown as line breaks, as Obsidian does by default."""
     if not has_obsidian(vault):
         return (vault / "logseq").is_dir()
     return app_settings(vault).get("strictLineBreaks") is not True
 
 
 def _window(lines: list[str], part: Part, line: int) -> Part:
-    """Return the lines of ``part`` around ``line`` that are short enough to render."""
+    """Return the range of lines within ``part``, around ``line``, that is short enough to render."""
 
     def size(number: int) -> int:
         return min(len(lines[number - 1]), LINE_CHARS) + 1
@@ -135,7 +137,8 @@ def _window(lines: list[str], part: Part, line: int) -> Part:
 
 
 def _places(chunks: Iterable[JSON]) -> list[JSON]:
-    """Return the first line of each place in a file other than a note, such as ``page=3`` of a PDF."""
+    """Return each named place in a file other than a note, such as ``page=3`` of a PDF, with its first
+    line."""
     places: dict[str, int] = {}
     for chunk in chunks:
         if chunk.get("place"):

@@ -1,4 +1,5 @@
-"""HTML of a note: rendered by markdown-it, then sanitized by nh3, which drops everything not listed here."""
+"""Convert notes to HTML with markdown-it, and sanitize it with nh3, which removes everything not listed
+here."""
 
 import html
 from collections.abc import Mapping
@@ -68,26 +69,26 @@ CLASSES = {
 }
 SCHEMES = {"http", "https", "mailto"}
 NESTING = 40
-"""Maximum rendered depth of quotes and lists."""
+"""Maximum nesting depth of quotes and lists that are rendered."""
 COLOURED_CHARS = 20_000
-"""Maximum length of a code block with syntax colours; longer blocks are plain."""
+"""Maximum number of characters in a code block with syntax colours; longer blocks are plain."""
 
 
 def as_html(
     text: str, targets: Mapping[str, str | None], first_line: int = 1, line_breaks: bool = False
 ) -> str:
-    """Return the HTML of a note's ``text``, whose first line is ``first_line`` of the file.
+    """Return a note's ``text`` as HTML; its first line is line ``first_line`` of the file.
 
-    ``targets`` has the paths of link targets. Blocks have their lines as ``data-line`` and ``data-end``.
-    Links have ``data-note`` instead of an address, and pictures have ``data-file``, so nothing is loaded or
-    opened except by the page. With ``line_breaks``, each line end is shown as a line break.
+    ``targets`` maps link targets to paths. Blocks have their line numbers in ``data-line`` and ``data-end``.
+    Links have ``data-note`` instead of an address, and pictures have ``data-file``, so that only the page
+    itself loads or opens anything. With ``line_breaks``, each line end is shown as a line break.
     """
     environment = {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks}
     return _cleaner().clean(_renderer().render(text, environment))
 
 
 def as_paragraphs(text: str, first_line: int = 1) -> str:
-    """Return the HTML of a text that is not Markdown, with its paragraphs as written."""
+    """Return a text that is not Markdown as HTML, with its paragraphs as written."""
     paragraphs: list[str] = []
     lines: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], first_line):
@@ -113,7 +114,7 @@ def _renderer() -> MarkdownIt:
     }
     md = MarkdownIt("commonmark", options)
     md.enable(["table", "strikethrough", "linkify"])
-    # Only complete addresses are links: README.md is a file, although .md is also a country.
+    # Only complete addresses become links: README.md is a file, although .md is also a country's domain.
     md.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
     md.use(footnote_plugin)
     md.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False, double_inline=True)
@@ -122,7 +123,7 @@ def _renderer() -> MarkdownIt:
 
 
 def _coloured(code: str, language: str, attributes: str) -> str:
-    """Return code in which each kind of word has a class; "" if the code stays plain."""
+    """Return code as HTML with classes for syntax colours, or "" if the code stays plain."""
     from pygments import highlight
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import get_lexer_by_name

@@ -1,6 +1,6 @@
-"""The protocol as types: the single source for the parameters and answer of every method.
+"""Types of the protocol: the single source for every method's parameters and answer.
 
-The daemon checks requests against them, and clients can check answers. The JSON Schema for other languages
-(``python -m vaultseek.protocol.messages`` prints it) and the types of the Python clients are generated from
-them. ``params`` needs pydantic, ``answers`` does not; ``check`` and ``schema`` need both.
+The daemon validates requests against these types, and clients can validate answers. The JSON Schema for other
+languages (``python -m vaultseek.protocol.messages`` prints it) and the types of the Python clients are
+generated from them. The modules ``params`` and ``check`` need pydantic; ``answers`` does not.
 """

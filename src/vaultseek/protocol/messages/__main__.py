@@ -1,4 +1,4 @@
-"""Prints the JSON Schema of every message, for programs in other languages."""
+"""Print the JSON Schema of every message, for programs in other languages."""
 
 import json
 import sys

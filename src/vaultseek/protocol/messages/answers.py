@@ -1,11 +1,11 @@
-"""Answers of each protocol method: the single source for checks, the schema and the clients' types.
+"""Answer types of all protocol methods: the single source for validation, JSON Schema and the clients' types.
 
-``NotRequired`` fields may be missing; fields not listed here may be added.
+``NotRequired`` fields may be missing, and answers may contain fields that are not listed here.
 """
 
 from typing import Any, Literal, NotRequired
 
-from typing_extensions import TypedDict  # pydantic accepts the one from ``typing`` only from Python 3.12 on
+from typing_extensions import TypedDict  # pydantic accepts ``typing.TypedDict`` only from Python 3.12 on
 
 from vaultseek.base.model import LinkKind, ReasonCode
 
@@ -15,15 +15,16 @@ class Answer(TypedDict):
 
 
 class OfVault(Answer):
-    """The vault to which an answer belongs."""
+    """The vault that an answer is about."""
 
     vault: str
     vault_path: str
-    """Absolute, resolved folder of the vault, to which note paths are relative; empty on a searcher."""
+    """Absolute, resolved folder of the vault, to which note paths are relative; empty on a searcher, a daemon
+    that has only the index."""
 
 
 class Titled(Answer):
-    """The name of a note."""
+    """A note's path, title and file name."""
 
     path: str
     title: str
@@ -34,8 +35,8 @@ class Titled(Answer):
 class About(Titled):
     """Basic facts about a note. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
 
-    ``created`` is the day, ``2026-03-16``, or the time stated in the note or its file name, otherwise
-    ``modified``. A day is the same for every reader; the zone of a time is the client's.
+    ``created`` is the day (``2026-03-16``) or time stated in the note or its file name; if neither states
+    one, it equals ``modified``. Times are in the client's time zone; days do not depend on the time zone.
     """
 
     kind: NotRequired[str]
@@ -46,37 +47,37 @@ class About(Titled):
 
 
 class OfNote(OfVault, Titled):
-    """The note of an answer."""
+    """The note that an answer is about, with its vault."""
 
 
 class LanePart(Answer):
-    """Rank and score of a note in one lane (kind of search); ``score`` is the lane's own."""
+    """Rank and score of a note in one lane (kind of search); each lane has its own scale for ``score``."""
 
     rank: int | None
-    """Rank from 1; None for a note that only another lane proposed."""
+    """Rank, counted from 1; None if only other lanes found the note."""
     score: float | None
     fused_rank: NotRequired[float | None]
-    """With ``explain``: the rank used in the formula."""
+    """With ``explain``: the rank from which ``contribution`` is computed."""
     weight: NotRequired[float | None]
     """With ``explain``: the weight of the lane."""
     contribution: NotRequired[float | None]
     """With ``explain``: weight / (k + rank), or the weighted normalised score."""
     baseline: NotRequired[float | None]
-    """With ``explain``: the contribution of a note unknown to the lane."""
+    """With ``explain``: the contribution of a note that the lane did not find."""
     gain: NotRequired[float | None]
     """With ``explain``: contribution minus baseline, the part that counts."""
 
 
 class Advice(Answer):
-    """An action to take; ``names`` are the vaults to choose from, or the vault, model or extra that it is
-    about."""
+    """A recommended action; ``names`` are the vaults to choose from, or the vault, model or extra to act
+    on."""
 
     kind: str
     names: list[str]
 
 
 class Explained(Answer):
-    """A state; ``code`` and ``reason`` are None if all is well."""
+    """A state and its reason; ``code`` and ``reason`` are None if all is well."""
 
     code: ReasonCode | None
     reason: str | None
@@ -84,8 +85,8 @@ class Explained(Answer):
 
 
 class Lane(Answer):
-    """A lane that was left out, with the cause. The lane is "vault" if notes may be missing from the
-    answer."""
+    """A lane that was left out of a search, and the reason. ``lane`` is ``vault`` if notes may be missing
+    from the answer."""
 
     lane: str
     code: ReasonCode
@@ -98,29 +99,30 @@ class Remark(Answer):
 
     code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
     text: str
-    """The remark; begins with a small letter and has no full stop."""
+    """The text of the remark, which begins with a lower-case letter and has no final full stop."""
     advice: NotRequired[Advice]
 
 
 class Index(Answer):
-    """Counts of the index."""
+    """Numbers of notes, passages and vectors in the index."""
 
     notes: int
     chunks: int
     embedded: int
     pending: int
-    """Notes to read plus vectors to compute."""
+    """Number of notes to read plus number of vectors to compute."""
     revision: int | None
-    """None for a token that may see only a part of the vault."""
+    """Revision of the index; None for a token that may see only part of the vault."""
 
 
 class Reranked(Answer):
-    """Score of the cross-encoder, in [0, 1], and the rank before reranking."""
+    """Score given by the cross-encoder, in [0, 1], and the note's rank before reranking."""
 
     score: float
     rank_before: int
     score_before: NotRequired[float | None]
-    """With ``explain``: the note's own score; the displayed score belongs to its rank."""
+    """With ``explain``: the note's own score; after reranking, the displayed score belongs to the rank, not
+    to the note."""
 
 
 class Arithmetic(Answer):
@@ -135,18 +137,19 @@ class Arithmetic(Answer):
     recency: float
     """Factor for the note's age, applied to part of the score."""
     anchors: float
-    """Factor for the query's identifiers and phrases in the note, and for its words in names."""
+    """Factor for a note that contains the query's identifiers or phrases, or has the query's words in a
+    name."""
     bound: float
-    """Factor that keeps notes below others if they were found only by link, or if their name has the query's
-    stem but not its word."""
+    """Factor that ranks a note lower if only a link led to it, or if its name contains only the stem of a
+    query word."""
     joined: float
-    """Factor for a note linked to a better one, if both together have much of the query."""
+    """Factor for a note linked to a better result, if the two together contain much of the query."""
     time: float
-    """Gain of a note from the time named in the query."""
+    """Gain of a note that dates from the period named in the query."""
     name: float
-    """Gain of a note whose name is the query."""
+    """Gain of a note whose name matches the query."""
     opened: float
-    """Gain of a note that was opened from this query before, or is pinned to it."""
+    """Gain of a note that was opened before from the results of this query, or is pinned to the query."""
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
@@ -161,39 +164,41 @@ class Successor(Answer):
 
 
 class Currency(Answer):
-    """The reason why a note, or the passage shown, no longer holds, or why a note ranks before an outdated
-    one."""
+    """The reason why a note, or the passage shown, is outdated, or why a note ranks above the note that it
+    replaces."""
 
     state: str
-    """``superseded``: replaced by other notes, or outdated by its own statement; ``stale``: past its date;
-    ``struck``: the line shown is struck out; ``successor``: the note replaces another result."""
+    """``superseded``: replaced by other notes, or declared outdated in its own text; ``stale``: past the date
+    up to which it is valid; ``struck``: the line shown is struck out; ``successor``: the note replaces
+    another result."""
     by: list[Successor]
-    """The notes at the end of each chain of successors; empty for a circle."""
+    """The last note of each chain of successors; empty if the chain is circular."""
     replaces: list[Successor]
-    """The results that a successor replaces."""
+    """For a successor: the results that it replaces."""
     missing: list[str]
-    """Names of missing successors."""
+    """Names of successors that do not exist."""
     since: str | None
     """The day on which the note became stale."""
     text: str
-    """A short text that summarizes the other fields."""
+    """A short summary of the other fields."""
 
 
 class Judged(Answer):
-    """An object about a note. ``currency`` is present only if the note is not current."""
+    """An object that describes a note. ``currency`` is present only if the note is not current."""
 
     currency: NotRequired[Currency]
 
 
 class Via(Answer):
-    """The note through which another note was found, because a link joins the two."""
+    """The note that led to another note through a link between the two."""
 
     path: str
     title: str
 
 
 class IndexNow(Index, Explained):
-    """The index at the time of the answer; ``state`` as in ``index/status``."""
+    """State of the index when the answer was computed; ``state`` has the same values as in
+    ``index/status``."""
 
     state: str
 
@@ -206,8 +211,8 @@ class Result(Titled):
     """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf, image or session."""
     score: float
     certainty: float
-    """Probability that the note is right, in [0, 1]. It never increases with rank, and is 1 if the query has
-    only filters."""
+    """Probability that the note is the one searched for, in [0, 1]. It never increases down the list, and is
+    1 if the query has only filters."""
     modified: str
     created: str
     """The day or time stated in the note or its file name, otherwise the modification time."""
@@ -216,11 +221,11 @@ class Result(Titled):
     start_line: int
     """First line of the passage; 1 if ``brief`` left the passage out."""
     currency: NotRequired[Currency | None]
-    """None if the note is current and replaces no other result."""
+    """Currency of the note; None if the note is current and replaces no other result."""
 
 
 class FurtherPassage(Answer):
-    """Another passage of a note besides the best one, with the same fields as a result."""
+    """Another passage of a note, with the same fields as the best passage in a result."""
 
     place: str | None
     heading_path: list[str]
@@ -236,44 +241,45 @@ class FullResult(Result, total=False):
     """A result with its best passage, unless ``brief`` left it out. Lines are 1-based and inclusive."""
 
     place: str | None
-    """Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas."""
+    """The part of the file that contains the passage, such as a page of a PDF or a node of a canvas; used in
+    links of the form ``path#place``."""
     chunk_id: str | None
     end_line: int
     line: int
-    """The line of the passage with most of the query's words."""
+    """The line of the passage that contains the most words of the query."""
     column: int
-    """The column in ``line`` at which the first of these words begins."""
+    """Column in ``line`` at which the first query word begins, counted from 1."""
     line_text: str
-    """The text of ``line``, or the beginning of it."""
+    """The text of ``line``, shortened if it is long."""
     property: str | None
-    """The matching property, if a property and not the text matched; ``preview`` shows it."""
+    """Name of the property that matched, if the text did not match; ``preview`` shows the property."""
     preview: str
     highlights: list[list[int]]
-    """Ranges ``[start, end)`` of characters of ``preview``."""
+    """Character ranges ``[start, end)`` in ``preview`` to highlight."""
     tags: list[str]
     lanes: dict[str, LanePart | None]
     passages: list[FurtherPassage]
     """With ``passages``: further matching passages, best first."""
     via: Via | None
-    """The linked note that led to this one, if no lane proposed it directly."""
+    """The linked note that led to this note, if no lane found this note directly."""
     recency: float
     confidence: float | None
-    """Similarity of the note to the query, independent of other results, in [0, 1]."""
+    """Similarity of the note to the query, in [0, 1], independent of other results."""
     rerank: Reranked | None
-    """None if the result was not reranked."""
+    """Result of the cross-encoder; None if the note was not reranked."""
     arithmetic: Arithmetic | None
     """With ``explain``: the components of the score."""
     search_method: str
     vectorRank: int | None
-    """Same as ``lanes.semantic.rank``."""
+    """Same value as ``lanes.semantic.rank``, under a name that other tools use."""
     bm25Rank: int | None
-    """Same as ``lanes.keyword.rank``."""
+    """Same value as ``lanes.keyword.rank``, under a name that other tools use."""
     content_preview: str
-    """Same as ``preview``."""
+    """Same value as ``preview``, under a name that other tools use."""
 
 
 class Time(Answer):
-    """A time expressed in the query, from its first day to its last."""
+    """A period named in the query, with its first and last day."""
 
     text: str
     first: str
@@ -281,55 +287,55 @@ class Time(Answer):
 
 
 class Interpreted(Answer):
-    """The query as interpreted."""
+    """The interpretation of the query."""
 
     rank_text: str
     """The words used for ranking; empty if the query has only filters."""
     time: Time | None
-    """The time named in the query, None if it names none; notes from this time rank higher."""
+    """The period named in the query, or None; notes from this period rank higher."""
     phrases: list[str]
     filters: list[str]
-    """All conditions, in words."""
+    """All filters of the query, in words."""
     notes: list[str]
-    """The parts that were ignored, each with the reason."""
+    """The parts of the query that were ignored, each with the reason."""
 
 
 class Nearest(Answer):
-    """The note nearest to a query without a good match."""
+    """The note closest to a query that has no good match."""
 
     path: str
     confidence: float
 
 
 class Summary(Answer):
-    """The facts about a list of results."""
+    """General facts about a list of results."""
 
     search_method: str
-    """The lanes that answered: keyword, semantic, or hybrid for both; filter if none was used."""
+    """The lanes that answered: keyword, semantic, hybrid (both) or filter (neither)."""
     took_ms: float
     count: int
     weak: NotRequired[bool]
-    """True if none of the best notes has many of the query's words or is similar in meaning."""
+    """True if none of the best notes contains many of the query's words or resembles the query in meaning."""
     substitutes: NotRequired[bool]
     """True if no note has any of the query's words, and similar words were searched for instead."""
     less_certain: NotRequired[int]
     """Number of unlikely results at the end; user interfaces collapse them."""
     total: NotRequired[int | None]
-    """For a query with only filters: the number of matching notes."""
+    """Number of matching notes, if the query has only filters."""
 
 
 class VaultSearch(OfVault, Summary):
-    """A vault's part of the answer to a search of all vaults."""
+    """One vault's part of an answer about several vaults."""
 
     partial: list[Lane]
     """The lanes that were left out."""
     index: IndexNow
     nearest: NotRequired[Nearest | None]
-    """Only present if no note is similar enough."""
+    """The closest note; present only if no note is similar enough."""
 
 
 class Search(VaultSearch):
-    """Results, best first."""
+    """Results of a search, best first."""
 
     query: str
     mode: str
@@ -337,7 +343,7 @@ class Search(VaultSearch):
     interpreted: Interpreted
     remarks: list[Remark]
     explain: NotRequired[dict[str, Any] | None]
-    """With ``explain``: how the lanes were combined."""
+    """With ``explain``: details of how the lanes were combined."""
 
 
 class FullResultOfVault(FullResult, OfVault):
@@ -345,13 +351,13 @@ class FullResultOfVault(FullResult, OfVault):
 
 
 class LaneOfVault(Lane):
-    """A lane that was left out in a vault."""
+    """A lane that was left out when one of the vaults was searched."""
 
     vault: str
 
 
 class SearchAll(Summary):
-    """Results of every vault, best first."""
+    """Results of a search of several vaults, best first."""
 
     query: str
     mode: str
@@ -363,7 +369,7 @@ class SearchAll(Summary):
 
 
 class Lines(Answer):
-    """Lines of a note, 1-based and inclusive."""
+    """A range of lines in a note, 1-based and inclusive."""
 
     path: str
     start_line: int
@@ -371,27 +377,28 @@ class Lines(Answer):
 
 
 class LineRange(Answer):
-    """Lines, 1-based and inclusive."""
+    """A range of lines, 1-based and inclusive."""
 
     start_line: int
     end_line: int
 
 
 class EvidencePassage(Lines):
-    """Lines of a note that may help with a question; ``cut`` is true if their passage continues."""
+    """Lines of a note that may help to answer a question; ``cut`` is true if the passage continues after
+    them."""
 
     title: str
     heading_path: list[str]
     place: str | None
-    """The part of the file, such as ``page=3``."""
+    """The part of the file that contains the lines, such as ``page=3``."""
     modified: str
     created: str
     currency: Currency | None
-    """None if the note is current."""
+    """Currency of the note; None if the note is current."""
     block: LineRange | None
-    """The lines of the block that contains this part, such as a table."""
+    """The line range of the whole block, such as a table, that contains these lines."""
     opening: str | None
-    """The text above these lines that opens the block, such as the table's head."""
+    """The text that opens the block above these lines, such as the header row of a table."""
     text: str
     cut: bool
 
@@ -399,7 +406,7 @@ class EvidencePassage(Lines):
 class Context(OfVault):
     """Evidence for a question, in reading order.
 
-    ``text`` contains all the evidence, with the place and day of each passage; ``left_out`` lists the
+    ``text`` contains all the evidence, with the source and day of each passage; ``left_out`` lists the
     passages that did not fit.
     """
 
@@ -417,20 +424,20 @@ class Context(OfVault):
 
 
 class WhyLane(Answer):
-    """Rank and score of a note in one lane, or the reason why the note has none."""
+    """Rank and score of a note in one lane, or the reason why the lane did not find the note."""
 
     rank: int | None
     score: float | None
     code: NotRequired[ReasonCode | None]
     reason: NotRequired[str | None]
     of: NotRequired[int | None]
-    """Number of notes in the lane."""
+    """Number of notes that the lane found."""
     matched: NotRequired[list[str] | None]
     """Words of the query that occur in the note."""
 
 
 class Condition(Answer):
-    """A filter of the query."""
+    """A filter of the query; ``satisfied`` is true if the note matches it."""
 
     condition: str
     satisfied: bool
@@ -463,7 +470,7 @@ class Heading(Answer):
 
 
 class Passage(Answer):
-    """A passage of a note, by its place."""
+    """The headings and the line range of a passage in a note."""
 
     chunk_id: str
     heading_path: list[str]
@@ -472,7 +479,7 @@ class Passage(Answer):
 
 
 class Note(OfVault, About, Judged):
-    """A note and a range of its lines, 1-based and inclusive."""
+    """A note and the text of a range of its lines, 1-based and inclusive."""
 
     aliases: list[str]
     properties: dict[str, Any]
@@ -485,11 +492,12 @@ class Note(OfVault, About, Judged):
     text: str
     truncated: bool
     from_index: NotRequired[bool]
-    """True on a searcher, where the lines of properties are blank."""
+    """True on a searcher, which returns the text from its index, with blank lines in place of the
+    properties."""
 
 
 class RelatedNote(About, Judged):
-    """A note similar to another note; ``link`` is the direction of a link between the two."""
+    """A note similar to another note; ``link`` is the direction of a link between the two, or None."""
 
     rank: int
     score: float
@@ -499,7 +507,7 @@ class RelatedNote(About, Judged):
 
 
 class Related(OfNote, Judged):
-    """Notes similar to a note, best first."""
+    """Notes similar to a given note, best first."""
 
     results: list[RelatedNote]
     partial: list[Lane]
@@ -507,7 +515,7 @@ class Related(OfNote, Judged):
 
 
 class Link(Answer):
-    """A link as written, with its line."""
+    """A link as written in a note, and its line."""
 
     kind: LinkKind
     target: str
@@ -517,14 +525,14 @@ class Link(Answer):
     line: int
     property: str | None
     column: NotRequired[int | None]
-    """First column of the link in its line, from 1."""
+    """Column at which the link begins, counted from 1."""
     end_column: NotRequired[int | None]
-    """The column just after the link, on the same line."""
+    """Column just after the end of the link, on the same line."""
 
 
 class OutgoingLink(Link, Judged):
-    """A link of the note. ``resolved`` is the target's path, None if it is missing; ``currency`` is the
-    target's."""
+    """A link in the note. ``resolved`` is the target's path, or None if the target is missing; ``currency``
+    describes the target."""
 
     resolved: str | None
     title: str | None
@@ -534,7 +542,7 @@ class OutgoingLink(Link, Judged):
 
 
 class PlacedLink(Link, Judged):
-    """A link with its note and the text of its line."""
+    """A link, with the note that contains it and the text of its line."""
 
     path: str
     title: str
@@ -544,34 +552,34 @@ class PlacedLink(Link, Judged):
 
 
 class Counted(Answer):
-    """A list of ``count`` of ``total`` items."""
+    """A list that contains ``count`` of ``total`` items."""
 
     count: int
     total: int
 
 
 class Kept(OfVault):
-    """The outcome of a report that a note was opened, or that an agent was given an answer."""
+    """The outcome of reporting an opened note, or an answer to an agent."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
 
 
 class OpenedNote(Answer):
-    """A note that was opened from the answer to a query."""
+    """A note that was opened from the results of a query."""
 
     query: str
     path: str
     position: int
-    """Rank of the note among the results, from 1."""
+    """Rank of the note among the results, counted from 1."""
     time: str
-    """Time of the opening: a local time with its offset, in ISO 8601."""
+    """Time at which the note was opened: a local time with its offset, in ISO 8601."""
     client: str
     """Name of the client with which the note was opened."""
 
 
 class History(OfVault, Counted):
-    """Notes opened from queries, latest first."""
+    """Notes opened from search results, latest first."""
 
     opened: list[OpenedNote]
     learn: bool
@@ -579,7 +587,8 @@ class History(OfVault, Counted):
 
 
 class GivenNote(Answer):
-    """A note in an answer to an agent, and the lines that were shown; None if the note was only mentioned."""
+    """A note in an answer to an agent, and the lines shown; the lines are None if the note was only
+    mentioned."""
 
     path: str
     start_line: int | None
@@ -587,12 +596,12 @@ class GivenNote(Answer):
 
 
 class GivenAnswer(Answer):
-    """An answer that an agent was given."""
+    """An answer that was given to an agent."""
 
     time: str
-    """A local time with its offset, in ISO 8601."""
+    """Time of the answer: a local time with its offset, in ISO 8601."""
     agent: str
-    """Name of the agent, or of the program that gave the agent the answer."""
+    """Name of the agent, or of the program that passed the answer to the agent."""
     tool: str
     question: str
     tokens: int
@@ -600,61 +609,60 @@ class GivenAnswer(Answer):
 
 
 class HidingEntry(Answer):
-    """An entry of ``[agents] hide``, and the number of files in the vault that it hides; a misspelt entry
-    hides none."""
+    """An entry of ``[agents] hide``, and the number of files in the vault that it hides (0 for a misspelt
+    entry)."""
 
     entry: str
     files: int
 
 
 class AgentHistory(OfVault, Counted):
-    """The answers that agents were given, the latest first."""
+    """Answers given to agents, latest first."""
 
     given: list[GivenAnswer]
     record: bool
     """True if answers are recorded."""
     hidden: list[HidingEntry]
-    """The entries of ``[agents] hide``."""
+    """The entries of ``[agents] hide``, with the number of files that each entry hides."""
 
 
 class Forgotten(OfVault):
-    """The number of opened notes, or of answers to agents, that were forgotten."""
+    """The number of opened notes, or of answers to agents, that were deleted from the history."""
 
     forgotten: int
 
 
 class Outgoing(OfNote, Counted, Judged):
-    """Links in document order."""
+    """Links in a note, in document order."""
 
     links: list[OutgoingLink]
 
 
 class Backlinks(OfNote, Counted, Judged):
-    """Links of other notes."""
+    """Links from other notes to a note."""
 
     links: list[PlacedLink]
 
 
 class Unresolved(OfVault, Counted):
-    """Links with a missing target."""
+    """Links whose target is missing."""
 
     links: list[PlacedLink]
 
 
 class Mention(About, Judged):
-    """A line that mentions the note by ``name``."""
+    """A line that mentions a note by ``name``."""
 
     line: int
     name: str
     text: str
-    """The line or, if it is long, the part around the name; ``…`` at the beginning means that text before it
-    was left out."""
+    """The line or, if it is long, the part around the name; ``…`` at the beginning marks omitted text."""
     highlights: list[list[int]]
-    """Range ``[start, end)`` of the name's characters in ``text``."""
+    """Character range ``[start, end)`` of the name in ``text``."""
 
 
 class Unlinked(OfNote, Counted, Judged):
-    """Mentions without a link."""
+    """Mentions of a note that are not links."""
 
     names: list[str]
     mentions: list[Mention]
@@ -672,7 +680,7 @@ class Neighbor(About, Judged):
 
 
 class Neighbors(OfNote, Judged):
-    """The notes around a note; each edge is a pair of paths, source and target."""
+    """The notes around a note; each edge is a pair of paths: source and target."""
 
     depth: int
     notes: list[Neighbor]
@@ -688,13 +696,14 @@ class Linked(About):
 
 
 class Hub(Linked):
-    """A note with many links; ``rank`` is its PageRank. The ranks of all notes sum to 1."""
+    """A note with many links; ``rank`` is its PageRank. The PageRank values of all notes sum to 1."""
 
     rank: float
 
 
 class Bridge(Linked):
-    """A note that connects others; ``share`` is the estimated share of shortest paths through it."""
+    """A note that connects others; ``share`` is the estimated share of the shortest paths that pass through
+    it."""
 
     share: float
 
@@ -703,8 +712,8 @@ class Cluster(Answer):
     """Notes that link to each other more than to others.
 
     ``hub`` is the note with the most links inside the cluster; its title names the cluster. ``words`` are the
-    most distinctive words of their names and headings. ``created`` and ``changed`` count the notes created
-    and changed in the last 30 days. ``notes`` are the first notes by rank.
+    most distinctive words in the notes' names and headings. ``created`` and ``changed`` count the notes
+    created and changed in the last 30 days. ``notes`` are the notes with the highest PageRank.
     """
 
     hub: About | None
@@ -716,25 +725,26 @@ class Cluster(Answer):
 
 
 class Components(Answer):
-    """The connected parts of the graph with at least two notes, and the number of notes in the largest."""
+    """The connected components with at least two notes: their number, and the number of notes in the
+    largest."""
 
     count: int
     largest: int
 
 
 class Node(About):
-    """A note on a map; ``cluster`` is the number of its cluster, 0 for the largest."""
+    """A note on a map; ``cluster`` is the number of its cluster (0 is the largest), or None."""
 
     rank: float
     cluster: int | None
 
 
 class Overview(OfVault):
-    """The link structure of a vault, with each list sorted by size.
+    """The link structure of a vault; each list is sorted in descending order.
 
-    ``orphans`` counts notes without backlinks, ``isolated`` those without any links. ``truncated`` lists
-    notes with more links than are read. ``nodes`` and ``edges`` are present if requested; an edge is a pair
-    of indices into ``nodes``.
+    ``orphans`` counts notes without backlinks, ``isolated`` counts notes without any links. ``truncated``
+    lists notes with so many links that some were not read. ``nodes`` and ``edges`` are present if requested;
+    an edge is a pair of indices into ``nodes``.
     """
 
     notes: int
@@ -752,10 +762,11 @@ class Overview(OfVault):
 
 
 class Step(About, Judged):
-    """A note on a route; ``by`` tells whether it was reached by a link or by meaning, None for the first
+    """A note on a route; ``by`` shows whether a link or similar meaning led to it, and is None for the first
     note.
 
-    A link is on line ``line`` of the note ``source``; ``text`` is the text of that line.
+    If a link led to it, the link is on line ``line`` of the note ``source``; ``text`` is the text of that
+    line.
     """
 
     by: Literal["link", "meaning"] | None
@@ -767,22 +778,23 @@ class Step(About, Judged):
 
 
 class Routes(OfNote, Judged):
-    """The shortest routes from a note to the ``other`` note; empty if neither links nor meaning connect the
-    two."""
+    """The shortest routes from a note to the note ``other``; empty if neither links nor similar meaning
+    connect them."""
 
     other: About
     routes: list[list[Step]]
     partial: list[Lane]
-    """If no links connect the notes: the reason why search by meaning was left out."""
+    """The reason why search by meaning was left out, if no links connect the notes."""
 
 
 class LinkReason(Answer):
     """A reason for a link.
 
     ``mentioned``: the note mentions the other note on line ``line``; ``mentions``: the other note mentions
-    this one on line ``line``; ``links_back``: the other note links to this one; ``cited_together``: ``count``
-    notes link to both; ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes
-    similar in meaning link to the other note; ``meaning``: the two notes have this ``cosine``.
+    this note on line ``line``; ``links_back``: the other note links to this one; ``cited_together``:
+    ``count`` notes link to both; ``common_links``: ``count`` notes have a link to or from each of the two;
+    ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``: ``cosine`` is the
+    similarity of the two notes' vectors.
     """
 
     kind: Literal[
@@ -794,23 +806,23 @@ class LinkReason(Answer):
 
 
 class Suggestion(About):
-    """A note that could be linked; ``score`` grows with the evidence."""
+    """A note to which a link could be added; a higher ``score`` means stronger evidence."""
 
     score: float
     likely: bool
     reasons: list[LinkReason]
     link: str
-    """The target of a new link to this note, in the style of the vault's settings."""
+    """The target to write in a new link to this note, in the style of the vault's settings."""
     source: NotRequired[Titled]
-    """The note that would contain the link, if the request named none."""
+    """The note that would contain the link; present only if the request names no note."""
 
 
 class StaleItem(Titled):
-    """A note to tidy up, and the reason.
+    """A note that needs attention, and the reason.
 
-    ``kind`` is ``circle``: this note and another one claim to supersede each other; ``missing``: the note's
-    successor is missing; ``past_date``: the note is past its date; or ``link``: its ``line`` links to the
-    superseded ``target``.
+    ``kind`` is ``circle``: this note and another note claim to supersede each other; ``missing``: the note's
+    successor is missing; ``past_date``: the note is past the date up to which it is valid; or ``link``: the
+    note's line ``line`` links to ``target``, which is superseded.
     """
 
     kind: str
@@ -823,17 +835,17 @@ class StaleItem(Titled):
 
 
 class Stale(OfVault):
-    """Outdated notes, and links to superseded ones; ``total`` includes items beyond the limit."""
+    """Outdated notes, and links to superseded notes; ``total`` includes items beyond the limit."""
 
     items: list[StaleItem]
     total: int
 
 
 class Suggestions(OfVault):
-    """Links that may be missing, most likely first; ``markdown`` is true if the vault does not use wikilinks.
+    """Links that may be missing, most likely first; ``markdown`` is true if the vault uses Markdown links.
 
-    ``next`` is the ``start`` with which to continue if not all of the notes changed last were examined within
-    a second; otherwise None.
+    If a second is not enough to examine all recently changed notes, ``next`` is the ``start`` for the next
+    request; otherwise it is None.
     """
 
     suggestions: list[Suggestion]
@@ -842,7 +854,7 @@ class Suggestions(OfVault):
 
 
 class GraphNode(Answer):
-    """A note in an export; ``cluster`` is the number of its cluster."""
+    """A note in an export; ``cluster`` is the number of its cluster, or None."""
 
     path: str
     title: str
@@ -852,8 +864,8 @@ class GraphNode(Answer):
 
 
 class GraphExport(OfVault):
-    """All notes and links; each link is a pair of indices into ``nodes``; ``clusters`` has the words of each
-    cluster."""
+    """All notes and links. Each link is a pair of indices into ``nodes``; ``clusters`` contains the
+    distinctive words of each cluster."""
 
     nodes: list[GraphNode]
     links: list[list[int]]
@@ -861,7 +873,7 @@ class GraphExport(OfVault):
 
 
 class Tag(Answer):
-    """A tag with its number of notes; ``total`` includes nested tags."""
+    """A tag and its number of notes; ``total`` includes notes with nested tags."""
 
     tag: str
     count: int
@@ -869,20 +881,20 @@ class Tag(Answer):
 
 
 class Tags(OfVault, Counted):
-    """Every tag."""
+    """All tags of the vault."""
 
     tags: list[Tag]
 
 
 class Value(Answer):
-    """A value of a property with its number of notes."""
+    """A value of a property, and the number of notes that have it."""
 
     value: str
     count: int
 
 
 class Property(Answer):
-    """A property; ``types`` counts its values of type text, number, boolean, list, mapping and null."""
+    """A property; ``types`` counts its values by type: text, number, boolean, list, mapping or null."""
 
     name: str
     count: int
@@ -892,7 +904,7 @@ class Property(Answer):
 
 
 class Properties(OfVault, Counted):
-    """Every property; if a name is given, ``property`` and its ``values`` instead."""
+    """All properties of the vault or, if the request names a property, ``property`` and its ``values``."""
 
     properties: NotRequired[list[Property]]
     property: NotRequired[str | None]
@@ -910,39 +922,39 @@ class Orphans(OfVault, Counted):
 
 
 class Alike(Answer):
-    """Two similar notes. ``score`` is the mean of ``text`` and ``meaning``, all from 0 to 1."""
+    """Two similar notes. ``score`` is the mean of ``text`` and ``meaning``, and all three are in [0, 1]."""
 
     rank: int
     score: float
     text: float
-    """The share of common text; text found in many notes does not count."""
+    """Share of the text that the two notes have in common; text found in many notes is ignored."""
     meaning: float
-    """The cosine of their vectors; 0 without vectors."""
+    """Cosine of the two notes' vectors; 0 if there are no vectors."""
     notes: list[ListedNote]
 
 
 class Duplicates(OfVault, Counted):
-    """Pairs of notes, most similar first."""
+    """Pairs of similar notes, most similar first."""
 
     pairs: list[Alike]
     partial: list[Lane]
 
 
 class TableColumn(Answer):
-    """A column: its id, which is the key of its values in rows, and its heading."""
+    """A column; ``id`` is the key of its values in ``cells``, ``name`` its heading."""
 
     id: str
     name: str
 
 
 class TableRow(Judged):
-    """A file with the values of its columns; dates are ISO 8601 in local time, links as written."""
+    """A file and its value in each column; dates are ISO 8601 in local time, links are as written."""
 
     path: str
     title: str
     modified: NotRequired[str]
     created: NotRequired[str]
-    """Only for notes: a day, or a local time with its offset, in ISO 8601."""
+    """Only for notes: the day, or the local time with its offset, in ISO 8601."""
     cells: dict[str, Any]
 
 
@@ -952,14 +964,14 @@ class TableSummary(Answer):
     column: str
     name: str
     value: NotRequired[Any]
-    """None if no value of the column has the right type."""
+    """Value of the statistic; None if no value in the column has the right type."""
 
 
 class TableGroup(Answer):
-    """The rows with one value of the grouping column; they are consecutive."""
+    """A group of consecutive rows with the same value in the grouping column."""
 
     value: NotRequired[Any]
-    """None for the rows without a value."""
+    """The common value; None for rows without a value."""
     count: int
     summaries: list[TableSummary]
 
@@ -972,15 +984,15 @@ class TableView(Answer):
 
 
 class Table(Answer):
-    """A table, which is a view of a base or the notes found by a query."""
+    """A table: a view of a base, or the notes found by a query."""
 
     name: str
     """Name of the view; empty for a query."""
     type: str
     path: NotRequired[str | None]
-    """The base's file, or the note with its block."""
+    """Path of the base, or of the note that contains it as a block."""
     line: NotRequired[int | None]
-    """Line of the block, or of the embed, in the note."""
+    """Line, in the note, of the base's block or embed."""
     columns: list[TableColumn]
     rows: list[TableRow]
     group: NotRequired[str | None]
@@ -989,14 +1001,14 @@ class Table(Answer):
     summaries: list[TableSummary]
     count: int
     total: int
-    """Number of rows without the limit."""
+    """Number of rows before the limit is applied."""
     problems: list[str]
-    """Sentences about errors and unsupported parts."""
+    """Messages about errors and unsupported features."""
     views: list[TableView]
 
 
 class Tables(OfVault):
-    """The tables of a file or of a query; ``count`` is the number of all rows."""
+    """The tables in a file or for a query; ``count`` is the number of rows in all tables."""
 
     tables: list[Table]
     count: int
@@ -1009,8 +1021,8 @@ _NamedBy = TypedDict(
 
 
 class Item(_NamedBy, Answer):
-    """A completion; its other fields depend on its kind. For a note, ``is`` tells which kind of name ``text``
-    is; ``operator`` is the name of a filter."""
+    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of name in ``text``, or
+    ``operator`` if ``text`` is the name of a filter."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
@@ -1027,12 +1039,12 @@ class Item(_NamedBy, Answer):
     replaces: NotRequired[int]
     """For a query: the number of characters before the cursor that ``text`` replaces."""
     about: NotRequired[str | None]
-    """For an operator of a query: the meaning of its value."""
+    """For an operator of a query: a description of its value."""
     count: NotRequired[int | None]
-    """For a tag, property, value, folder or extension: its number of notes; for a missing name, the number
-    of notes linking to it."""
+    """For a tag, property, value, folder or extension: its number of notes; for a missing name, the number of
+    notes that link to it."""
     link: NotRequired[str | None]
-    """With ``source``: the target of a link from that note, in the style of the vault."""
+    """With ``source``: the target to write in a link from that note, in the style of the vault."""
 
 
 class Completions(OfVault):
@@ -1045,7 +1057,7 @@ class Completions(OfVault):
 
 
 class Similar(Answer):
-    """A note whose name is similar to a missing name, and the target of a link to this note."""
+    """A note with a name similar to a missing note's name, and the target to write in a link to the note."""
 
     text: str
     path: str
@@ -1053,28 +1065,28 @@ class Similar(Answer):
 
 
 class ResolvedLink(Answer):
-    """The target of a link: a file and a line in it, both None if the target is missing."""
+    """The target of a link: a file and a line in it; both are None if the target is missing."""
 
     resolved: str | None
     title: str | None
     target_line: int | None
     """Line of the heading or block, 1-based."""
     candidates: list[str]
-    """Other files that the link may mean."""
+    """Other files to which the link may refer."""
     by_alias: bool
     problem: Literal["missing_note", "missing_heading", "missing_block", "ambiguous"] | None
     message: str | None
-    """The problem in words."""
+    """Description of the problem."""
     moved: NotRequired[str | None]
-    """With ``moves``: the new target to write."""
+    """With ``moves``: the target to write after the move."""
     create: NotRequired[str | None]
     """Path at which a missing note would be created."""
     similar: NotRequired[list[Similar]]
-    """Notes with names similar to that of the missing note."""
+    """Notes whose names are similar to the missing note's name."""
 
 
 class Resolved(OfVault):
-    """Links in the order of the request."""
+    """The targets of links, in the order of the request."""
 
     links: list[ResolvedLink]
     markdown: bool
@@ -1082,7 +1094,7 @@ class Resolved(OfVault):
 
 
 class PlacedProblem(Answer):
-    """A problem of a note: a link, with its columns, or another part that could not be read."""
+    """A problem in a note: a faulty link, with its columns, or a part that could not be read."""
 
     path: str
     line: int | None
@@ -1106,12 +1118,12 @@ class NamedNote(Answer):
     path: str
     title: str
     link: str
-    """The target of a link to this note."""
+    """The target to write in a link to this note."""
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of one or more notes; ``line`` is the number of its line in the
-    request, from 1."""
+    """A piece of text that is the name of one or more notes; ``line`` counts the lines in the request from
+    1."""
 
     line: int
     column: int
@@ -1121,7 +1133,7 @@ class NamePlace(Answer):
 
 
 class Mentioned(OfVault):
-    """Names of notes in a text."""
+    """Note names that occur in a text."""
 
     mentions: list[NamePlace]
     markdown: bool
@@ -1129,7 +1141,7 @@ class Mentioned(OfVault):
 
 
 class ProposedEdit(Answer):
-    """Replacement of ``old``, a piece of a line."""
+    """An edit that replaces the text ``old`` in a line by ``new``."""
 
     path: str
     line: int
@@ -1140,22 +1152,22 @@ class ProposedEdit(Answer):
 
 
 class Rename(OfVault):
-    """The edits that a rename needs, with current paths; nothing is written."""
+    """The edits required by a rename, with current paths; no file is changed."""
 
     edits: list[ProposedEdit]
     notes: int
     """Number of notes with edits."""
     left: list[str]
-    """Files to change by hand, because the place of a link or tag is unknown, or a base or query names a
-    path."""
+    """Files to edit by hand, because the position of a link or tag in them is unknown, or because a base or
+    query in them contains a path."""
 
 
 _KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
 
 
 class Vault(_KnownFrom, Answer):
-    """A vault; ``from`` tells whether it comes from the configuration, from ``vault/add``, or from a request
-    that named its folder."""
+    """A vault; ``from`` shows whether the vault was set in the configuration, added by ``vault/add``, or
+    opened by a request that named its folder."""
 
     name: str
     path: str
@@ -1164,7 +1176,7 @@ class Vault(_KnownFrom, Answer):
 
 
 class Vaults(Answer):
-    """Every vault."""
+    """All vaults."""
 
     vaults: list[Vault]
 
@@ -1191,7 +1203,7 @@ class PausedVault(Answer):
 
 
 class WorkerStatus(Explained):
-    """The semantic worker."""
+    """State of the semantic worker, the process that computes vectors."""
 
     status: Literal["down", "starting", "ready", "broken"]
     model: str | None
@@ -1199,7 +1211,7 @@ class WorkerStatus(Explained):
     memory_bytes: NotRequired[int | None]
     restarts: NotRequired[int]
     doing: NotRequired[str]
-    """Current work, in words."""
+    """Description of the current work."""
     computing: NotRequired[str | None]
     """Description of how vectors are computed."""
     sends: NotRequired[str | None]
@@ -1207,7 +1219,7 @@ class WorkerStatus(Explained):
 
 
 class DaemonStatus(Answer):
-    """The daemon itself."""
+    """State of the daemon process."""
 
     pid: int
     version: str
@@ -1216,10 +1228,12 @@ class DaemonStatus(Answer):
     config: str | None
     socket: str
     addresses: dict[str, str | None]
-    """The addresses of a team's server in the settings, each with the reason if it cannot be used, or None.
-    ``daemon.tcp`` stands for the daemon's own port, and is present only if the port cannot be used."""
+    """The addresses of a team's server in the settings, each with the reason why it cannot be used, or None.
+
+    ``daemon.tcp`` stands for the daemon's own port, and is present only if that port cannot be used.
+    """
     shards_problem: str | None
-    """The reason why a searcher cannot list the vaults of the engine, or None."""
+    """The reason why a searcher cannot list the vaults in the engine, or None."""
     worker: WorkerStatus
 
 
@@ -1230,7 +1244,7 @@ class LaneStatus(Explained):
 
 
 class NoteProblem(Answer):
-    """A problem of a note."""
+    """A problem in a note."""
 
     path: str
     code: str
@@ -1239,7 +1253,7 @@ class NoteProblem(Answer):
 
 
 class VaultModels(Answer, total=False):
-    """The models of one vault, by their names in the settings; empty until the vault is open."""
+    """Names of the models used by one vault, as in the settings; empty until the vault is open."""
 
     main: str
     why: str | None
@@ -1247,17 +1261,17 @@ class VaultModels(Answer, total=False):
     only_english: bool
     """True if ``main`` supports only English."""
     second: str | None
-    """Model for questions in other languages."""
+    """Name of the model for questions in other languages."""
     second_notes_left: int | None
-    """Number of notes without up-to-date vectors of ``second``; None while it is unknown."""
+    """Number of notes without up-to-date vectors from the model ``second``; None if unknown."""
     second_problem: str | None
-    """The reason why vectors of ``second`` cannot be computed now."""
+    """The reason why the model ``second`` cannot compute vectors now."""
     advice: str | None
     """Advice on installing a model for other languages."""
 
 
 class VaultStatus(Index, Explained):
-    """One vault; ``problems`` contains the first of ``problem_count``."""
+    """State of a vault; ``problems`` contains the first of ``problem_count`` problems."""
 
     name: str
     path: str
@@ -1269,13 +1283,13 @@ class VaultStatus(Index, Explained):
     embeddings_computed: NotRequired[int]
     """Number of embeddings computed since the index was created."""
     share: NotRequired[float]
-    """Estimated share of the index that is complete."""
+    """Estimated share of the index that is complete, in [0, 1]."""
     rate: NotRequired[float]
     """Vectors per second."""
     eta_seconds: NotRequired[float | None]
-    """Estimated remaining seconds, or None."""
+    """Estimated seconds until the index is complete, or None."""
     last_change: NotRequired[float | None]
-    """Seconds since the epoch."""
+    """Time of the last change, in seconds since the epoch."""
 
 
 class IndexedVault(VaultStatus):
@@ -1286,27 +1300,27 @@ class IndexedVault(VaultStatus):
 
 
 class TextsToEmbed(OfVault):
-    """Texts without vectors, and the model to use."""
+    """Texts that need vectors, and the model that must compute them."""
 
     model: str
     """Name of the model, as in the settings."""
     fingerprint: str
-    """Identity of the model; vectors of other models are refused."""
+    """Identity of the model; vectors from other models are refused."""
     texts: dict[str, str]
-    """Texts by key, in the order in which they were added; empty if no text is waiting at the moment."""
+    """Texts by key, in the order in which they were added; empty if no text needs a vector at the moment."""
     next: str
-    """Position after these texts, for ``after``."""
+    """Position after these texts, to be passed as ``after`` in the next request."""
 
 
 class KeptVectors(OfVault):
-    """Vectors stored in the ledger."""
+    """The outcome of storing vectors in the ledger."""
 
     kept: int
-    """Number of vectors that were usable and new."""
+    """Number of usable vectors that were not stored before."""
 
 
 class Refreshed(OfVault):
-    """A vault compared with the disk."""
+    """A vault whose index was compared with the files on disk."""
 
     remembered: NotRequired[bool]
     """True if this call added the vault."""
@@ -1316,28 +1330,28 @@ class Compacted(OfVault):
     """A vault whose index no longer contains deleted text."""
 
     bytes: int
-    """Size of all index files in bytes."""
+    """Size of all index files, in bytes."""
     freed_bytes: int
-    """Bytes by which the index shrank."""
+    """Number of bytes by which the index shrank."""
 
 
 class EngineNumber(Answer):
-    """A count in the ledger and in the engine."""
+    """A number of items, as counted in the ledger and in the engine."""
 
     of: str
-    """Unit of the counts: notes, passages, or vectors or second vectors of either."""
+    """Kind of the counted items: notes, passages, or their vectors or second vectors."""
     ledger: int
     engine: int | None
-    """None if the engine currently does not answer."""
+    """Count in the engine; None if the engine does not answer now."""
 
 
 class Verified(OfVault):
-    """A vault's counts in its engine, compared with its ledger."""
+    """Numbers of a vault's items in its engine and in its ledger, for comparison."""
 
     engine: str
     """The engine's name, as in `index.backend`."""
     place: str | None
-    """The address or file of the engine; None for the embedded one."""
+    """The address or file of the engine; None for the embedded engine."""
     numbers: list[EngineNumber]
     pending: int
     """Number of notes to read plus vectors to store; it may explain a difference."""
@@ -1348,17 +1362,17 @@ class Verified(OfVault):
 
 
 class ComparedSearch(Answer):
-    """A search before and after a move."""
+    """Comparison of a search before and after a move."""
 
     query: str
     notes: int
-    """Number of first notes of the search before the move."""
+    """Number of top results of the search before the move."""
     again: int
-    """Number of these notes that are also among the first notes after the move."""
+    """Number of these results that are also top results after the move."""
 
 
 class MovedVault(OfVault):
-    """A vault after a move."""
+    """A vault after its move to another engine."""
 
     same: bool
     """True if all counts are equal."""
@@ -1367,40 +1381,40 @@ class MovedVault(OfVault):
     numbers: list[EngineNumber]
     searches: list[ComparedSearch]
     unsearched: str | None
-    """The reason why no searches were made before the move."""
+    """The reason why no searches were made before the move, or None."""
 
 
 class Moved(Answer):
-    """The vaults in an engine, compared with their ledgers and with the searches before a move."""
+    """The vaults in an engine, compared with their ledgers and with searches before the move."""
 
     engine: str
-    """embedded or postgres."""
+    """Kind of the engine: embedded or postgres."""
     place: str | None
-    """The address of the engine; None for the embedded one."""
+    """The address of the engine; None for the embedded engine."""
     former: str | None
-    """The former server, which keeps its copy."""
+    """The previous server, which keeps its copy."""
     was_there: bool
-    """True if there was nothing to move, not even the rest of an interrupted move."""
+    """True if there was nothing to move, not even the remainder of an interrupted move."""
     same: bool
-    """True if all counts are equal, and nine in ten of the notes are found again."""
+    """True if all counts are equal, and searches still find at least nine in ten of their top results."""
     vaults: list[MovedVault]
 
 
 class Status(Answer):
-    """The daemon and its vaults."""
+    """The state of the daemon and its vaults."""
 
     daemon: DaemonStatus
     vaults: list[VaultStatus]
 
 
 class Progress(Answer):
-    """Progress of a vault; ``eta_seconds`` is an estimate, or None."""
+    """Indexing progress of a vault; ``eta_seconds`` is an estimate of the remaining seconds, or None."""
 
     vault: str
     phase: str
     """``reading``, ``embedding`` or ``done``."""
     share: NotRequired[float]
-    """Estimated share done, 0 to 1: notes read, vectors computed."""
+    """Estimated share of the work done, in [0, 1], for reading notes and computing vectors together."""
     waiting_for: NotRequired[str | None]
     """The reason why no vectors can be computed now, or None."""
     notes: int
@@ -1422,13 +1436,13 @@ class Changed(OfVault):
 
 
 class Subscribed(Answer):
-    """Progress of each vault."""
+    """The indexing progress of each vault."""
 
     vaults: list[Progress]
 
 
 class Server(Answer):
-    """The program that answers."""
+    """The program that answers requests."""
 
     name: str
     version: str
@@ -1445,13 +1459,13 @@ class Capabilities(Answer):
 
 
 class Hello(Answer):
-    """The daemon, and the protocol version in use."""
+    """The daemon's identity, and the protocol version in use."""
 
     protocol_version: int
     server: Server
     capabilities: Capabilities
     proof: NotRequired[str | None]
-    """On the port only: the proof from the address file."""
+    """Only over TCP: the proof from the address file."""
 
 
 class Done(Answer):
@@ -1459,7 +1473,7 @@ class Done(Answer):
 
 
 class Schemas(Answer):
-    """Parameters and answer of each method, and parameters of each notification, as JSON Schema."""
+    """The parameters and answer of each method, and the parameters of each notification, as JSON Schema."""
 
     methods: dict[str, dict[str, Any]]
     notifications: dict[str, dict[str, Any]]

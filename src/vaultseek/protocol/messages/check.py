@@ -1,4 +1,4 @@
-"""Checks of requests and answers against the protocol's models."""
+"""Validation of requests and answers against the protocol's models."""
 
 import json
 from functools import cache
@@ -14,25 +14,29 @@ from vaultseek.protocol.messages.answers import Answer
 from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST, answer_type
 from vaultseek.settings.describe import field_docstrings
 
-with_config(ConfigDict(extra="allow", strict=True))(Answer)  # and with it all answers, which are subclasses
+with_config(ConfigDict(extra="allow", strict=True))(Answer)  # configures all answers, which are subclasses
 
 
 @cache
 def adapter(answer: Any) -> TypeAdapter[Any]:
-    """Return pydantic's adapter for a type of answer; building one takes milliseconds."""
+    """Return the cached pydantic adapter for an answer type; building an adapter takes milliseconds."""
     return TypeAdapter(answer)
 
 
 def check_request(method: str, request: JSON) -> None:
-    """Raise a UsageError that names the first wrong parameter. Unknown methods pass."""
+    """Check the parameters of a request; unknown methods pass.
+
+    Raises a UsageError that names the first wrong parameter.
+    """
     if method in METHODS:
         own = {name: value for name, value in request.items() if name not in OF_EVERY_REQUEST}
-        # In the form in which it travels: tuples become lists.
+        # Check the parameters as they are sent: JSON turns tuples into lists.
         params.read(METHODS[method].params_type, json.loads(json.dumps(own)))
 
 
 def check_answer(method: str, answer: object) -> None:
-    """Raise a ProtocolError that names the first wrong field. Unknown methods pass."""
+    """Check the answer of a method; unknown methods pass. Raises a ProtocolError that names the first wrong
+    field."""
     if method not in METHODS:
         return
     try:
@@ -50,7 +54,8 @@ def check_answer(method: str, answer: object) -> None:
 
 @cache
 def schemas() -> JSON:
-    """Return JSON Schema 2020-12: ``methods``, each with ``params`` and ``answer``, and ``notifications``."""
+    """Return the JSON Schema (2020-12) of all messages: ``methods``, each with ``params`` and ``answer``, and
+    ``notifications``."""
     return {
         "methods": {
             name: {

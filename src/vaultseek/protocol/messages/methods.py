@@ -1,20 +1,21 @@
 """The table of the protocol's methods and notifications.
 
-Checks, JSON Schema, handlers and the Python clients follow this table. It contains the names of types, not
-the types, so that a client starts without pydantic.
+Checks, JSON Schema, handlers and the Python clients follow this table. It contains the names of types instead
+of the types, so that clients start without importing pydantic.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing and re are heavy for a program that only calls the daemon
+TYPE_CHECKING = False  # importing typing and re would slow down programs that only call the daemon
 if TYPE_CHECKING:
     from typing import Any
 
 
 class Method:
-    """A method: its parameters in ``params``, its answer in ``answers``, and its call in the Python clients.
+    """A protocol method: the names of its types in ``params`` and ``answers``, and its call in the Python
+    clients.
 
-    The call lists the parameters that may be passed by position; it is empty if the clients implement the
+    ``call`` lists the parameters that may be passed by position; it is empty if the clients implement the
     method themselves.
     """
 
@@ -25,13 +26,13 @@ class Method:
 
     @property
     def python(self) -> tuple[str, ...]:
-        """Return the name in the Python clients and the positional parameters."""
+        """Return the method's name in the Python clients, and its positional parameters."""
         name, _, positional = self.call.rstrip(")").partition("(")
         return name, *filter(None, positional.split(", "))
 
     @property
     def params_type(self) -> Any:
-        """Return the model of the parameters."""
+        """Return the pydantic model of the parameters."""
         from vaultseek.protocol.messages import params
 
         return getattr(params, self.params)
@@ -43,7 +44,7 @@ class Method:
 
 
 def answer_type(name: str) -> Any:
-    """Return a type from ``answers``. Importing that module takes long."""
+    """Return the type with this name from ``answers``, a module that is slow to import."""
     from vaultseek.protocol.messages import answers
 
     return getattr(answers, name)
@@ -106,4 +107,4 @@ METHODS = {
 NOTIFICATIONS = {"index/progress": "Progress", "index/changed": "Changed"}
 """Messages that the daemon sends to subscribers, with their types in ``answers``."""
 OF_EVERY_REQUEST = ("deadline_ms", "supersedes")
-"""Parameters allowed in any request; the server removes them before the method sees the rest."""
+"""Parameters allowed in every request; the server removes them before it calls the method."""

@@ -1,6 +1,6 @@
 """Parameters of each protocol method. These models are the reference against which requests are checked."""
 
-from __future__ import annotations  # scripts/client_types.py copies them as written
+from __future__ import annotations  # scripts/client_types.py copies the annotations as written
 
 from typing import Any, TypeVar
 
@@ -21,12 +21,12 @@ class Nothing(BaseModel):
 
 
 class VaultParams(Nothing):
-    """A vault by name or absolute folder; by default the vault that contains the folder ``cwd``."""
+    """A vault, given by name or absolute folder; by default the vault that contains the folder ``cwd``."""
 
     vault: str | None = None
     """Name or absolute folder of the vault."""
     cwd: str | None = None
-    """Absolute folder from which the request comes, instead of ``vault``."""
+    """The client's working directory, as an absolute path; used if ``vault`` is missing."""
 
 
 class Query(Nothing):
@@ -39,7 +39,7 @@ class Query(Nothing):
     mode: Mode | None = None
     """Kind of search; by default the mode in the settings."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Settings of ``[search]`` for this request."""
+    """Values that replace the ``[search]`` settings for this request."""
     filters: dict[str, Any] = Field(default_factory=dict)
     """Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ..."""
 
@@ -52,16 +52,17 @@ class SearchOptions(Query):
     wait: bool = False
     """Index the current state of the disk first."""
     progress: bool = False
-    """With ``wait``, send ``index/progress`` while waiting."""
+    """With ``wait``, send ``index/progress`` notifications while waiting."""
     brief: bool = False
     """Leave the passages out of the results."""
     passages: int = Field(default=1, ge=1, le=limits.NOTE_PASSAGES)
     """Maximum number of passages per note; passages after the best one are in the note's ``passages``."""
     plain: bool = False
-    """Treat the query as plain words, even if it contains operators. It may then be a whole passage."""
+    """Treat the query as plain words, even if it contains operators; the query may then be a whole
+    passage."""
     typing: bool = False
-    """The query is still being typed: longer words match its last word, and notes whose names begin with it
-    come first."""
+    """The query is still being typed: words that begin with its last word match, and notes whose names begin
+    with the query come first."""
 
 
 class SearchParams(SearchOptions, VaultParams):
@@ -78,7 +79,7 @@ class AllVaultsParams(SearchOptions):
 
 
 class ContextParams(Query, VaultParams):
-    """A question, and the size of the evidence for it; ``limit`` is the number of notes."""
+    """A question, and the size of the evidence for it; ``limit`` is the maximum number of notes."""
 
     tokens: int = Field(
         default=limits.AGENT_TOKENS, ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST
@@ -87,7 +88,7 @@ class ContextParams(Query, VaultParams):
 
 
 class NoteParams(VaultParams):
-    """A note, by its path from the vault's root, title, alias or file name."""
+    """A note, given by its title, alias, file name or path from the vault's root."""
 
     note: str
     """Path, end of a path, title, alias or file name of the note."""
@@ -98,7 +99,7 @@ class WhyParams(Query, NoteParams):
 
 
 class OpenedParams(NoteParams):
-    """A note that was opened from the answer to a query."""
+    """A note that was opened from the results of a query."""
 
     query: str = Field(max_length=limits.QUERY_CHARS)
     """The query as typed."""
@@ -110,11 +111,12 @@ class ForgetParams(VaultParams):
     """The part of the history to forget."""
 
     what: str | None = None
-    """A query, or else a note; by default everything."""
+    """Query to forget or, if no such query is recorded, note to forget; by default everything."""
 
 
 class GivenNote(Nothing):
-    """A note in an answer to an agent, and the lines that were shown; none if the note was only mentioned."""
+    """A note in an answer to an agent, and the lines shown; the lines are None if the note was only
+    mentioned."""
 
     path: str
     start_line: int | None = None
@@ -122,18 +124,18 @@ class GivenNote(Nothing):
 
 
 class GivenParams(VaultParams):
-    """An answer that an agent was given."""
+    """An answer that was given to an agent."""
 
     tool: str = Field(max_length=limits.NAME_CHARS)
     """Tool or command that gave the answer."""
     question: str = Field(max_length=limits.QUERY_CHARS)
     """Query, note or folder that the agent asked for."""
     tokens: int = Field(ge=0)
-    """Number of tokens of the answer, estimated at three bytes of UTF-8 per token."""
+    """Number of tokens in the answer, estimated at three bytes of UTF-8 per token."""
     notes: list[GivenNote] = Field(default_factory=list, max_length=limits.LISTED_ITEMS_MOST)
     """Notes in the answer."""
     agent: str | None = Field(default=None, max_length=limits.NAME_CHARS)
-    """Name of the agent; by default the client's."""
+    """Name of the agent; by default the client's name."""
 
 
 class GetParams(NoteParams):
@@ -142,7 +144,7 @@ class GetParams(NoteParams):
     start_line: int = Field(default=1, ge=1)
     """First line of the text, 1-based."""
     end_line: int | None = Field(default=None, ge=1)
-    """Last line of the text, inclusive; by default the note's last."""
+    """Last line of the text, inclusive; by default the note's last line."""
 
     @field_validator("end_line")
     @classmethod
@@ -160,25 +162,25 @@ class RelatedParams(NoteParams):
 
 
 class ListParams(VaultParams):
-    """A list, cut after ``limit`` items."""
+    """A request for a list of at most ``limit`` items."""
 
     limit: int = Field(default=limits.LISTED_ITEMS_MOST, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of items; ``total`` counts all."""
+    """Maximum number of items; ``total`` in the answer counts all items."""
 
 
 class LinksParams(ListParams, NoteParams):
-    """The links of a note."""
+    """A note whose links are listed."""
 
 
 class UnresolvedParams(ListParams):
-    """Links with missing targets: of a note, or of the whole vault."""
+    """A request for links with missing targets, in a note or in the whole vault."""
 
     note: str | None = None
     """Note whose links are listed; by default every note."""
 
 
 class NeighborsParams(NoteParams):
-    """A note, and the distance to which links from it are followed."""
+    """A note, and how far to follow links from it."""
 
     depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH)
     """Maximum distance in links."""
@@ -187,86 +189,86 @@ class NeighborsParams(NoteParams):
 
 
 class OverviewParams(VaultParams):
-    """Limits of the lists in the link structure."""
+    """Limits on the lists of notes and clusters in the answer."""
 
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number each of hubs, bridges and clusters."""
+    """Maximum number of hubs, of bridges and of clusters."""
     without_bridges: bool = False
-    """Leave out the bridges, which take longest."""
+    """Leave out the bridges, which take the longest to compute."""
     nodes: int = Field(default=0, ge=0, le=limits.GRAPH_NODES)
-    """Number of notes to return with the links between them, highest ranks first."""
+    """Number of notes to return, highest ranks first, with the links between them."""
 
 
 class PathParams(NoteParams):
-    """Two notes to connect by routes."""
+    """Two notes between which routes are searched for."""
 
     other: str
-    """Note at the other end, named like ``note``."""
+    """Note at the other end of the routes, given like ``note``."""
     limit: int = Field(default=3, ge=1, le=limits.GRAPH_ROUTES)
     """Maximum number of routes."""
 
 
 class StaleParams(VaultParams):
-    """The outdated notes of a vault, and links to superseded ones."""
+    """A request for outdated notes, and for links to superseded notes."""
 
     limit: int = Field(default=limits.LISTED_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
     """Maximum number of items."""
 
 
 class SuggestParams(VaultParams):
-    """The note that may be missing links; by default the notes changed last."""
+    """The note to which links may be added; by default the most recently changed notes."""
 
     note: str | None = None
-    """Note that may be missing links; by default the notes changed last."""
+    """Note that may lack links; by default the most recently changed notes."""
     start: int = Field(default=0, ge=0)
-    """Number of the notes changed last to skip: ``next`` of the previous answer."""
+    """Number of most recently changed notes to skip: the ``next`` of the previous answer."""
     limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
     """Maximum number of suggestions."""
 
 
 class PropertiesParams(ListParams):
-    """All properties, or all values of one property."""
+    """A request for all properties, or for all values of one property."""
 
     name: str | None = None
-    """Property whose values are listed."""
+    """Property whose values are listed; by default all properties are listed."""
 
 
 class OrphansParams(ListParams):
-    """Notes without backlinks."""
+    """A request for notes without backlinks."""
 
     isolated: bool = False
-    """Only notes without any links."""
+    """List only notes without any links."""
 
 
 class DuplicatesParams(VaultParams):
-    """Nearly identical notes."""
+    """A request for nearly identical notes."""
 
     limit: int = Field(default=20, ge=1, le=limits.RESULTS)
     """Maximum number of pairs."""
 
 
 class TableParams(VaultParams):
-    """A base or a note with bases, or a query and its table columns."""
+    """A base, a note with bases, or a query whose results form a table."""
 
     file: str | None = None
     """Path or name of a `.base` file, or of a note that contains or embeds bases."""
     view: str | None = None
     """For a file: name of the view; by default the first."""
     this: str | None = None
-    """For a file: the note that ``this`` means in formulas; by default the file itself."""
+    """For a file: the note to which ``this`` refers in formulas; by default the file itself."""
     query: str | None = None
-    """A query of the query language."""
+    """Query that finds the rows of the table, instead of ``file``."""
     columns: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
-    """For a query: properties, facts such as ``title`` and ``modified``, or expressions."""
+    """For a query: the columns, as properties, facts such as ``title`` and ``modified``, or expressions."""
     sort: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
     """For a query: columns to sort by; ``-rating`` is descending."""
     group: str | None = None
     """For a query: column to group by."""
     summaries: dict[str, str | list[str]] = Field(default_factory=dict)
-    """For a query: for each column, the name of a summary, such as ``Average``, or a list of names."""
+    """For a query: the summaries of each column, as a name such as ``Average`` or a list of names."""
     limit: int | None = Field(default=None, ge=1, le=limits.LISTED_ITEMS_MOST)
-    """Maximum number of rows of a table; by default the maximum of lists or, for a search with words, of
-    results."""
+    """Maximum number of rows per table; by default the maximum for lists or, if the query contains words, for
+    search results."""
 
 
 class CompleteParams(VaultParams):
@@ -277,12 +279,13 @@ class CompleteParams(VaultParams):
     text: str = Field(default="", max_length=limits.QUERY_CHARS)
     """Text typed so far; for ``query``, the query up to the cursor."""
     note: str | None = None
-    """For the kinds heading and block: the note whose headings or blocks are completed; by default all
-    notes."""
+    """For the kinds ``heading`` and ``block``: the note whose headings or blocks are completed; by default
+    all notes."""
     source: str | None = None
     """Path of the note in which a link is typed; items then have the ``link`` to write in that note."""
     missing: bool = False
-    """With ``source``, for ``note``: also complete names of missing notes, to which other notes link."""
+    """With ``source``, for the kind ``note``: also complete names of missing notes that other notes link
+    to."""
     property: str | None = None
     """For the kind ``value``: the property whose values are completed."""
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
@@ -293,17 +296,17 @@ class WrittenLink(Nothing):
     """A link as written in a note."""
 
     target: str = ""
-    """The target; empty for the note itself."""
+    """The target; empty for a link within the same note."""
     kind: LinkKind = "wikilink"
     """Kind of the link."""
     heading: str | None = None
-    """The heading after the ``#``."""
+    """The heading after ``#``."""
     block: str | None = None
-    """The id of a block after the ``#^``."""
+    """The block id after ``#^``."""
 
 
 class Move(Nothing):
-    """A file or folder that is about to move; paths are relative to the vault."""
+    """A file or folder that is about to move; paths are relative to the vault's root."""
 
     old: str
     """The current path."""
@@ -312,29 +315,30 @@ class Move(Nothing):
 
 
 class ResolveParams(VaultParams):
-    """Links of a note, which may not be saved yet."""
+    """Links in a note, which may not be saved yet."""
 
     source: str
     """Path of the note from the vault's root."""
     links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS)
     """Links to look up."""
     moves: list[Move] = Field(default_factory=list)
-    """Files that are about to move: links that must change get their ``moved`` target."""
+    """Files that are about to move; links that must change are returned with their new target in
+    ``moved``."""
     similar: bool = False
     """For missing notes, also return notes with similar names."""
     wait: bool = False
-    """Index the notes currently on disk first."""
+    """Index the current state of the disk first."""
 
 
 class ProblemsParams(ListParams):
-    """Problems of a note, or of the whole vault."""
+    """A request for problems in a note, or in the whole vault."""
 
     note: str | None = None
     """Note whose problems are listed; by default every note."""
 
 
 class MentionedParams(VaultParams):
-    """Text of a note in which other notes may be named."""
+    """Text of a note that may mention other notes by name."""
 
     source: str
     """Path of the note from the vault's root."""
@@ -343,12 +347,12 @@ class MentionedParams(VaultParams):
 
 
 class RenameParams(VaultParams):
-    """A rename: of files and folders, of a heading of a note, or of a tag."""
+    """A rename of files and folders, of a heading in a note, or of a tag."""
 
     moves: list[Move] = Field(default_factory=list)
     """Files and folders that are about to move."""
     note: str | None = None
-    """Note with the heading."""
+    """Note that contains the heading."""
     heading: str | None = None
     """The current heading."""
     tag: str | None = None
@@ -358,7 +362,7 @@ class RenameParams(VaultParams):
 
 
 class AddVaultParams(Nothing):
-    """A folder of notes to follow from now on."""
+    """A folder of notes to index and watch from now on."""
 
     path: str
     """Absolute path of the folder."""
@@ -367,11 +371,11 @@ class AddVaultParams(Nothing):
     language: str | None = None
     """Language of the notes, for stemming."""
     exclude: list[str] = Field(default_factory=list)
-    """Globs of notes to leave out."""
+    """Glob patterns of notes to leave out."""
 
 
 class RemoveVaultParams(Nothing):
-    """A vault to stop following."""
+    """A vault to remove."""
 
     vault: str
     """Name or absolute folder of the vault."""
@@ -380,7 +384,7 @@ class RemoveVaultParams(Nothing):
 
 
 class NamedVaultParams(Nothing):
-    """A vault by name or absolute folder."""
+    """A vault, given by name or absolute folder."""
 
     vault: str
     """Name or absolute folder of the vault."""
@@ -395,44 +399,44 @@ class RefreshParams(VaultParams):
 
 
 class WaitParams(RefreshParams):
-    """A vault to wait for."""
+    """A vault to wait for until it is indexed."""
 
     progress: bool = False
-    """Send ``index/progress`` while waiting."""
+    """Send ``index/progress`` notifications while waiting."""
 
 
 class MoveParams(VaultParams):
-    """A move of all vaults to an engine. The request waits for the given vault, by default for all
-    vaults, and compares it."""
+    """A move of all vaults to an engine. The request waits for the given vault (by default, all vaults) and
+    then compares the counts in the engine and in the ledger."""
 
     to: EngineKind
-    """The engine."""
+    """The engine to move to."""
     uri: str | None = None
     """The engine's address; by default the address in the settings."""
     progress: bool = False
-    """Send ``index/progress`` of all vaults while moving."""
+    """Send ``index/progress`` notifications for all vaults during the move."""
 
 
 class TextsParams(VaultParams):
-    """Texts to embed."""
+    """A request for texts that need vectors."""
 
     limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS)
     """Maximum number of texts."""
     after: str = Field(default="0:0", pattern=r"^[0-9]{1,18}:[0-9]{1,18}$")
-    """The ``next`` of the previous answer; by default from the start."""
+    """The ``next`` of the previous answer; by default the beginning."""
 
 
 class VectorsParams(VaultParams):
-    """Vectors of texts returned by ``index/texts``."""
+    """Vectors for texts returned by ``index/texts``."""
 
     fingerprint: str
-    """The model, as returned by ``index/texts``."""
+    """Identity of the model, as returned by ``index/texts``."""
     vectors: dict[str, str]
-    """A unit vector as little-endian float32 in base64, by key of the text."""
+    """Unit vectors by the keys of their texts, each as little-endian float32 numbers in base64."""
 
 
 class SubscribeParams(Nothing):
-    """A vault, or all vaults."""
+    """A vault, or all vaults, for a subscription."""
 
     vault: str | None = None
     """Name or absolute folder of the vault; by default all vaults."""
@@ -446,21 +450,21 @@ class Hello(BaseModel):
     protocol_version: int
     """The newest version that the client supports."""
     client: str | None = None
-    """A name for the log."""
+    """Name of the client, for the log."""
     capabilities: dict[str, Any] = Field(default_factory=dict)
     """Capabilities of the client; currently unused."""
     token: str | None = None
-    """On the port only: the token from the address file."""
+    """Only over TCP: the token from the address file."""
     time_zone: str | None = None
-    """The client's zone in the form of TZ, such as ``Europe/Berlin``; if omitted or unknown, the daemon's
-    zone."""
+    """The client's time zone in the format of the TZ variable, such as ``Europe/Berlin``; if missing or
+    unknown, the daemon's time zone is used."""
     agent: bool = False
     """True for a client that shows its answers to an agent; notes hidden by ``[agents] hide`` are then left
     out."""
 
 
 class Cancel(BaseModel):
-    """A request to cancel."""
+    """The id of a request to cancel."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
@@ -468,7 +472,8 @@ class Cancel(BaseModel):
 
 
 def read(kind: type[P], params: JSON) -> P:
-    """Return the parameters as ``kind``. Raises a UsageError that names the first wrong parameter."""
+    """Return the parameters as an instance of ``kind``. Raises a UsageError that names the first wrong
+    parameter."""
     try:
         return kind.model_validate(params)
     except ValidationError as error:

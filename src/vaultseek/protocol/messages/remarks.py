@@ -1,5 +1,5 @@
-"""Remarks on an answer, which a person or an agent should know in addition to its results. All clients show
-the same wording."""
+"""Remarks that a person or an agent should read along with an answer's results. All clients show the same
+wording."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import count
 
 WAITING = frozenset({"loading", "not_embedded", "being_built"})
-"""Codes of a lane that will take part soon."""
+"""Reason codes of a lane that will soon be available."""
 NAMES = {
     "keyword": "search by word",
     "semantic": "search by meaning",
@@ -18,11 +18,11 @@ NAMES = {
 
 
 def with_remarks(answer: JSON, *, found: bool) -> JSON:
-    """Return ``answer`` with its ``remarks``, the most important one first: objects of ``code`` and ``text``.
+    """Return ``answer`` with ``remarks``, most important first: objects with ``code`` and ``text``.
 
-    A text begins with a small letter and has no full stop, like the message of an error. The codes are
-    ``no_match`` if nothing was found, ``closest`` if the results are only near, ``query`` for parts of the
-    query that were not read as typed, ``incomplete`` for parts of the search that were left out, and
+    Like an error message, ``text`` has no initial capital and no final full stop. The codes are ``no_match``
+    if nothing was found, ``closest`` if the results are only approximate, ``query`` for parts of the query
+    that were not interpreted as typed, ``incomplete`` for parts of the search that were left out, and
     ``waiting`` for notes that are not searched by meaning yet. ``found`` is true if the answer has results.
     """
     return {
@@ -49,7 +49,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
     if reading and not found:
         yield _remark("no_match", f"no note matches yet: {reading}")
         return
-    # Matches by meaning are not known yet, so the remark does not mention them.
+    # Matches by meaning are not known yet, so the remark mentions only words.
     none = "no note has these words" if any(map(_is_coming, answer["partial"])) else "no note matches"
     if found:
         yield _remark("closest", f"{none}; these are the closest")
@@ -59,8 +59,7 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
 
 
 def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
-    """Yield a remark for each part left out, but a single one for all the causes for which search by meaning
-    is waiting."""
+    """Yield a remark for each lane that was left out, but only one while search by meaning is not ready."""
     lanes = answer["partial"]
     for lane in lanes:
         of = f"{lane['vault']}: " if lane.get("vault") else ""

@@ -1,1 +1,1 @@
-"""The socket: framing, messages, authentication, the server."""
+"""The socket: framing, messages, authentication and server."""

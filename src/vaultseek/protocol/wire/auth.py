@@ -21,11 +21,13 @@ log = logging.getLogger(__name__)
 
 
 AddClient = Callable[[socket.socket, bytes, JSON, object, str], None]
-"""A function that takes a connection, the bytes read so far, and the fields of its admission."""
+"""A function that takes over a connection, given its socket, the bytes received so far, and its
+`Admission`."""
 
 
 class Admission(NamedTuple):
-    """Additions to the answer to ``initialize``, the client's rights and its principal; see `ClientInfo`."""
+    """Result of authentication: additions to the answer to ``initialize``, the client's rights, and its
+    principal (see `ClientInfo`)."""
 
     about: JSON
     grant: object = None
@@ -33,16 +35,16 @@ class Admission(NamedTuple):
 
 
 class TokenVerifier(Protocol):
-    """Verifies tokens. ``where`` tells clients where to find the right token."""
+    """A verifier of tokens; ``where`` is a hint for clients on where to find the right token."""
 
     where: str
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return the admission of a client with these ``initialize`` parameters; None if it is refused."""
+        """Return the admission for a client with these ``initialize`` parameters, or None to refuse it."""
 
 
 class LoopbackVerifier:
-    """The verifier of the loopback port: one token, which only the user can read, gives all rights."""
+    """The verifier for the loopback port. Its only token, which only the user can read, grants all rights."""
 
     where = "it is in the daemon's address file"
 
@@ -50,16 +52,16 @@ class LoopbackVerifier:
         self._secrets = secrets
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `TokenVerifier.admit`."""
+        """Return the admission if the token is right, or None."""
         return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
 
 
 class Authenticator:
-    """Reads the first message of each connection; passes admitted ones to ``add_client``.
+    """Reader of each connection's first message, which passes admitted connections to ``add_client``.
 
-    Until then, a connection costs only a small buffer, and only a few connections are read at the same time.
-    A further connection closes the one that has been silent longest, so that a silent client cannot keep
-    others out. Other protocols, such as a web page's request, get no answer at all.
+    A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
+    A further connection closes the oldest of them, so that a silent client cannot keep others out. Other
+    protocols, such as HTTP from a web page, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:
@@ -69,7 +71,8 @@ class Authenticator:
         self._refused_before = False
 
     def accept(self, connection: socket.socket) -> None:
-        """Read the first message of a new connection; if there are too many connections, close the oldest."""
+        """Read the first message of a new connection; if too many connections are waiting, close the
+        oldest."""
         if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
             oldest = next(iter(self._pending))
             del self._pending[oldest]

@@ -1,4 +1,4 @@
-"""The context of a request for its handler: client, deadline and notifications."""
+"""The context that a handler receives with a request: client, deadline and notifications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultseek.protocol.wire.protocol import VERSION, Id
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits for clients; counts, bytes and seconds."""
+    """Limits on clients, as counts, bytes and seconds."""
 
     clients: int = limits.CLIENTS
     clients_of_token: int = limits.CLIENTS_OF_TOKEN
@@ -31,23 +31,23 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ClientInfo:
-    """A client: the number that this daemon assigned, the name that the client sent, the protocol version."""
+    """A client: the number assigned by this daemon, the name sent by the client, and the protocol version."""
 
     id: int = 0
     name: str = "unnamed"
     version: int = VERSION
     zone: tzinfo | None = None
-    """The time zone of the client's days; None for the machine's."""
+    """The client's time zone, for the boundaries of days; None for the machine's time zone."""
     is_agent: bool = False
     """True if the client shows its answers to an agent."""
     grant: object = None
     """The client's rights, set by its verifier; None for the user, who has all rights."""
     principal: str = ""
-    """The owner whose connections are counted together; "" for the user."""
+    """The owner of the client's token, whose connections are counted together; "" for the user."""
 
 
 class Connection:
-    """The part of a connection that handlers may use; this base class is for requests without a client."""
+    """The part of a connection that handlers may use; this base class serves requests without a client."""
 
     disconnected = False
 
@@ -61,9 +61,9 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Context of a request, apart from its parameters.
+    """The context of a request: everything that a handler gets besides the parameters.
 
-    ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used even
+    ``deadline`` is a time on the event loop's clock, or None. ``connection`` and ``notify`` may be used even
     after the request is answered, from the event loop's thread.
     """
 
@@ -72,10 +72,10 @@ class RequestContext:
     deadline: float | None = None
     connection: Connection = field(default_factory=Connection)
     cancelled: Callable[[], bool] = lambda: False
-    """True once the request is cancelled; for work in threads, which cannot be interrupted."""
+    """Return True once the request is cancelled; for work in threads, which cannot be interrupted."""
 
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
-        """Send the client a notification. Return true if it will be sent.
+        """Send the client a notification. Return True if it will be sent.
 
         While the client is slow to read, notifications are dropped. With ``latest``, as for progress, the
         newest notification of a method is sent when the client has caught up.
@@ -83,7 +83,7 @@ class RequestContext:
         return self.connection.notify(method, params, latest=latest)
 
     def remaining(self) -> float | None:
-        """Return the seconds until the deadline, at least zero, or None without a deadline."""
+        """Return the seconds until the deadline (at least 0), or None without a deadline."""
         if self.deadline is None:
             return None
         return max(0.0, self.deadline - asyncio.get_running_loop().time())

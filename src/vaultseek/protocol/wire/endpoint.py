@@ -1,8 +1,8 @@
 """The daemon's folder, lock and socket.
 
-The order matters. The lock is taken before anything else is accessed, so the lock's holder may replace a dead
-socket. A live socket is never replaced, and a file that is not our socket is never removed. The locks are
-kernel locks, which end with the process; the process id in the lock file is only for display.
+The order matters: the lock is taken first, so the process that holds it may replace a dead socket. A live
+socket is never replaced, and a file that is not our socket is never removed. The locks are kernel locks,
+which are released when the process ends; the process id in the lock file is only for display.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK_GLANCE_SECONDS = 0.1
-"""Timeout in seconds for the lock file, because a process that only checks the lock takes it for a moment."""
+"""Seconds to wait for the lock on the lock file, which a process that only checks the lock holds briefly."""
 LOCK_SECONDS = 0.5
-"""Timeout in seconds for the lock on the folder, because cleaners of temporary folders take it for a
-moment."""
+"""Seconds to wait for the lock on the folder, which cleaners of temporary folders hold briefly."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -53,10 +52,10 @@ class Endpoint:
 
     @classmethod
     def open(cls, path: Path | None = None) -> Endpoint:
-        """Take the lock and the socket at ``path`` (by default the user's own).
+        """Acquire the lock and the socket at ``path``, by default at the user's own path.
 
-        A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
-        AlreadyRunning if another daemon holds the lock, Unavailable if the folder cannot be made safe.
+        A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of a new one. Raises
+        AlreadyRunning if another daemon holds the lock, and Unavailable if the folder cannot be made safe.
         """
         path = path or paths.socket_file()
         locks = _Locks(path)
@@ -71,15 +70,15 @@ class Endpoint:
             raise
 
     def is_ours(self) -> bool:
-        """True if clients still find this daemon, through the socket and the lock."""
+        """Return True if clients still reach this daemon: its socket and its lock are in place."""
         return self._is_bound() and self._locks.are_in_place()
 
     def restore(self) -> socket.socket | None:
-        """Recreate missing parts of folder, lock and socket file; return a new ``socket``.
+        """Recreate the folder, lock or socket file if it was removed; return the new ``socket``.
 
         Returns None if the socket file is still in place. The old socket stays open for its server. Raises
-        AlreadyRunning if another daemon now has the lock, and Unavailable if another file is in the socket's
-        place.
+        AlreadyRunning if another daemon now holds the lock, and Unavailable if another file has replaced the
+        socket.
         """
         self._locks.take()
         if self._is_bound():
@@ -91,12 +90,12 @@ class Endpoint:
         return self.socket
 
     def forget(self) -> None:
-        """Remove the socket file if it is still ours, so that no more clients can connect."""
+        """Remove the socket file if it is still this daemon's, so that no more clients can connect."""
         if not self._activated and self._is_bound():
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Stop listening, remove the socket file if it is still ours, then release the lock."""
+        """Stop listening, remove the socket file if it is still this daemon's, then release the lock."""
         self.forget()
         self.socket.close()
         self._locks.release()
@@ -106,7 +105,7 @@ class Endpoint:
 
 
 class _Locks:
-    """The locks on the socket's folder and on the lock file in it, from ``take`` to ``release``.
+    """The locks on the socket's folder and on the lock file in the folder, from ``take`` to ``release``.
 
     The lock file can be deleted and created again while a daemon holds it, so the folder is locked as well.
     """
@@ -116,7 +115,7 @@ class _Locks:
         self._held: dict[Path, int] = {}
 
     def take(self) -> None:
-        """Take locks that are not held yet, or whose file or folder was removed. Raises AlreadyRunning."""
+        """Acquire the locks that are not held, or whose file or folder was removed. Raises AlreadyRunning."""
         taken: dict[Path, int] = {}
         try:
             for place, opened in ((self._file.parent, _private_folder), (self._file, _open_lock)):
@@ -135,7 +134,7 @@ class _Locks:
         self._held |= taken
 
     def are_in_place(self) -> bool:
-        """True unless the folder or the lock file was removed."""
+        """Return True unless the folder or the lock file was removed."""
         return all(_is_at(place, descriptor) for place, descriptor in self._held.items())
 
     def release(self) -> None:
@@ -164,7 +163,9 @@ def _private_folder(folder: Path) -> int:
         if state.st_mode & _OTHERS and folder == paths.socket_file().parent:
             os.fchmod(opened, 0o700)
         elif state.st_mode & _OTHERS_WRITE:
-            raise Unavailable(f"others may write to {folder}; run 'chmod 700' on it or choose another folder")
+            raise Unavailable(
+                f"other users can write to {folder}; run 'chmod 700' on it, or choose another folder"
+            )
     except BaseException:
         os.close(opened)
         raise
@@ -180,7 +181,7 @@ def _open_lock(path: Path) -> int:
     if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
         return lock
     os.close(lock)
-    raise Unavailable(f"{path} is not a lock file of vaultseek; remove it")
+    raise Unavailable(f"{path} is not one of vaultseek's lock files; remove it")
 
 
 def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
@@ -191,7 +192,7 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
             return
         except OSError as error:
             if error.errno not in LOCKED:
-                # Some network file systems lock files but not folders; the lock on the file is what counts.
+                # Some network file systems cannot lock folders; the lock on the file is the decisive one.
                 if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                     return
                 advice = "set XDG_DATA_HOME to a folder on this machine"
@@ -222,8 +223,10 @@ def _bind(path: Path) -> socket.socket:
 
 
 def _write_owner(lock: int) -> None:
-    """Write the holder of the lock to the lock's file. On a full disk, the daemon runs without this entry, so
-    that it can report the full disk."""
+    """Write this process's id and machine to the lock file.
+
+    On a full disk, the daemon runs without this entry, so that it can report the full disk.
+    """
     try:
         os.pwrite(lock, owner().encode(), 0)
     except OSError as error:
@@ -233,8 +236,8 @@ def _write_owner(lock: int) -> None:
 
 @contextlib.contextmanager
 def _private_mode(unbound: socket.socket) -> Iterator[None]:
-    # Linux gives the file the mode of the descriptor. The umask is only the second protection, because all
-    # threads share it.
+    # Linux gives the socket file the mode of the descriptor. The umask, which all threads share, is used only
+    # on other systems.
     if sys.platform == "linux":
         os.fchmod(unbound.fileno(), 0o600)
         yield
@@ -252,7 +255,7 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(state.st_mode) or state.st_uid != os.geteuid():
-        raise Unavailable(f"{path} is not a socket of vaultseek; remove it")
+        raise Unavailable(f"{path} is not vaultseek's socket; remove it")
     if _answers(path):
         raise AlreadyRunning(f"another program answers on {path} without holding the lock; stop it first")
     path.unlink(missing_ok=True)
@@ -267,7 +270,7 @@ def _answers(path: Path) -> bool:
         except (ConnectionRefusedError, FileNotFoundError):
             return False
         except OSError:
-            # Full backlog or wrong kind of socket: another process has it.
+            # The backlog is full or the socket is of another type: another process uses it.
             return True
         return True
 

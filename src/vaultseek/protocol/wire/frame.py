@@ -1,7 +1,7 @@
-"""Encoding and decoding of frames and their JSON, bounded and in linear time. No I/O.
+"""Encoding and decoding of frames and their JSON, with bounded size and in linear time. No I/O.
 
-A frame is a header of ASCII lines that end in CRLF, an empty line, and a body of exactly ``Content-Length``
-bytes of UTF-8 JSON, as in the base protocol of the Language Server Protocol.
+A frame consists of header lines in ASCII that end in CRLF, an empty line, and a body of exactly
+``Content-Length`` bytes of UTF-8 JSON, as in the base protocol of the Language Server Protocol.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def encode(message: JSON) -> bytes:
-    """Return the frame of ``message``.
+    """Return ``message`` encoded as a frame.
 
     Lone surrogates (from file names that are not UTF-8) are replaced by U+FFFD. Raises ``ValueError`` or
     ``TypeError`` if the message is not valid JSON, including for NaN and infinity.
@@ -38,12 +38,12 @@ def encode(message: JSON) -> bytes:
 
 
 def frame_of(body: bytes) -> bytes:
-    """Return the frame of a body that is already JSON."""
+    """Return the frame for a body that is already encoded as JSON."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 class FrameReader:
-    """An incremental parser of a stream of frames.
+    """An incremental parser for a stream of frames.
 
     ``feed`` it the received bytes, then call ``next`` until it returns None. An error is final, because the
     start of the next frame is unknown; every later call raises it again.
@@ -67,9 +67,9 @@ class FrameReader:
         self._buffer += data
 
     def next(self) -> bytes | None:
-        """Return the next whole body, or None if more bytes are needed.
+        """Return the next complete body, or None if more bytes are needed.
 
-        Raises FrameTooLarge if the header announces too many bytes, FrameLost if it is broken.
+        Raises FrameTooLarge if the header announces too many bytes, and FrameLost if the header is broken.
         """
         if self._error is not None:
             raise self._error
@@ -88,18 +88,19 @@ class FrameReader:
         return body
 
     def _take_header(self) -> int | None:
-        """Remove the header from the buffer and return the length of the body; None if it is incomplete."""
+        """Remove the header from the buffer and return the length of the body, or None if the header is
+        incomplete."""
         end = self._buffer.find(b"\r\n\r\n", 0, HEADER_BYTES)
         head = bytes(self._buffer[: HEADER_BYTES if end < 0 else end])
         if self._buffer and not self._buffer[:1].isalpha():
             raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
         if _LINE_FEED.search(head):
-            raise FrameLost("the lines of a header must end in CRLF")
+            raise FrameLost("header lines must end in CRLF")
         if end >= 0:
             del self._buffer[: end + 4]
             return _body_length(head, self._limit)
         if len(head) == HEADER_BYTES:
-            raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
+            raise FrameLost(f"a message's header must not be longer than {HEADER_BYTES} bytes")
         return None
 
 
@@ -121,7 +122,7 @@ def _body_length(head: bytes, limit: int) -> int:
 
 
 class Decoded:
-    """A decoded body: its ``value``, if it could be parsed, and its ``fault`` in one line, or None."""
+    """A decoded body: the parsed ``value``, if parsing succeeded, and a one-line ``fault``, or None."""
 
     __slots__ = ("fault", "value")
 
@@ -135,8 +136,8 @@ def examine(body: bytes) -> Decoded:
 
     Faults: bytes that are not UTF-8, text that is not JSON, more than ``JSON_DEPTH`` levels, NaN and
     infinity, integers of more than ``INTEGER_BITS`` bits, duplicate keys, lone surrogates. ``value`` is None
-    if nothing could be parsed. Otherwise it is set despite a fault, so that an error can name the request's
-    id.
+    if nothing could be parsed. Otherwise it is set despite the fault, so that the error response can contain
+    the request's id.
     """
     try:
         text = body.decode()
@@ -165,7 +166,7 @@ def _is_deeper(value: object, levels: int) -> bool:
 
 
 class _Strict:
-    """A JSON parser that continues after a value that is not allowed, and records the first such fault."""
+    """A JSON parser that continues after a forbidden value and records the first fault."""
 
     def __init__(self) -> None:
         self.fault: str | None = None

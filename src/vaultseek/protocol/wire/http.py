@@ -1,7 +1,7 @@
-"""Limits for every HTTP server of the program. They apply before and after a client is trusted.
+"""Limits for all of vaultseek's HTTP servers, before and after a client is trusted.
 
-uvicorn does not limit the time of a request or the number of connections, and its faster parser, httptools,
-does not limit the size of headers.
+uvicorn limits neither the duration of a request nor the number of connections, and its faster parser,
+httptools, does not limit the size of headers.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _numbers = count()
 
 
 class BoundedProtocol(H11Protocol):
-    """One HTTP connection, which ends if the client takes too long for its next step.
+    """One HTTP connection, which is closed if the client is too slow.
 
-    If there are too many connections, the one that has waited longest for a request makes room for a new one,
+    If there are too many connections, the oldest one that is not being answered is replaced by the new one,
     so that a silent client cannot keep others out. If the request of the replaced connection still arrives,
     it gets status 503, because under load many requests have arrived but have not been read yet.
     """
@@ -40,7 +40,8 @@ class BoundedProtocol(H11Protocol):
         self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """See `asyncio.Protocol`, also for the following methods."""
+        """Start the time limit for the first request, and refuse the oldest waiting connection if there are
+        too many."""
         super().connection_made(transport)
         self._await_request()
         served: list[BoundedProtocol] = []
@@ -99,7 +100,7 @@ def _stop(timer: asyncio.TimerHandle | None) -> None:
 
 
 async def _busy(scope: Any, receive: Any, send: Any) -> None:
-    """Answer every request with status 503, as an ASGI application."""
+    """Answer every request with status 503; this is an ASGI application."""
     error = {"code": "busy", "message": "too many requests at once; try again"}
     body = json.dumps({"error": error}).encode()
     headers = {"content-type": "application/json", "content-length": str(len(body)), "retry-after": "1"}
@@ -109,17 +110,17 @@ async def _busy(scope: Any, receive: Any, send: Any) -> None:
 
 
 GRACE_SECONDS = 2
-"""Seconds for running requests at shutdown."""
+"""Seconds for which running requests may continue at shutdown."""
 
 
 def http_server(app: Any) -> uvicorn.Server:
-    """Return a server for the application that ends on a signal."""
+    """Return an HTTP server for an ASGI application; a signal stops the server."""
     return uvicorn.Server(_config(app, timeout_graceful_shutdown=GRACE_SECONDS))
 
 
 @asynccontextmanager
 async def serving_http(app: Any, listening: socket.socket) -> AsyncIterator[None]:
-    """Serve on a socket in the running event loop within the context."""
+    """Serve an ASGI application on a listening socket in the running event loop, within the context."""
     config, state = _config(app, lifespan="off", log_config=None), ServerState()
     config.load()
     server = await asyncio.get_running_loop().create_server(

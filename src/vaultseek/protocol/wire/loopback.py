@@ -1,8 +1,8 @@
 """The TCP port on the loopback interface, for programs that cannot use the Unix socket.
 
-Every user of the machine can connect to a port, so clients must send a token first. The token is in the
-address file, which only the user can read. The file also contains a second secret, with which the daemon
-proves that it wrote the file, because another program may own the port after a crash.
+Every user on the machine can connect to a port, so clients must send a token first. The token is in the
+address file, which only the user can read. The file also contains a second secret, which the daemon sends to
+prove that it wrote the file, because another program may use the port after a crash.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ NAMES = (HOST, "localhost")
 """Names of this computer accepted in HTTP requests."""
 SUFFIX = ".tcp"
 TOKEN = "token"
-"""Parameter of ``initialize`` that carries the token."""
+"""Name of the parameter of ``initialize`` that contains the token."""
 PROOF = "proof"
-"""Field of the answer that proves that the daemon wrote the address file."""
+"""Name of the field in the answer that contains the proof that the daemon wrote the address file."""
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Secrets:
-    """The secrets of a connection: the client sends ``token``, the daemon sends ``proof``."""
+    """The secrets for a TCP connection: the client sends ``token``, the daemon sends ``proof``."""
 
     __slots__ = ("proof", "token")
 
@@ -53,11 +53,11 @@ class Secrets:
         return "Secrets(…)"
 
     def admit(self, params: JSON) -> bool:
-        """True if the parameters of ``initialize`` contain the right token."""
+        """Return True if the parameters of ``initialize`` contain the right token."""
         return is_same(params.get(TOKEN), self.token)
 
     def check(self, answer: object) -> None:
-        """Raise Unavailable unless the answer to ``initialize`` contains the right proof."""
+        """Check that the answer to ``initialize`` contains the right proof. Raises Unavailable."""
         value = answer.get(PROOF) if isinstance(answer, dict) else None
         if not is_same(value, self.proof):
             raise Unavailable(
@@ -67,7 +67,7 @@ class Secrets:
 
 
 class LoopbackPort:
-    """The daemon's listening port, from ``open`` to ``close``; ``file`` tells clients where it is."""
+    """The daemon's listening TCP port, from ``open`` to ``close``; clients read its number from ``file``."""
 
     def __init__(self, file: Path, listening: socket.socket, secrets: Secrets) -> None:
         self.file = file
@@ -77,7 +77,7 @@ class LoopbackPort:
 
     @classmethod
     def open(cls, beside: Path) -> LoopbackPort:
-        """Listen on a port that the system chooses, and write it to a file ``beside`` the Unix socket.
+        """Listen on a free port, and write its number to an address file next to the Unix socket ``beside``.
 
         The caller must hold the daemon's lock. Raises Unavailable if the port or the file cannot be created.
         """
@@ -96,13 +96,13 @@ class LoopbackPort:
         return port
 
     def close(self) -> None:
-        """Stop listening and remove the file."""
+        """Stop listening and remove the address file."""
         self.file.unlink(missing_ok=True)
         self.socket.close()
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket that listens on ``port`` for this computer only; 0 lets the system choose a port.
+    """Return a socket that listens on ``port``, for this computer only; for 0, the system chooses the port.
 
     Raises Unavailable if the port is taken.
     """
@@ -110,12 +110,15 @@ def listen_on(port: int) -> socket.socket:
 
 
 def is_of_this_machine(host: str) -> bool:
-    """True if the address can be reached only from this machine."""
+    """Return True if the address can be reached only from this machine."""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def listen(host: str, number: int, advice: str = "set another address") -> socket.socket:
-    """Return a non-blocking socket listening on this address. Raises Unavailable with ``advice``."""
+    """Return a non-blocking socket that listens on an address.
+
+    Raises Unavailable, with ``advice`` in the message, if the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -130,11 +133,11 @@ def listen(host: str, number: int, advice: str = "set another address") -> socke
 
 
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
-    """Return a blocking socket connected to the port in ``file``, and the secrets for it.
+    """Return a blocking socket connected to the port in the address file ``file``, and the secrets for it.
 
-    Raises FileNotFoundError if there is no file, ConnectionError if nothing listens (the file is from a dead
-    daemon), Forbidden if other users can read the file or may have written it, and Unavailable if it is not
-    an address file.
+    Raises FileNotFoundError if there is no file, ConnectionError if no program listens (the daemon that wrote
+    the file has died), Forbidden if other users can read the file or may have written it, and Unavailable if
+    it is not an address file.
     """
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
@@ -144,7 +147,7 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
 
 
 def remove_address_file(beside: Path) -> None:
-    """Remove the address file that a killed daemon may have left ``beside`` the Unix socket."""
+    """Remove the address file that a killed daemon may have left next to the Unix socket ``beside``."""
     with contextlib.suppress(OSError):
         beside.with_suffix(SUFFIX).unlink(missing_ok=True)
 
@@ -165,9 +168,11 @@ def _read(file: Path) -> tuple[int, Secrets]:
     try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
-            raise Forbidden(f"{file} is not an address file of vaultseek; nothing was sent; remove it")
+            raise Forbidden(f"{file} is not vaultseek's address file, and nothing was sent; remove it")
         if state.st_mode & _OTHERS:
-            raise Forbidden(f"others can read the token in {file}; remove it and start the daemon again")
+            raise Forbidden(
+                f"other users can read the token in {file}; remove the file and start the daemon again"
+            )
         text = os.read(opened, ADDRESS_BYTES)
     finally:
         os.close(opened)
@@ -180,7 +185,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
 
 
 def is_same(value: object, secret: str) -> bool:
-    """True if ``value`` equals the secret; compared in constant time."""
+    """Return True if ``value`` equals the secret; the comparison takes constant time."""
     import hmac
 
     return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

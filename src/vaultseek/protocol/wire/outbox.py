@@ -1,5 +1,5 @@
-"""The send buffer of one connection. Its size is limited, and the connection is dropped if the other end does
-not read."""
+"""The send buffer of one connection. Its size is limited, and the connection is closed if the client does not
+read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from vaultseek.base.limits import NOTICE_BYTES, RECEIVE_BYTES
 
 
 class Outbox:
-    """The frames to send, in order.
+    """A queue of the frames to send.
 
-    ``cap`` is in bytes; ``send_seconds`` is the timeout of each piece in seconds, or None.
+    ``cap`` is the maximum size in bytes; ``send_seconds`` is the timeout in seconds for each piece, or None.
     """
 
     def __init__(self, connection: socket.socket, *, cap: int, send_seconds: float | None) -> None:
@@ -34,15 +34,15 @@ class Outbox:
         return self._unsent > self._cap
 
     def put(self, frame: bytes) -> None:
-        """Append ``frame``. Callers await ``room`` first if possible."""
+        """Append ``frame``. If possible, callers await ``room`` first."""
         self._frames.append(frame)
         self._unsent += len(frame)
         self._update_events()
 
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
-        """Send a notification unless the client is behind. Return true if it was accepted.
+        """Queue a notification unless the client is slow to read. Return True if it was accepted.
 
-        With ``latest``, the newest frame of a kind is sent when the client has caught up.
+        With ``latest``, a slow client is sent the newest frame of each ``kind`` when it has caught up.
         """
         if self._unsent + len(frame) <= NOTICE_BYTES:
             self.put(frame)
@@ -56,7 +56,7 @@ class Outbox:
         await self._room.wait()
 
     async def flush(self, seconds: float) -> bool:
-        """Wait until everything is sent, up to ``seconds``. Return True if it was."""
+        """Wait until everything is sent, for at most ``seconds``. Return True if everything was sent."""
         try:
             async with asyncio.timeout(seconds):
                 await self._empty.wait()
@@ -72,8 +72,8 @@ class Outbox:
         self._update_events()
 
     async def run(self) -> None:
-        """Send until cancelled. Raises TimeoutError if the client does not read, OSError if the client is
-        gone."""
+        """Send frames until cancelled. Raises TimeoutError if the client does not read, and OSError if the
+        client has disconnected."""
         while True:
             await self._filled.wait()
             loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The JSON-RPC 2.0 messages of vaultseek: requests, notifications, answers, errors. No I/O.
+"""JSON-RPC 2.0 messages of vaultseek: requests, notifications, answers and errors. No I/O.
 
 Parameters are passed by name. An error has a number, one line of text and, in ``data.code``, the stable code
 by which clients distinguish errors. Batches are not supported.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Id = int | str
 
 VERSION = 1
-"""Protocol version of this package."""
+"""Newest protocol version supported by this package."""
 OLDEST_VERSION = 1
 """Oldest supported protocol version."""
 
@@ -42,7 +42,7 @@ _WITHOUT_CLASS: dict[str, type[VaultseekError]] = {
 
 
 class Request:
-    """A request of a client. ``id`` is None for a notification, which gets no answer."""
+    """A request from a client. ``id`` is None for a notification, which is not answered."""
 
     __slots__ = ("id", "method", "params")
 
@@ -53,7 +53,7 @@ class Request:
 
 
 class Rejected:
-    """A message that is not a valid request; ``id`` is None if it could not be read."""
+    """A message that is not a valid request; ``id`` is None if the message has no readable id."""
 
     __slots__ = ("error", "id")
 
@@ -63,8 +63,10 @@ class Rejected:
 
 
 def read(body: bytes) -> Request | Rejected | None:
-    """Parse a message of a client. Never raises. Returns None for an answer, because the daemon sends no
-    requests."""
+    """Parse a message from a client. Never raises.
+
+    Returns None for a response, because the daemon sends no requests.
+    """
     decoded = examine(body)
     value = decoded.value
     if decoded.fault is not None:
@@ -78,7 +80,7 @@ def read(body: bytes) -> Request | Rejected | None:
         return None
     id = _readable_id(value)
     if "id" in value and id is None:
-        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
+        return Rejected(None, _invalid("a request's id must be a string or a whole number"))
     if value.get("jsonrpc") != "2.0":
         return Rejected(id, _invalid("a message must contain 'jsonrpc': '2.0'"))
     method = value.get("method")
@@ -88,27 +90,27 @@ def read(body: bytes) -> Request | Rejected | None:
     if params is None or params == []:
         params = {}
     if not isinstance(params, dict):
-        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
+        return Rejected(id, UsageError("a request's parameters must be an object with their names"))
     return Request(id, method, params)
 
 
 def request(id: Id, method: str, params: JSON) -> JSON:
-    """Return a request."""
+    """Return a request message."""
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
 def notification(method: str, params: JSON) -> JSON:
-    """Return a notification."""
+    """Return a notification message."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
 def answer(id: Id, result: object) -> JSON:
-    """Return the answer to request ``id``."""
+    """Return the message that answers request ``id`` with ``result``."""
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
 def error_response(id: Id | None, error: VaultseekError) -> JSON:
-    """Return the error that answers request ``id``."""
+    """Return the message that answers request ``id`` with an error."""
     data: JSON = {"code": error.code}
     if error.advice is not None:
         data["advice"] = error.advice
@@ -117,7 +119,7 @@ def error_response(id: Id | None, error: VaultseekError) -> JSON:
 
 
 def to_exception(error: object) -> VaultseekError:
-    """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
+    """Return the exception for the ``error`` member of a response, with its ``code`` and ``number``."""
     members = error if isinstance(error, dict) else {}
     data = members.get("data")
     code, advice = (data.get("code"), data.get("advice")) if isinstance(data, dict) else (None, None)
@@ -139,20 +141,20 @@ def unknown_method(method: str) -> VaultseekError:
 
 
 def duplicate_id(id: Id) -> VaultseekError:
-    """Return the error for a request with the id of another request that is still running."""
+    """Return the error for a request whose id belongs to a request that is still running."""
     text = f"request {quote(id)} is still running; every request needs its own id"
     return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
 
 
 def internal(incident: str) -> VaultseekError:
-    """Return the error for a bug of the daemon; ``incident`` identifies the traceback in the log."""
+    """Return the error for a bug in the daemon; ``incident`` identifies the traceback in the log."""
     return _coded(VaultseekError(f"internal error {incident}; see the log"), "internal", INTERNAL_ERROR)
 
 
 def negotiate(params: JSON) -> int:
-    """Return the protocol version for a client that sent ``params`` with ``initialize``.
+    """Return the protocol version to use for a client that sent ``params`` with ``initialize``.
 
-    Raises UsageError, with the code ``unsupported_version`` if the client is too old.
+    Raises UsageError if the version is missing or, with the code ``unsupported_version``, too old.
     """
     version = params.get("protocol_version")
     if not isinstance(version, int) or isinstance(version, bool):
@@ -167,14 +169,14 @@ def negotiate(params: JSON) -> int:
 
 
 def client_name(params: JSON) -> str:
-    """Return the client's name in the parameters of ``initialize``: ``client``, or ``clientInfo.name``."""
+    """Return the client's name from the parameters of ``initialize``: ``client``, or ``clientInfo.name``."""
     info = params.get("clientInfo")
     name = params.get("client", info.get("name") if isinstance(info, dict) else None)
     return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
 
 
 def client_zone(params: JSON) -> tzinfo | None:
-    """Return the zone in the parameters of ``initialize``; None if it is missing or unknown.
+    """Return the time zone from the parameters of ``initialize``, or None if it is missing or unknown.
 
     Raises UsageError if it is not a string.
     """
@@ -185,7 +187,8 @@ def client_zone(params: JSON) -> tzinfo | None:
 
 
 def client_is_agent(params: JSON) -> bool:
-    """True if the parameters of ``initialize`` declare that answers are for an agent. Raises UsageError."""
+    """Return True if the parameters of ``initialize`` declare that answers are for an agent. Raises
+    UsageError if the value is not a boolean."""
     value = params.get("agent", False)
     if not isinstance(value, bool):
         raise UsageError("'agent' must be true or false")
@@ -193,7 +196,7 @@ def client_is_agent(params: JSON) -> bool:
 
 
 def is_id(value: object) -> bool:
-    """True if ``value`` can be the id of a request."""
+    """Return True if ``value`` is a valid request id."""
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Finding the daemon: the path of its socket, the holder of its lock, and a connection."""
+"""Finding the daemon: the path of its socket, the process that holds its lock, and a connection."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from vaultseek.protocol.wire.loopback import Secrets
 
 SOCKET_PATH_BYTES = 103
-"""Maximum length of a path in a socket address on macOS; Linux allows four more bytes."""
+"""Maximum length in bytes of a path in a socket address on macOS; Linux allows four more."""
 LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
-"""Errors for a lock held by another process."""
+"""Error numbers for a lock held by another process."""
 OWNER_BYTES = 300
-"""Maximum size of a lock file's content."""
+"""Maximum number of bytes read from a lock file."""
 
 
 def holder(path: Path | None = None) -> int | None:
-    """Return the process id of the daemon that holds the lock beside ``path``; 0 if unknown, None if there is
-    no daemon.
+    """Return the process id of the daemon that holds the lock for the socket ``path``; 0 if the id is
+    unknown, None if no daemon is running.
 
-    Does not connect, because a connection to the socket of a service manager would start a daemon.
+    Does not connect, because connecting to a service manager's socket would start a daemon.
     """
     name = paths.socket_name() if path is None else os.fspath(path)
     try:
@@ -44,7 +44,7 @@ def holder(path: Path | None = None) -> int | None:
     except OSError:
         return None
     try:
-        # Shared, so that two concurrent checks do not mistake each other for the daemon.
+        # Take a shared lock, so that two concurrent checks do not mistake each other for the daemon.
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno not in LOCKED:
@@ -56,14 +56,14 @@ def holder(path: Path | None = None) -> int | None:
 
 
 def owner() -> str:
-    """Return the content that the holder of a lock writes into the lock file: process id and machine."""
+    """Return the content for the lock file: this process's id and machine."""
     return f"{os.getpid()} {_machine()}\n"
 
 
 def read_owner(lock: int) -> int:
     """Return the process id in an open lock file; 0 if the process is on another machine.
 
-    Machines that share a home directory over the network share its locks as well.
+    Machines that share a home directory over the network also share its locks.
     """
     pid, _, machine = os.pread(lock, OWNER_BYTES, 0).decode("utf-8", "replace").strip().partition(" ")
     is_pid = pid.isascii() and pid.isdecimal() and len(pid) < 20
@@ -71,15 +71,16 @@ def read_owner(lock: int) -> int:
 
 
 def _machine() -> str:
-    # The part after the first dot depends on a laptop's current network.
+    # The part after the first dot depends on the network to which a laptop is connected.
     return os.uname().nodename.partition(".")[0]
 
 
 def connect(path: Path | str, until: float | None) -> socket.socket:
-    """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
+    """Return a blocking socket connected to the daemon at ``path``; the deadline ``until`` is a monotonic
+    time, or None.
 
-    Raises NotRunning if there is no daemon, Unavailable if the daemon is another user's, Busy if it does not
-    accept the connection in time.
+    Raises NotRunning if there is no daemon, Unavailable if the daemon belongs to another user, and Busy if
+    the daemon does not accept the connection in time.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -102,14 +103,14 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
 
 
 def answers(path: Path | str, until: float) -> bool:
-    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return True if a daemon answers."""
+    """Return True if a daemon answers at ``path`` before the monotonic time ``until``."""
     initialize = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )
     try:
         with connect(path, until) as connection:
             connection.settimeout(max(RECONNECT_FIRST_SECONDS, until - time.monotonic()))
-            # A daemon with too many clients answers and disconnects before it reads this.
+            # A daemon with too many clients answers and disconnects before it reads the request.
             with contextlib.suppress(ConnectionError):
                 connection.sendall(encode(initialize))
             return bool(connection.recv(1))
@@ -120,10 +121,11 @@ def answers(path: Path | str, until: float) -> bool:
 
 
 def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets | None]:
-    """Return a blocking socket connected to the daemon at ``path``, and the secrets for it, if any.
+    """Return a blocking socket connected to the daemon at ``path``, and the secrets for a TCP connection, or
+    None.
 
-    ``path`` is the Unix socket, or the address file of the loopback port; without a Unix socket, the address
-    file beside it is used. Raises the errors of ``connect``, and Forbidden.
+    ``path`` is the Unix socket, or the address file of the loopback port. If there is no Unix socket, the
+    address file next to it is used. Raises NotRunning, Unavailable, Busy and Forbidden.
     """
     file = _beside(os.fspath(path), ".tcp")
     if os.fspath(path) != file and hasattr(socket, "AF_UNIX"):
@@ -147,14 +149,14 @@ def _beside(name: str, suffix: str) -> str:
 
 
 def make_folders(folder: Path) -> None:
-    """Create ``folder`` and its missing parents, each with mode 0700."""
+    """Create ``folder`` and its missing parents, all with mode 0700."""
     for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
         with contextlib.suppress(FileExistsError):
             missing.mkdir(mode=0o700)
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the user id of the process at the other end; None if the system does not provide it."""
+    """Return the user id of the process at the other end, or None if the system does not provide it."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])
@@ -166,13 +168,13 @@ def peer_uid(connection: socket.socket) -> int | None:
 
 
 def peer_is_us(connection: socket.socket) -> bool:
-    """True if the other end is a process of this user."""
+    """Return True if the process at the other end runs as this user."""
     return peer_uid(connection) == os.geteuid()
 
 
 @contextlib.contextmanager
 def address(path: Path | str) -> Iterator[str]:
-    """Yield the address to bind or connect to for ``path``, which may be longer than a socket address.
+    """Yield the socket address for ``path``, which may be longer than a socket address allows.
 
     Raises Unavailable for a path that is too long on a system without ``/proc``.
     """
@@ -181,9 +183,7 @@ def address(path: Path | str) -> Iterator[str]:
         yield name
         return
     if not os.access("/proc/self/fd", os.X_OK):
-        raise Unavailable(
-            f"the path of the socket is too long for this system; choose a shorter one than {name}"
-        )
+        raise Unavailable(f"the socket's path is too long for this system; choose a shorter path than {name}")
     folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"
@@ -197,7 +197,7 @@ def _connect(connection: socket.socket, place: str, until: float | None) -> None
         try:
             return connection.connect(place)
         except BlockingIOError:
-            # The backlog of the socket is full.
+            # The socket's backlog is full.
             if until is not None and time.monotonic() >= until:
                 raise Busy("the daemon accepts no clients at the moment; try again") from None
             time.sleep(RECONNECT_FIRST_SECONDS)

@@ -1,4 +1,4 @@
-"""Requests of one client: a few run, the other requests wait for a slot, and all can be cancelled."""
+"""Requests from one client: a few run, others wait for a slot, and all can be cancelled."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from vaultseek.protocol.wire.protocol import Id, Request, is_id
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
 QUEUE_GRACE_SECONDS = 0.1
-"""Seconds that a request may still wait for its turn after its deadline."""
+"""Seconds for which a request may still wait for its turn after its deadline."""
 
 
 @dataclass(eq=False, slots=True)
 class Work:
     """A received request.
 
-    ``deadline`` is a time of the event loop's clock or None; ``reason`` is set when the request is cancelled.
+    ``deadline`` is a time on the event loop's clock, or None; ``reason`` is set when the request is
+    cancelled.
     """
 
     request: Request
@@ -35,13 +36,14 @@ class Work:
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
     waiting: Waiting = field(default_factory=Waiting)
-    """The wait of the request for its slot, and later for threads."""
+    """State of the wait in a queue, first for a slot and later for a thread."""
 
 
 class Requests:
-    """Runs ``perform`` for at most ``slots`` requests at once and calls ``finished`` with each outcome.
+    """A queue that runs ``perform`` for at most ``slots`` requests at once and passes each outcome to
+    ``finished``.
 
-    ``finished`` gets the frame to send, or the error of a request that was cancelled.
+    ``finished`` is called with the frame to send, or with the error if the request was cancelled.
     """
 
     def __init__(
@@ -64,11 +66,12 @@ class Requests:
 
     @property
     def has_unanswered(self) -> bool:
-        """True if a request is not answered yet."""
+        """True if any request is not answered yet."""
         return bool(self._by_id)
 
     def is_full(self, waiting_bytes: int) -> bool:
-        """True if reading should pause because too many requests are waiting."""
+        """Return True if reading should pause, because too many requests, or more than ``waiting_bytes``, are
+        waiting."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
     async def wait_for_change(self) -> None:
@@ -79,7 +82,8 @@ class Requests:
     def add(self, work: Work) -> None:
         """Run ``work`` as soon as a slot is free.
 
-        It is cancelled at its deadline if it is still waiting, otherwise soon after the deadline.
+        ``work`` is cancelled at its deadline if it is still waiting, or a moment later if it is already
+        running.
         """
         if work.request.id is not None:
             self._by_id[work.request.id] = work
@@ -91,38 +95,39 @@ class Requests:
         self._start()
 
     def cancel(self, id: object, reason: VaultseekError) -> None:
-        """Cancel request ``id``; unknown ids are ignored."""
+        """Cancel request ``id``; an unknown id is ignored."""
         work = self._by_id.get(id) if isinstance(id, int | str) and is_id(id) else None
         if work is not None:
             self._cancel(work, reason)
 
     def cancel_waiting(self, reason: VaultseekError) -> None:
-        """Cancel every request that is still waiting."""
+        """Cancel all requests that are still waiting."""
         for work in list(self._waiting):
             self._cancel(work, reason)
 
     def cancel_all(self, reason: VaultseekError) -> None:
-        """Cancel every request."""
+        """Cancel all requests."""
         self.cancel_waiting(reason)
         for work in list(self._running):
             self._cancel(work, reason)
 
     async def wait_until_finished(self, seconds: float) -> None:
-        """Wait until the running requests are finished, up to ``seconds``."""
+        """Wait until the running requests are finished, for at most ``seconds``."""
         tasks = {work.task for work in self._running if work.task is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
             await asyncio.sleep(0)
 
     def _schedule_deadline(self, work: Work, deadline: float) -> None:
-        """Cancel ``work`` at its deadline if it is waiting in a queue, or else a little later."""
+        """Cancel ``work`` at its deadline if it is waiting in a queue, or ``DEADLINE_GRACE_SECONDS`` later if
+        it is not."""
         loop = asyncio.get_running_loop()
 
         def check() -> None:
             since = work.waiting.since
             queued = since is not None and time.monotonic() - since >= QUEUE_GRACE_SECONDS
             if queued or loop.time() >= last:
-                self._cancel(work, Cancelled(f"the deadline of {quote(work.request.method)} passed"))
+                self._cancel(work, Cancelled(f"the deadline for {quote(work.request.method)} passed"))
             else:
                 work.timer = loop.call_at(min(last, loop.time() + QUEUE_GRACE_SECONDS), check)
 

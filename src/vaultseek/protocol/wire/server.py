@@ -1,4 +1,4 @@
-"""The daemon's side of the socket: accepting clients, running their sessions, graceful shutdown."""
+"""The daemon's side of the socket: accepting clients, running their sessions and shutting down gracefully."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.session import Session
 
 ACCEPT_RETRY_SECONDS = 0.1
-"""Seconds after a failed accept, for example when no file descriptors are left."""
+"""Seconds to wait after a failed accept, for example when no file descriptors are left."""
 
 __all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
 
@@ -34,11 +34,12 @@ _TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECO
 
 
 class Server:
-    """Answers each request with the handler of its method.
+    """A server that answers each request with the handler for its method.
 
     ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
-    the server itself. A handler raises the errors of ``vaultseek.errors`` for the client. For any other
-    exception, the client gets only an incident number. ``admits`` decides whether a connection is accepted.
+    the server itself. Errors from ``vaultseek.errors`` raised by a handler are sent to the client. For any
+    other exception, the client gets only an incident number. ``admits`` decides whether a connection is
+    accepted.
     """
 
     def __init__(
@@ -64,11 +65,11 @@ class Server:
         return tuple(session.client for session in self._sessions if not session.is_leaving)
 
     async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
-        """Accept clients until cancelled, or until ``close`` is done. Sessions survive a cancellation.
+        """Accept clients until cancelled or until ``close`` is done; a cancellation does not end sessions.
 
-        ``listening`` must not block, and is not closed. May run for several sockets at the same time.
-        ``accept``, if given, gets each connection and calls ``add_client`` for those that it admits. Raises
-        Unavailable if the socket fails.
+        ``listening`` must be non-blocking, and is not closed. Several sockets can be served at the same time.
+        ``accept``, if given, is called with each connection and passes admitted connections to
+        ``add_client``. Raises Unavailable if the socket fails.
         """
         accepting = asyncio.create_task(self._accept(listening, accept or self._accept_local))
         self._accepting.add(accepting)
@@ -82,7 +83,8 @@ class Server:
         await self._closed.wait()
 
     async def close(self, timeout: float) -> None:
-        """Stop accepting, give running requests ``timeout`` seconds, send ready answers, and disconnect.
+        """Stop accepting clients, give running requests ``timeout`` seconds, send finished answers, and
+        disconnect.
 
         A handler must not await this method, because it waits for the handlers.
         """
@@ -104,8 +106,8 @@ class Server:
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
-        If the user has too many clients, the client that has been silent longest is disconnected, so that no
-        silent program can keep others out.
+        If the user has too many clients, the client that has been silent longest is disconnected, so that a
+        silent program cannot keep others out.
 
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``; for
         ``grant`` and ``principal`` see `ClientInfo`.
@@ -127,8 +129,8 @@ class Server:
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
     def _refusal(self, principal: str) -> Busy | None:
-        """Return the refusal of another client of this principal; tokens and the user are counted
-        separately."""
+        """Return an error if another client of this principal must be refused, otherwise None. Clients with a
+        token and the user's own clients are counted separately."""
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(
@@ -163,7 +165,8 @@ class Server:
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
             else:
                 accept(connection)
-                # A crowd must not starve existing clients, and disconnected ones must be removed first.
+                # Many new clients must not starve existing clients, and disconnected clients must be removed
+                # first.
                 await asyncio.sleep(0)
 
     def _accept_local(self, connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Session of one client of the daemon, from its first byte to its last."""
+"""A session with one client of the daemon, from its first byte to its last."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ log = logging.getLogger(__name__)
 
 
 class Session(Connection):
-    """Serves one client over a non-blocking connected socket, until the client disconnects.
+    """A session that serves one client over a non-blocking connected socket until the client disconnects.
 
-    Reading continues while requests run, so that a cancel or a disconnect is noticed. It pauses while too
-    many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
-    answer to ``initialize``; ``received`` are the bytes that were already read from the connection.
+    Reading continues while requests run, so that a cancellation or a disconnect is noticed. It pauses while
+    too many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
+    answer to ``initialize``; ``received`` contains the bytes already read from the connection.
     """
 
     def __init__(
@@ -74,19 +74,19 @@ class Session(Connection):
 
     @property
     def is_waiting(self) -> bool:
-        """True while the client waits for an answer."""
+        """True if the client is waiting for an answer."""
         return self._requests.has_unanswered
 
     @property
     def is_leaving(self) -> bool:
-        """True once the client was told to leave."""
+        """True if the session is ending."""
         return self._closed.is_set()
 
     @property
     def claim(self) -> tuple[bool, bool, float]:
-        """Key that orders idle clients for disconnecting; the smallest value comes first.
+        """Key by which idle clients are sorted for disconnecting; the smallest key comes first.
 
-        Clients that never sent a message come first, then clients without notifications, then the client that
+        Clients that never sent a message come first, then clients without subscriptions, then the client that
         has been silent longest.
         """
         return self._messages > 0, bool(self._callbacks), self._heard
@@ -97,7 +97,7 @@ class Session(Connection):
 
     async def run(self) -> None:
         """Serve the client until it disconnects, sends a broken frame or does not read; then cancel its
-        work."""
+        requests."""
         sending = asyncio.create_task(self._outbox.run())
         receiving = asyncio.create_task(self._receive())
         ending = asyncio.create_task(self._closed.wait())
@@ -116,7 +116,7 @@ class Session(Connection):
         await self._requests.wait_until_finished(limits.CLOSE_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
-        """Refuse new and waiting requests, give running requests ``seconds`` to finish, send the answers, and
+        """Refuse new and waiting requests, give running requests ``seconds`` to finish, send the answers and
         disconnect."""
         self._closing = reason
         self._requests.cancel_waiting(reason)
@@ -127,7 +127,7 @@ class Session(Connection):
         self._closed.set()
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """See ``RequestContext.notify``."""
+        """Send a notification or drop it; see ``RequestContext.notify``."""
         if self.disconnected:
             return False
         frame = encode(protocol.notification(method, params))
@@ -137,7 +137,7 @@ class Session(Connection):
         return self._outbox.offer(method, frame, latest=latest)
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
-        """See ``RequestContext.on_disconnect``."""
+        """Call ``callback`` when the client disconnects; immediately if it has already disconnected."""
         if self.disconnected:
             callback()
         else:
@@ -167,10 +167,10 @@ class Session(Connection):
             await self._outbox.flush(limits.CLOSE_SECONDS)
 
     async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
-        """Read the next bytes. Return False at the end of the stream, or when the idle time of a client with
-        a token is over.
+        """Read the next bytes. Return False at the end of the stream, or if a client with a token was idle
+        too long.
 
-        ``started`` is the start time of a partial frame.
+        ``started`` is the time at which a partial frame began, or None.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -183,12 +183,12 @@ class Session(Connection):
         except OSError:
             return False
         frames.feed(data)
-        # A client that keeps sending must not starve the others.
+        # A client that sends without pause must not starve the others.
         await asyncio.sleep(0)
         return bool(data)
 
     def _read_deadline(self, started: float | None) -> float | None:
-        """Return the time by which the next bytes must arrive. Only the user's own clients may be silent
+        """Return the time by which the next bytes must arrive, or None: the user's own clients may be silent
         forever."""
         if started is not None:
             return started + self._bounds.half_frame_seconds
@@ -197,7 +197,7 @@ class Session(Connection):
         return asyncio.get_running_loop().time() + self._bounds.token_idle_seconds
 
     async def _ready_to_read(self) -> bool:
-        """Wait until more may be read. Return False if the client disconnected."""
+        """Wait until more may be read. Return False if the client has disconnected."""
         while self._requests.is_full(self._bounds.read_ahead_bytes):
             if _hung_up(self._connection):
                 return False
@@ -211,7 +211,7 @@ class Session(Connection):
                 await self._requests.wait_for_change()
 
     async def _drain(self) -> None:
-        # A client that only closed its sending half, like a shell pipe, still gets answers.
+        # A client that closed only its sending half, such as a shell pipe, still gets answers.
         while self._requests.has_unanswered and not _hung_up(self._connection):
             await self._wait_for_change()
         if not _hung_up(self._connection):
@@ -249,7 +249,7 @@ class Session(Connection):
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
         name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
-        # A connection that was once used for an agent remains an agent's.
+        # A connection that has served an agent continues to count as an agent's.
         is_agent = self.client.is_agent or protocol.client_is_agent(request.params)
         self.client = replace(self.client, name=name, version=version, zone=zone, is_agent=is_agent)
         if request.id is not None:
@@ -263,7 +263,8 @@ class Session(Connection):
             frame = encode(protocol.error_response(work.request.id, error))
         except Exception as error:
             frame = encode(protocol.error_response(work.request.id, _unexpected(error, work.request.method)))
-        # The slot stays occupied until there is room, so a client that does not read blocks its own requests.
+        # The slot stays occupied until the outbox has room, so a client that does not read blocks its own
+        # requests.
         await self._outbox.room()
         return frame
 
@@ -315,7 +316,7 @@ class Session(Connection):
 
 
 def _unexpected(error: Exception, method: str) -> VaultseekError:
-    """Return the error as the client sees it. A bug is logged under an incident number, and the client gets
+    """Return the error to send to the client. A bug is logged under an incident number, and the client gets
     only this number."""
     if what := shortage(error):
         return Unavailable(f"{what}, then try again")
@@ -325,10 +326,10 @@ def _unexpected(error: Exception, method: str) -> VaultseekError:
 
 
 def _encode_answer(answer: JSON) -> bytes:
-    """Return the frame of an answer, ten times as fast as :func:`encode`; NaN and infinity become null."""
+    """Return the frame for an answer, ten times as fast as :func:`encode`; NaN and infinity become null."""
     try:
         return frame_of(orjson.dumps(answer))
-    except TypeError:  # integers of more than 64 bits, lone surrogates
+    except TypeError:  # integers of more than 64 bits or lone surrogates
         return encode(answer)
 
 
@@ -341,7 +342,7 @@ def _deadline(milliseconds: object) -> float | None:
 
 
 def _hung_up(connection: socket.socket) -> bool:
-    # TCP cannot distinguish a client that disconnected from one that only closed its sending half.
+    # TCP cannot distinguish a disconnected client from one that closed only its sending half.
     stopped = _POLL_STOPPED if connection.family in (socket.AF_INET, socket.AF_INET6) else 0
     poll = select.poll()
     poll.register(connection, stopped)

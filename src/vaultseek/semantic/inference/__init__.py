@@ -1,1 +1,1 @@
-"""Inference, imported only by the worker and its child processes."""
+"""Inference with models; imported only by the worker and its child processes."""

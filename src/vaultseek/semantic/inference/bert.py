@@ -1,13 +1,13 @@
 """BERT encoders: texts are tokenized, and a network turns them into unit vectors in batches.
 
-Most small embedding models, including the bundled one, are BERT encoders. Without torch, transformers and
-sentence-transformers, start-up is seconds faster, 300 MB less memory is used, and a short query takes a third
-of the time; the vectors of passages agree to six digits. `embed` runs all other models with
-sentence-transformers.
+Most small embedding models, including the bundled one, are BERT encoders. Computing them without torch,
+transformers and sentence-transformers makes start-up seconds faster, saves 300 MB of memory, and takes a
+third of the time for a short query; the vectors of passages agree to six digits. `embed` runs all other
+models with sentence-transformers.
 
-Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`. The second uses
-bfloat16, on processors that support it natively. On processors with native eight-bit products, queries use
-eight-bit weights. The weights for passages are in memory only while passages are being embedded.
+Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`, which uses bfloat16
+on processors that support it natively. On processors with native eight-bit products, queries use eight-bit
+weights. The weights for passages are in memory only while passages are being embedded.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -44,11 +44,13 @@ Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 `EncoderGraph`."""
 
 PASSAGES_SECONDS = 20.0
-"""Seconds without embedding a passage after which the weights for passages are removed from memory."""
+"""Number of seconds without embedding a passage after which the weights for passages are removed from
+memory."""
 
 
 class NetworkOnDemand:
-    """A network created by ``make`` when first called, and discarded after an idle time."""
+    """A network that ``make`` creates at the first call, and that is discarded when it has been idle for a
+    while."""
 
     def __init__(self, make: Callable[[], Network], idle_seconds: float = PASSAGES_SECONDS) -> None:
         self._make = make
@@ -58,7 +60,7 @@ class NetworkOnDemand:
         self._lock = threading.Lock()
 
     def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
-        """Return the pooled vectors, like every network. Raises the errors of ``make``."""
+        """Return the pooled vectors; see `Network`. Raises the errors of ``make``."""
         with self._lock:
             self._calls += 1
             network = self._network
@@ -94,8 +96,8 @@ _POOLING = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
 
 def pooling_of(directory: Path) -> str | None:
-    """Return the pooling, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for other
-    models."""
+    """Return the pooling method, ``"mean"`` or ``"cls"``, of a model that `BertEncoder` supports; None for
+    other models."""
     modules = read_json(directory / "modules.json")
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
     if not is_plain_bert(read_json(directory / "config.json")) or kinds not in (
@@ -111,7 +113,7 @@ def pooling_of(directory: Path) -> str | None:
 
 
 def is_plain_bert(config: Mapping[str, object]) -> bool:
-    """True if ``config.json`` describes an encoder that `EncoderGraph` can compute."""
+    """Return true if ``config.json`` describes an encoder that `EncoderGraph` can compute."""
     return (
         config.get("model_type") == "bert"
         and config.get("position_embedding_type", "absolute") == "absolute"
@@ -121,7 +123,7 @@ def is_plain_bert(config: Mapping[str, object]) -> bool:
 
 
 def _pooling(config: Mapping[str, object]) -> str | None:
-    """Return the pooling in the module's ``config.json``; None if it is not supported."""
+    """Return the pooling method in the pooling module's ``config.json``; None if it is not supported."""
     if config.get("include_prompt") is False:
         return None
     modes = [
@@ -135,7 +137,7 @@ def _pooling(config: Mapping[str, object]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class BertParts:
-    """Contents of a model's files.
+    """The parts of a BERT model, read from its files.
 
     ``tokenize`` returns the tokens of each text, including special ones, up to the length of ``positions``.
     ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens left
@@ -158,7 +160,7 @@ class BertParts:
 def read_folder(
     directory: Path, weights: bytes, read_again: Callable[[], bytes], *, fingerprint: str
 ) -> BertParts:
-    """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
+    """Read the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
     ``read_again`` reads these bytes once more.
 
     Raises KeyError, ValueError or `ConfigError` if the model is damaged or is not a BERT model.
@@ -197,8 +199,8 @@ def tokenizer_of(directory: Path) -> Any:
 class BertEncoder:
     """A BERT model on the CPU.
 
-    With ``half``, it computes in bfloat16, for embedding many texts. The vectors have cosines of 0.9999 with
-    those in float32.
+    With ``half``, the model computes in bfloat16, for embedding many texts. The resulting vectors have a
+    cosine of 0.9999 with the float32 vectors.
     """
 
     def __init__(self, parts: BertParts, *, half: bool = False) -> None:
@@ -213,7 +215,7 @@ class BertEncoder:
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
-        self.computing = "float32 by onnxruntime"
+        self.computing = "float32 in onnxruntime"
         if half:
             self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
         else:
@@ -232,7 +234,8 @@ class BertEncoder:
         query: bool = False,
         pause: Callable[[], None] | None = None,
     ) -> Vectors:
-        """Return unit vectors, one per text: ``(len(texts), dimension)``. ``pause`` runs between batches."""
+        """Return unit vectors, one per text: ``(len(texts), dimension)``. ``pause`` is called between
+        batches."""
         prompt = self._prompts[query]
         tokens = self._tokenize([prompt + text for text in texts])
         lengths = [len(ids) for ids in tokens]
@@ -261,7 +264,7 @@ class BertEncoder:
             return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
     def _shares(self, lengths: NDArray[np.int32], longest: int) -> Vectors:
-        """Return each token's share in the vector of its text: ``(texts, 1, longest)``."""
+        """Return the share of each token in the vector of its text: ``(texts, 1, longest)``."""
         pooled = np.minimum(lengths, longest if self._is_mean else 1)[:, None]
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
@@ -269,13 +272,13 @@ class BertEncoder:
 def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
     """Return a single-threaded network with the tensors from ``read``.
 
-    For many texts, a separate thread for each batch is faster, and the thread keeps the caller's priority.
+    For many texts, a separate thread for each batch is faster, and each thread keeps the caller's priority.
     """
     return OnnxNetwork(EncoderGraph(shape, read()).build(), 1)
 
 
 def multiplies_eight_bits() -> bool:
-    """True if the processor reports native eight-bit products; False if unknown."""
+    """Return true if the processor reports native eight-bit products; False if unknown."""
     return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 
@@ -285,7 +288,7 @@ def processors() -> int:
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the rows as one table, padded with zeros, and their lengths."""
+    """Return the rows as one table, padded with zeros, and the length of each row."""
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     table = np.zeros((len(rows), max(1, lengths.max())), dtype=np.int64)
     for line, row in zip(table, rows, strict=True):
@@ -294,10 +297,10 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 
 
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield batches of texts of similar length, to save padding.
+    """Yield the indexes of texts in batches of similar length, to save padding.
 
-    The longest texts come first, so memory peaks once. A batch has up to ``tokens`` tokens, including
-    padding, or a single text.
+    The longest texts come first, so that memory peaks once. A batch has up to ``tokens`` tokens, including
+    padding, or contains a single text.
     """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

@@ -1,4 +1,4 @@
-"""The graph of a BERT encoder for onnxruntime, from the weights of its safetensors file.
+"""Graph of a BERT encoder for onnxruntime, built from the weights in the model's safetensors file.
 
 Source of the computation: Devlin et al., *BERT* (2019), encoder with post-layer normalisation.
 """
@@ -25,7 +25,7 @@ _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
 
 
 class Weights:
-    """The tensors of a file by name, as float32. Raises ValueError if the file is damaged."""
+    """The tensors in a safetensors file by name, as float32. Raises ValueError if the file is damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
@@ -79,7 +79,7 @@ class Weights:
         return np.asarray(array, dtype=np.float32)
 
     def quantized(self, name: str, rows: int, width: int) -> None:
-        """Return None, because no tensor is stored in four bits."""
+        """Return None, because safetensors files contain no tensors in four bits."""
 
     def rows(self, name: str) -> int:
         """Return the number of rows of the tensor ``name``. Raises KeyError or ValueError, as `get` does."""
@@ -91,7 +91,7 @@ class Weights:
 
 _EIGHT_BITS = 4
 """Accuracy level of onnxruntime's products with low-bit weights. At this level, the other factor is also
-rounded to eight bits, with a scale for each block."""
+rounded to eight bits, with one scale per block."""
 
 Matrix = NDArray[np.float32]
 
@@ -109,7 +109,7 @@ class EightBitMatrix:
         self._numbers = (np.rint(blocks / self._scales[..., None]) + _ZERO).astype(np.uint8)
 
     def interleaved(self) -> tuple[NDArray[np.uint8], Matrix]:
-        """Return numbers and scales in the layout of onnxruntime's ``MatMulNBits``."""
+        """Return the numbers and their scales in the layout of onnxruntime's ``MatMulNBits``."""
         return self._numbers, self._scales.ravel()
 
 
@@ -117,14 +117,14 @@ _LARGEST, _ZERO = 127, 128
 
 
 FileTensors = Weights | PackedFile
-"""The tensors of a model, by their names in BERT models."""
+"""The tensors of a model, by the names that BERT models use."""
 
 
 class EightBitTensors:
-    """The tensors of a file, with eight-bit weights for products.
+    """The tensors of a model, with eight-bit weights for matrix products.
 
-    Compared with float32, a short query takes two thirds of the time, a long text takes as long, and the
-    weights take a quarter of the memory.
+    Compared with float32, a short query takes two thirds of the time, a long text takes the same time, and
+    the weights take a quarter of the memory.
     """
 
     def __init__(self, tensors: FileTensors) -> None:
@@ -147,17 +147,17 @@ Tensors = FileTensors | EightBitTensors
 
 
 def embeddings(shape: BertShape, weights: Weights, file: Path) -> tuple[Matrix, Matrix]:
-    """Return the vectors of the tokens, and the vectors of the positions: ``(count, width)``.
+    """Return the vectors of the tokens and the vectors of the positions, each as ``(count, width)``.
 
-    Token vectors stay in the ``file`` of the weights: they are half of a small model, and a query needs only
-    a few rows.
+    The token vectors stay in the ``file`` with the weights: they make up half of a small model, and a query
+    needs only a few rows.
     """
     words = "embeddings.word_embeddings.weight"
     return weights.mapped(file, words, weights.rows(words), shape.width), position_embeddings(shape, weights)
 
 
 def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
-    """Return the position vectors, including the vector of the text type: ``(count, width)``."""
+    """Return the position vectors plus the vector of the first text type: ``(count, width)``."""
     positions, kinds = (f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
     kind = weights.get(kinds, weights.rows(kinds), shape.width)[0]
     vectors: Matrix = weights.get(positions, weights.rows(positions), shape.width) + kind
@@ -169,7 +169,7 @@ class EncoderGraph:
 
     Inputs are ``embeddings`` ``(texts, tokens, width)`` and ``shares`` ``(texts, 1, tokens)``, each token's
     share in the vector of its text. The output ``pooled`` is ``(texts, 1, width)``. All texts must have the
-    same number of tokens. No mask is needed then, and attention takes a third of the time.
+    same number of tokens, so that no mask is needed; without a mask, attention takes a third of the time.
     """
 
     def __init__(self, shape: BertShape, weights: Tensors) -> None:
@@ -255,11 +255,13 @@ class OnnxNetwork:
     """An onnxruntime session with the graph of an encoder. Its threads do not spin-wait: on a busy machine,
     spinning costs more time than it saves.
 
-    With one thread, it computes in the caller's thread. Several callers may use it at the same time.
+    A session with one thread computes in the caller's thread. Several callers may use the session at the same
+    time.
     """
 
     def __init__(self, graph: Graph, threads: int) -> None:
-        # Importing it would write a device identifier and an event queue to the user's cache.
+        # Without this, importing onnxruntime would write a device identifier and an event queue to the user's
+        # cache.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
@@ -302,7 +304,8 @@ Attribute = int | float | str
 
 
 class Graph:
-    """A graph under construction. ``constants`` are its weights by name; the session gets them separately."""
+    """A graph under construction. ``constants`` contains its weights by name; the session gets them
+    separately."""
 
     def __init__(self) -> None:
         self.constants: dict[str, NDArray[np.generic]] = {}
@@ -311,7 +314,7 @@ class Graph:
         self._nodes: list[bytes] = []
 
     def input(self, name: str, shape: Sequence[int | str]) -> str:
-        """Declare an input and return its name. Variable lengths are given by name."""
+        """Declare an input and return its name. Variable dimensions are given by name."""
         self._inputs.append(_value(name, shape))
         return name
 
@@ -326,9 +329,8 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
-        """Add a node with one output and return the output's name. An empty input name means an omitted
-        input.
-        """
+        """Add a node with one output and return the output's name. An empty input name stands for an omitted
+        input."""
         name = f"value{len(self._nodes)}"
         self._nodes.append(
             _message(
@@ -391,7 +393,7 @@ def _field(number: int, value: int | float | str | bytes) -> bytes:
 
 
 def _varint(number: int) -> bytes:
-    """Return a non-negative number in groups of seven bits per byte, the lowest first."""
+    """Encode a non-negative number in groups of seven bits per byte, lowest group first."""
     data = bytearray()
     while number > 0x7F:
         data.append(number & 0x7F | 0x80)

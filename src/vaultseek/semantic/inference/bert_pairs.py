@@ -1,4 +1,5 @@
-"""BERT cross-encoders: one score for each pair of query and passage, computed by the embedding encoder.
+"""BERT cross-encoders, which score each pair of query and passage with the same network as embedding
+encoders.
 
 A cross-encoder reads query and passage as one text with two token types; the score comes from the first
 token's vector. Without torch and sentence-transformers, the model is loaded in a fraction of the time. The
@@ -23,14 +24,14 @@ _KINDS = "embeddings.token_type_embeddings.weight"
 
 
 class Batch(NamedTuple):
-    """Some of the texts, by position, and the function that scores them."""
+    """The indexes of some texts, and a function that computes the scores of these texts."""
 
     texts: list[int]
     score: Callable[[], NDArray[np.float32]]
 
 
 def is_bert_cross_encoder(directory: Path) -> bool:
-    """True if `BertReranker` supports the model: a plain BERT encoder with exactly one score."""
+    """Return true if `BertReranker` supports the model: a plain BERT encoder with exactly one score."""
     config = read_json(directory / "config.json")
     modules = read_json(directory / "modules.json") or [{"type": ".Transformer"}]
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
@@ -47,7 +48,8 @@ def is_bert_cross_encoder(directory: Path) -> bool:
 class BertReranker:
     """A BERT cross-encoder on the CPU.
 
-    Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have other names.
+    Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have unexpected
+    names.
     """
 
     all_at_once = False

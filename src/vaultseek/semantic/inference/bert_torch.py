@@ -1,7 +1,8 @@
 """The network of a BERT encoder in bfloat16, computed with torch.
 
 Compared with float32, it takes half the time on processors with native bfloat16 products, and more time on
-others. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk does it.
+other processors. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk imports
+it.
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """True if torch is installed and the processor reports native bfloat16; False if unknown."""
+    """Return true if torch is installed and the processor reports native bfloat16; False if unknown."""
     return has_extra("torch") and not _NATIVE.isdisjoint(processor_flags())
 
 

@@ -1,7 +1,7 @@
-"""Loading of embedding models, and embedding of texts with checked results.
+"""Load embedding models, and embed texts with checked results.
 
 Importing this module is fast: onnxruntime and sentence-transformers are imported only by the functions that
-need them. These run only in the semantic worker.
+need them, which run only in the semantic worker.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts; ``failed`` has the index and the reason of each text without a vector, whose row is
-    NaN."""
+    """Vectors of texts. ``failed`` contains the index of each text without a vector, and the reason; the rows
+    of these texts are NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
 
 
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
-    """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
+    """Load the model ``name``, from ``directory`` unless it is the bundled model or the stand-in for tests.
 
     With ``half``, a BERT model computes in bfloat16, for embedding many texts. Nothing is downloaded and no
     code from the model's folder runs. Raises a one-line `ConfigError` if the model is missing, damaged or not
@@ -69,7 +69,7 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
 def embed(
     encoder: Encoder, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
 ) -> Embedded:
-    """Embed the texts and check the vectors. A failing batch is halved until the failing text is found.
+    """Embed ``texts`` and check the vectors. A failing batch is halved until the failing text is found.
 
     Failures are a wrong count or shape, non-finite numbers, and a lack of memory. Raises WorkerUnavailable if
     no text can currently be embedded.
@@ -106,9 +106,9 @@ def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
 
 
 class SentenceEncoder:
-    """A sentence-transformers model, run by that library."""
+    """An embedding model that the sentence-transformers library runs."""
 
-    computing = "float32 by sentence-transformers"
+    computing = "float32 in sentence-transformers"
 
     def __init__(self, directory: Path, *, fingerprint: str) -> None:
         require_extra("torch", f"the model in {directory}")
@@ -181,7 +181,7 @@ def _line(error: BaseException) -> str:
 
 
 def read_parts(model: PackedModel) -> BertParts:
-    """Return the parts of the model. Raises ConfigError like `read_packed`."""
+    """Read the parts of a packed model. Raises ConfigError like `read_packed`."""
     file = read_packed(model)
     tokenizer = UnigramTokenizer(file.vocabulary)
     positions = position_embeddings(file.shape, file)
@@ -212,7 +212,8 @@ def _hash(word: str) -> int:
 
 
 class HashingEncoder:
-    """Feature hashing of lower-case words: texts that share words are similar, others nearly orthogonal.
+    """Encoder that hashes lower-case words: texts that share words get similar vectors, other texts nearly
+    orthogonal ones.
 
     ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
     """

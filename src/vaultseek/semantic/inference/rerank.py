@@ -1,7 +1,8 @@
-"""Cross-encoders: scoring of query and passage together. They are slow, so they score only the first results.
+"""Cross-encoders, which score query and passage together. They are slow, so only the first results are
+scored.
 
-BERT models are computed like embeddings, all others by sentence-transformers. Importing this module is fast:
-onnxruntime and sentence-transformers are imported when a model is loaded, in the semantic worker.
+BERT models are computed like embedding models, all others by sentence-transformers. Importing this module is
+fast: onnxruntime and sentence-transformers are imported when a model is loaded, in the semantic worker.
 """
 
 import logging
@@ -29,23 +30,22 @@ log = logging.getLogger(__name__)
 
 
 class Reranker(Protocol):
-    """A cross-encoder with one score per pair. ``threads`` is the number of concurrent batches.
+    """Interface of a cross-encoder with one score per pair. ``threads`` is the number of concurrent batches.
 
-    With ``all_at_once``, scores are comparable only within one call.
+    With ``all_at_once``, scores are comparable only within one call of ``batches``.
     """
 
     threads: int
     all_at_once: bool
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
-        """Return the work in parts, in the order of the texts. Each part returns the scores of its own texts,
-        in (0, 1).
-        """
+        """Split the scoring of ``texts`` into batches, in the order of the texts. Each batch returns the
+        scores of its own texts, in (0, 1)."""
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as fit into a time limit, estimated from the measured time
-    per pair."""
+    """A cross-encoder that scores as many pairs as fit into a time limit. The measured time per pair shows
+    how many fit."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model
@@ -56,9 +56,10 @@ class TimedReranker:
     def score(self, query: str, texts: Sequence[str], until: float | None = None) -> Scores:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
-        Texts that do not fit before ``until``, by `time.monotonic`, get NaN, starting with the last ones. If
-        no text fits, the time for one pair is measured again after the answer. Otherwise a machine that was
-        busy once would count as slow forever. Raises ValueError if the model returns anything but scores.
+        ``until`` is a deadline by `time.monotonic`. Texts that cannot be scored before it get NaN, starting
+        with the last one. If no text fits, the time for one pair is measured again after the answer.
+        Otherwise a machine that was busy once would count as slow forever. Raises ValueError if the model
+        returns anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         done = 0
@@ -70,8 +71,8 @@ class TimedReranker:
         return scores
 
     def _fitting(self, until: float | None, most: int) -> int:
-        """Return the number of pairs that fit into half of the remaining time; one if nothing is measured
-        yet.
+        """Return the number of pairs that fit into half of the remaining time; one if no time has been
+        measured yet.
 
         Only half is used, because a pair may take longer than the previous one; the rest of the time is used
         by the next pairs.
@@ -84,7 +85,7 @@ class TimedReranker:
         return min(most, int(left / 2 / self._pair_seconds))
 
     def _timed(self, query: str, texts: Sequence[str]) -> Scores:
-        """Score the texts, and record the time per pair."""
+        """Score ``texts``, and record the time per pair."""
         began = time.monotonic()
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         batches = self._model.batches(replace_surrogates(query), [replace_surrogates(text) for text in texts])

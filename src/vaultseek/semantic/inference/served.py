@@ -31,15 +31,15 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
 
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Seconds for which a failed server is not called again; the last value repeats."""
+"""Number of seconds for which a failed server is not called again; the last value repeats."""
 QUERY_SECONDS = 3.0
-"""Timeout, in seconds, of a call that embeds a question. It is short, because a search waits for the
+"""Timeout, in seconds, for a call that embeds a question. It is short, because a search waits for the
 answer."""
 WORK_SECONDS = 60.0
-"""Seconds after which a round of background work ends. Computed vectors are kept, and the rest is done
-later."""
+"""Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
+rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine of two vectors of one text by the same model."""
+"""Minimum cosine between two vectors of the same text for both to count as computed by the same model."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200
 _TEXT_STATUSES = frozenset([400, 413, 422])
@@ -49,7 +49,8 @@ log = logging.getLogger(__name__)
 
 
 class CallFailed(Exception):
-    """A call without a usable answer; ``status`` is the HTTP status, None if there was none."""
+    """Raised for a call without a usable answer; ``status`` is the HTTP status, or None if there was no
+    response."""
 
     def __init__(self, text: str, status: int | None = None) -> None:
         super().__init__(one_line(text, _ERROR_CHARS))
@@ -63,7 +64,7 @@ class Server:
         if service.fault:
             raise ConfigError(service.fault)
         service.key()
-        self.where = f"by {service.model or 'its model'} at {service.url}"
+        self.where = f"{service.model or 'a model'} at {service.url}"
         self._service = service
         self._loop, self._client = _calls()
         self._failures = 0
@@ -71,11 +72,11 @@ class Server:
         self._reason = ""
 
     def ask(self, path: str, body: JSON, seconds: float, numbers: int, read: _Read) -> NDArray[Any]:
-        """Return the value that ``read`` extracts from the server's answer. ``numbers`` is the expected count
-        of numbers in the answer, which limits its size.
+        """Return the value that ``read`` extracts from the server's answer.
 
-        Raises WorkerUnavailable at once while the server is gone, CallFailed if the answer is unusable;
-        callers report a failed server with `trip_breaker`.
+        ``numbers``, the expected count of numbers in the answer, limits the answer's size. Raises
+        WorkerUnavailable at once while the server is known to be down, and CallFailed if the answer is
+        unusable; callers report a failed server with `trip_breaker`.
         """
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
@@ -88,13 +89,13 @@ class Server:
             array = read(answer)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             raise CallFailed(
-                f"its answer to {path} has an unexpected form; check address and model"
+                f"its answer to {path} has an unexpected form; check its address and model"
             ) from None
         self._failures = 0
         return array
 
     def trip_breaker(self, error: CallFailed) -> WorkerUnavailable:
-        """Return the error for a failed server, which is not called again for a while."""
+        """Stop calling a failed server for a while, and return the error to raise."""
         self._down_until = time.monotonic() + DOWN_SECONDS[min(self._failures, len(DOWN_SECONDS) - 1)]
         self._failures += 1
         self._reason = f"the server does not answer ({self.where}): {error}"
@@ -123,7 +124,7 @@ class Server:
             raise CallFailed("it took too long") from None
         except (ConfigError, httpx.ConnectError, OSError) as error:
             raise CallFailed(str(error)) from None
-        except httpx.HTTPError as error:  # its text may have a header
+        except httpx.HTTPError as error:  # its text may contain a header
             raise CallFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
             raise CallFailed("its answer is not JSON; check the address") from None
@@ -133,7 +134,7 @@ class Server:
 
 
 class ServedEncoder:
-    """An embedding model behind a server. ``file`` keeps a vector that identifies the model."""
+    """An embedding model on a server. ``file`` stores a vector that identifies the model."""
 
     def __init__(self, service: Service, file: Path | None = None) -> None:
         self.fingerprint = service.fingerprint
@@ -146,18 +147,19 @@ class ServedEncoder:
 
     @property
     def computing(self) -> str:
-        """Description of how vectors are computed."""
+        """A description, for people, of how vectors are computed."""
         return self._server.where
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Raises WorkerUnavailable until the server has answered once."""
+        """The dimension of the vectors. Raises WorkerUnavailable until the server has answered once."""
         return len(self._probe if self._probe is not None else self._verify_model())
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
     ) -> Vectors:
-        """See `Encoder.encode`. Raises WorkerUnavailable if the server is gone, ValueError for a bad text."""
+        """Embed texts; see `Encoder.encode`. Raises WorkerUnavailable if the server fails, and ValueError if
+        a text is at fault."""
         if self._probe is None:
             self._verify_model()
         if query or pause is None:
@@ -177,7 +179,8 @@ class ServedEncoder:
         return vectors
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
-        """Return unit vectors. Raises ValueError if a text is at fault, WorkerUnavailable if the server is.
+        """Return unit vectors. Raises ValueError if a text is at fault, and WorkerUnavailable if the server
+        is at fault.
 
         For background work, the text is at fault if a harmless text succeeds.
         """
@@ -193,7 +196,7 @@ class ServedEncoder:
         raise ValueError(str(failure))
 
     def _ask(self, texts: Sequence[str], seconds: float, query: bool = False) -> Vectors:
-        """Return the server's vectors scaled to length 1. Raises CallFailed."""
+        """Return the server's vectors for ``texts``, scaled to length 1. Raises CallFailed."""
         prefix = self._service.query_prefix if query else self._service.text_prefix
         body = {"input": [prefix + text for text in texts]}
         dimension = limits.SERVED_DIMENSION if self._probe is None else len(self._probe)
@@ -212,8 +215,8 @@ class ServedEncoder:
         return unit
 
     def _verify_model(self) -> Vectors:
-        """Check that the server still has the same model, and return its vector of the check text. The first
-        time, record that vector."""
+        """Check that the server still has the same model, and return its vector for the check text. On first
+        use, record this vector."""
         try:
             probe: Vectors = self._ask([PROBE], QUERY_SECONDS)[0]
         except CallFailed as error:
@@ -225,7 +228,7 @@ class ServedEncoder:
                     "go back to the previous model, or change model.revision, which embeds everything again"
                 )
                 raise WorkerUnavailable(f"the server now has another model ({self._server.where}); {advice}")
-        except (OSError, ValueError, TypeError, KeyError):  # there is none yet
+        except (OSError, ValueError, TypeError, KeyError):  # no vector has been recorded yet
             with contextlib.suppress(OSError):
                 paths.private_directory(self._file.parent)
                 paths.write_atomically(self._file, json.dumps({"probe": probe.tolist()}))
@@ -234,8 +237,8 @@ class ServedEncoder:
 
 
 class ServedReranker:
-    """A reranker behind a server. Requests use the dialects of Cohere (``documents``) and TEI (``texts``) at
-    once."""
+    """A reranker on a server. Each request uses the formats of both Cohere (``documents``) and TEI
+    (``texts``)."""
 
     threads = 1
     all_at_once = True
@@ -245,7 +248,7 @@ class ServedReranker:
         self._seconds = service.seconds
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return a single part, because the server gets all texts at once."""
+        """Return a single batch, because the server gets all texts at once."""
         return [Batch(list(range(len(texts))), lambda: self._scores(query, list(texts)))]
 
     def _scores(self, query: str, texts: list[str]) -> NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""Embedding models and rerankers: location, safety, choice, and counting of tokens."""
+"""Embedding models and rerankers: finding, checking and choosing them, and counting tokens."""

@@ -1,9 +1,9 @@
 """Calibration of each model's cosines, and a measure of how well a model reads a text.
 
-Cosines of two models cannot be compared: for one model .3 is near, for another .8 is far. So each model has
-its own curve from cosine to confidence. An English model cannot read Russian. Its tokenizer shows this; the
-model need not be run. An English word has one or two pieces of the vocabulary, and a German word two or
-three; a word in another script is spelled letter by letter or unknown.
+Cosines from different models cannot be compared: 0.3 is near for one model, and 0.8 is far for another. So
+each model has its own curve from cosine to confidence. An English model cannot read Russian. The tokenizer
+shows this, so the model need not be run. An English word consists of one or two pieces of the vocabulary, and
+a German word of two or three; a word in another script is spelled letter by letter or unknown.
 """
 
 import re
@@ -23,20 +23,20 @@ _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-The query's product with the centre shows how close the query is to everything. It is subtracted from each
-cosine, so that the difference shows which texts are near this query in particular."""
+The query's product with the centre shows how close the query is to everything. This product is subtracted
+from each cosine, so that the difference shows which texts are near this query in particular."""
 CHARACTERS_PER_WORD = 2
-"""Number of characters that count as a word in unspaced scripts."""
+"""Number of characters that count as one word in unspaced scripts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The constants of a model. The defaults are those of the bundled model.
+    """The calibration of a model; the default values are those of the bundled model.
 
-    ``meaning_curve`` has the intercept and slope of the logistic curve from cosine to confidence; if the
-    model has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces``
-    is the maximum mean number of pieces per word in a text that the model reads well. A model with an unknown
-    tokenizer ``reads_all``.
+    ``meaning_curve`` is the intercept and slope of the logistic curve from cosine to confidence; if the model
+    has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces`` is
+    the maximum mean number of pieces per word in a text that the model reads well. ``reads_all`` is true for
+    a model with an unknown tokenizer, which is assumed to read every text.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)
@@ -45,7 +45,8 @@ class Calibration:
     reads_all: bool = False
 
     def curve(self, query: NDArray[np.float32]) -> tuple[float, float]:
-        """Return intercept and slope from cosine to confidence for the query with this unit vector."""
+        """Return the intercept and slope of the curve from cosine to confidence for the unit vector
+        ``query``."""
         if self.centre is None or query.shape != self.centre.shape:
             return self.meaning_curve
         intercept, slope = self.meaning_curve
@@ -65,20 +66,19 @@ a question's vector to .62 before it is scaled to 1, so the slope was multiplied
 
 
 def calibration_of(fingerprint: str) -> Calibration:
-    """Return the constants of the model with this fingerprint; for unknown models, the constants
-    of the bundled one."""
+    """Return the calibration of the model with this fingerprint; for an unknown model, return the bundled
+    model's calibration."""
     if fingerprint.startswith(SERVED):
         return _SERVED
     return _BY_FINGERPRINT.get(fingerprint, DEFAULT)
 
 
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
-    """Return how well a model reads ``text``, in [0, 1]. ``count`` is the function that counts the pieces of
-    a word.
+    """Return how well a model reads ``text``, in [0, 1]. ``count`` returns the number of pieces in a word.
 
     The result is ``fluent_pieces`` divided by the pieces per word, at most 1. If ``count`` has
-    ``unknown_letters``, it is multiplied by the share of known letters. A text without letters and digits
-    gives 0.
+    ``unknown_letters``, the result is multiplied by the share of known letters. A text without letters and
+    digits gives 0.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:

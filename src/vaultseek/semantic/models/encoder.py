@@ -1,4 +1,4 @@
-"""The interface of embedding models, and the type of their vectors."""
+"""Interface of embedding models, and the type of their vectors."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -21,11 +21,11 @@ class Encoder(Protocol):
         """The dimension of the vectors. Raises WorkerUnavailable while it is unknown."""
 
     window: int
-    """Maximum tokens of a text, without special tokens."""
+    """Maximum number of tokens in a text, without special tokens."""
 
     @property
     def computing(self) -> str:
-        """Description of how vectors are computed."""
+        """A description, for people, of how vectors are computed."""
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None

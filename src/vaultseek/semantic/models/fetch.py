@@ -1,8 +1,8 @@
-"""Download of a model from the Hugging Face hub; the only module that connects to another machine.
+"""Download of a model from the Hugging Face hub.
 
-Only ``vaultseek models fetch`` calls it. Nothing is sent beyond the requests for the files: no token and no
-telemetry. The download is not trusted: only data files are accepted, files that could run code are not kept,
-and a model that is fetched again must be identical.
+Only ``vaultseek models fetch`` uses this module. Nothing is sent beyond the requests for the files: no token
+and no telemetry. The download is not trusted: only data files are accepted, files that could run code are not
+kept, and a model that is fetched again must be identical.
 """
 
 import json
@@ -22,7 +22,7 @@ from vaultseek.semantic.models.metadata import MODEL_SUFFIXES, WEIGHTS, digest, 
 from vaultseek.semantic.models.safety import check_model, refuse_code_in
 
 OnProgress = Callable[[int, int], None]
-"""Callback with the bytes downloaded so far and the total."""
+"""Callback that gets the number of bytes downloaded so far and the total number of bytes."""
 
 _OTHER_FORMATS = frozenset({"onnx", "openvino", "coreml", "gguf", "tflite"})
 _ENVIRONMENT = {
@@ -39,7 +39,7 @@ _RECORD = "fetched.json"
 
 @dataclass(frozen=True, slots=True)
 class FetchedModel:
-    """A downloaded model. ``known`` is true if its digest was known before."""
+    """A downloaded model. ``known`` is true if its digest was already known before the download."""
 
     name: str
     directory: Path
@@ -63,7 +63,7 @@ def fetch(
     pinned: Mapping[str, str],
     accept_change: bool = False,
 ) -> FetchedModel:
-    """Download the model ``name`` to its folder. Complete files of an interrupted download are reused.
+    """Download the model ``name`` to its folder. Complete files from an interrupted download are reused.
 
     ``pinned`` maps known models to the SHA-256 of their weights. For other models, the first digest is
     recorded, and a different digest is refused later unless ``accept_change`` is set.
@@ -72,7 +72,7 @@ def fetch(
     ConfigError if the model is refused. After an error, an earlier version stays in place.
     """
     if paths.model_directory(name) is None or name.count("/") != 1:
-        raise UsageError(f"{name!r} is not a model name of the hub; expected one like {BUNDLED_NAME}")
+        raise UsageError(f"{name!r} is not the name of a model on the hub; expected one like {BUNDLED_NAME}")
     folder = paths.private_directory(paths.models_directory())
     with paths.lock_directory(folder):
         commit, files = _listing(name)
@@ -92,7 +92,7 @@ def fetch(
 
 
 def recorded_digests() -> Mapping[str, str]:
-    """Return the digests of the fetched models by name; empty without a record."""
+    """Return the digests of the fetched models by name; empty if none are recorded."""
     try:
         value = paths.read_json(paths.models_directory() / _RECORD)
         return {str(name): str(entry["digest"]) for name, entry in value.items()}
@@ -101,7 +101,7 @@ def recorded_digests() -> Mapping[str, str]:
 
 
 def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
-    """Return the newest version of the model, and its files to download."""
+    """Return the commit of the model's newest version, and the files to download."""
     os.environ.update(_ENVIRONMENT)
     from huggingface_hub import HfApi
 
@@ -113,7 +113,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
         if _is_model_file(PurePosixPath(file.rfilename))
     ]
     if not info.sha:
-        raise Unavailable(f"the hub reports no version of {name}; try again later")
+        raise Unavailable(f"the hub lists no version of {name}; try again later")
     return str(info.sha), files
 
 
@@ -139,7 +139,8 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and a reserve; {available:,} MiB are free at {folder}. Make room"
+            f"{name} needs {required:,} MiB and a reserve, but {folder} has {available:,} MiB;"
+            " free some space"
         )
 
 
@@ -164,7 +165,7 @@ def _download(name: str, commit: str, files: list[_RemoteFile], part: Path, on_p
 
 
 def _progress_bar(on_progress: OnProgress, total: int) -> Any:
-    """Return a class to use as the hub library's tqdm; it reports the total progress of all files."""
+    """Return a class that the hub's library uses as its tqdm; it reports progress over all files together."""
     done = 0
 
     class Bar:
@@ -204,7 +205,7 @@ def _verified(
     check_model(part)
     if name in pinned and sha256(part / WEIGHTS).hex() != pinned[name]:
         raise ConfigError(
-            f"the hub's {name} is not the model that vaultseek expects; nothing was kept, try another"
+            f"the hub's {name} is not the model that vaultseek expects; nothing was kept; try another"
         )
     new = digest(part)
     before = recorded_digests().get(name)
@@ -262,7 +263,7 @@ def _translated(name: str, error: Exception) -> Exception:
     if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
         return Unavailable(f"{hub} has no model called {name}, or it is private")
     if paths.is_disk_full(error):
-        return Unavailable("the disk is full; free some space and fetch again, the download so far is kept")
+        return Unavailable("the disk is full; free some space and fetch again; the download so far is kept")
     response = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
     if response is not None:
         return Unavailable(f"{hub} answered {response.status_code} for {name}; try again later")

@@ -14,8 +14,8 @@ from vaultseek.semantic.models.packed import PACKED, PackedModel, verify_packed
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model by its name in the settings. ``size`` is in bytes. ``window`` is the number of tokens that the
-    model reads of a text."""
+    """A model on this machine, by its name in the settings. ``size`` is in bytes. ``window`` is the number of
+    tokens that the model reads from a text."""
 
     name: str
     kind: Kind

@@ -22,7 +22,7 @@ MODEL_SUFFIXES = frozenset({".json", ".safetensors", ".txt", ".model"})
 
 _SPECIAL_TOKENS = 2
 _MAX_LENGTH = 512
-"""Maximum input in tokens if the folder does not specify it."""
+"""Maximum number of input tokens if the model's folder does not specify a maximum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class BertShape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> BertShape:
-        """Return the sizes in the parsed ``config.json`` of a model."""
+        """Return the sizes given in a model's parsed ``config.json``."""
         names = ("hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers")
         sizes = [config[name] for name in names]
         if not all(isinstance(size, int) and size > 0 for size in sizes) or sizes[0] % sizes[2]:
@@ -68,12 +68,12 @@ def dimension_of(directory: Path) -> int | None:
 
 
 def window_of(directory: Path) -> int:
-    """Return the maximum number of tokens in a text, without special tokens."""
+    """Return the maximum number of tokens that the model reads from a text, without special tokens."""
     return max_length(directory) - _SPECIAL_TOKENS
 
 
 def max_length(directory: Path) -> int:
-    """Return the number of tokens, including special ones, to which sentence-transformers truncates a
+    """Return the number of tokens, including special ones, after which sentence-transformers truncates a
     text."""
     sentence = read_json(directory / "sentence_bert_config.json").get("max_seq_length")
     if sentence is None:
@@ -115,7 +115,7 @@ def sha256(path: Path) -> bytes:
 
 
 def files_of(directory: Path) -> Iterator[Path]:
-    """Yield every file of the folder. Raises `ConfigError` if there are more than ``limits.MODEL_FILES``."""
+    """Yield every file in a folder. Raises `ConfigError` if there are more than ``limits.MODEL_FILES``."""
     count = 0
     for folder, _, names in os.walk(directory):
         for name in names:
@@ -128,7 +128,8 @@ def files_of(directory: Path) -> Iterator[Path]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the JSON value in ``path``, ``{}`` if the file is missing. Raises `ConfigError` otherwise."""
+    """Return the JSON value in ``path``, or ``{}`` if the file is missing. Raises `ConfigError` if it cannot
+    be read."""
     try:
         if path.stat().st_size > limits.MODEL_JSON_BYTES:
             raise ConfigError(f"model file {path} is too large; fetch the model again")

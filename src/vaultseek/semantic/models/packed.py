@@ -27,7 +27,7 @@ _STEP_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PackedModel:
-    """A model by its name in the settings, and the file that holds it.
+    """A model by its name in the settings, and the file that contains it.
 
     ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are the texts put before
     passages and before queries; ``window`` is the number of tokens left for a text after a prompt.
@@ -44,12 +44,12 @@ class PackedModel:
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the model's vectors. The file's digest is checked when it is read."""
+        """The identity of the model's vectors. The file's digest is checked when the file is read."""
         return f"{self.name}-{self.sha256[:16]}"
 
     def file(self) -> Path:
-        """Return the file, without checking whether it has changed. Raises `ConfigError` if it is not
-        installed."""
+        """Return the path of the model's file, without checking whether the file has changed. Raises
+        `ConfigError` if the model is not installed."""
         file = package_path(self.package, self.file_name)
         if file is None:
             raise missing_extra(self.extra, f"the model {self.name}")
@@ -87,7 +87,7 @@ def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFi
 
 
 def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
-    """Return the file and its first bytes after checking its digest."""
+    """Return the model's file and the file's first ``most`` bytes, after checking the file's digest."""
     file = model.file()
     digest, data = hashlib.sha256(), bytearray()
     try:
@@ -105,23 +105,24 @@ def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
 
 
 class PackedCounter:
-    """A callable that returns the number of tokens of a text as a packed model splits it.
+    """A callable that returns the number of tokens into which a packed model splits a text.
 
     The vocabulary is read when the first text is counted.
     """
 
     additive = True
-    """True, because the count of two texts joined by white space is the sum of their counts."""
+    """True, because the count for two texts joined by white space is the sum of their counts."""
 
     def __init__(self, model: PackedModel) -> None:
         self.model = model
 
     def __call__(self, text: str) -> int:
-        """Return the number of tokens. Raises `ConfigError` if the file is missing or has another digest."""
+        """Return the number of tokens in ``text``. Raises `ConfigError` if the file is missing or has another
+        digest."""
         return self.tokenizer.count(text)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits that are missing from the vocabulary."""
+        """Return the number of letters and digits in ``text`` that are missing from the vocabulary."""
         return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
 
     @property
@@ -131,7 +132,7 @@ class PackedCounter:
 
     @cached_property
     def tokenizer(self) -> UnigramTokenizer:
-        """The tokenizer, read from the file."""
+        """The tokenizer, read from the model's file."""
         from vaultseek.semantic.models.unigram import UnigramTokenizer
 
         tokenizer = UnigramTokenizer(read_packed(self.model, limits.PACKED_HEAD_BYTES).vocabulary)

@@ -43,9 +43,9 @@ _NAMES = {
     "output.dense": "fo",
     "output.LayerNorm": "oln",
 }
-"""Names of BERT's tensors, with their names in the file."""
+"""Names of BERT's tensors, mapped to their names in the file."""
 WORDS = "emb.word"
-"""The tensor with the token vectors."""
+"""Name of the tensor with the token vectors."""
 
 
 class _Place(NamedTuple):
@@ -77,12 +77,12 @@ class PackedFile:
         return QuantizedMatrix(data.data, self.tokens, self.shape.width)
 
     def rows(self, name: str) -> int:
-        """Return the number of rows of an embedding table. Raises KeyError."""
+        """Return the number of rows of an embedding table. Raises KeyError for other tensors."""
         counts: dict[str, int] = {"emb.pos": self.positions, "emb.type": self._kinds}
         return counts[_NAMES[name]]
 
     def get(self, name: str, *shape: int) -> NDArray[np.float32]:
-        """Return the tensor with this name in BERT models."""
+        """Return the tensor that BERT models call ``name``, as float32."""
         short = _short_name(name)
         if self._places[short].kind == _QUANTIZED:
             rows, width = shape
@@ -90,7 +90,7 @@ class PackedFile:
         return np.frombuffer(self._bytes_of(short), "<f4").astype(np.float32).reshape(shape)
 
     def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | None:
-        """Return the packed weights with this name in BERT models; None if they are stored in full
+        """Return the packed weights that BERT models call ``name``; None if they are stored in full
         precision."""
         short = _short_name(name)
         return self._matrix(short, rows, width) if self._places[short].kind == _QUANTIZED else None
@@ -137,7 +137,7 @@ class PackedFile:
 
 
 def _short_name(name: str) -> str:
-    """Return the name that a BERT tensor has in the file."""
+    """Return the name under which the file stores a BERT tensor."""
     if name in _NAMES:
         return _NAMES[name]
     owner, _, part = name.rpartition(".")
@@ -188,6 +188,6 @@ def _scales(blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def _numbers(blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the numbers in order, from 0 to 15."""
+    """Return the four-bit numbers, from 0 to 15, in order."""
     pairs = blocks[..., 2:]
     return np.concatenate((pairs & 0x0F, pairs >> 4), axis=-1)

@@ -1,7 +1,7 @@
 """Removal of the language component from a question's vector.
 
-A multilingual model puts texts of one language close together, whatever they mean, and questions close to
-short notes. So an Italian question about English notes would find the only Italian note, or an empty
+A multilingual model puts texts in the same language close together, whatever they mean, and questions close
+to short notes. So an Italian question about English notes would find the only Italian note, or an empty
 template. Therefore the language component is removed from the question; the vectors of the notes are
 unchanged.
 """
@@ -36,7 +36,8 @@ def without_language(vector: Vectors, fingerprint: str) -> Vectors:
 
 @cache
 def _language_space(fingerprint: str) -> tuple[Vectors, Vectors]:
-    """Return the mean of all languages, and orthonormal rows that span their differences."""
+    """Return the mean over all languages, and orthonormal rows that span the languages' differences from
+    it."""
     means = np.load(MEANS[fingerprint], allow_pickle=False).astype(np.float64)
     common = means.mean(axis=0)
     differences = np.linalg.svd(means - common, full_matrices=False)[2][:-1]

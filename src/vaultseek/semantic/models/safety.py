@@ -1,4 +1,4 @@
-"""Refusal of models that could run code or are not what they claim to be. Loads no model."""
+"""Refusal of models that could run code or are not what they claim to be. No model is loaded."""
 
 import hashlib
 from pathlib import Path
@@ -51,7 +51,7 @@ def check_model(directory: Path) -> Kind:
 def refuse_code(directory: Path) -> None:
     """Raise `ConfigError` if loading the model could run code from its folder.
 
-    It refuses pickles and other executable formats, Python files, ``auto_map`` and similar keys in any JSON
+    Refuses pickles and other executable formats, Python files, ``auto_map`` and similar keys in any JSON
     file, modules that are not from sentence-transformers, and a folder without safetensors weights.
     """
     has_weights = False
@@ -66,7 +66,7 @@ def refuse_code(directory: Path) -> None:
 
 
 def refuse_code_in(path: Path) -> None:
-    """Raise `ConfigError` if a JSON file of a model requests running code."""
+    """Raise `ConfigError` if a JSON file of a model requires code to be run."""
     value = read_json(path)
     if path.name == "modules.json":
         for module in value if isinstance(value, list) else [{}]:

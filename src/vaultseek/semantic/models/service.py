@@ -1,4 +1,4 @@
-"""A user's own server that embeds or reranks: its address, and the source of its key.
+"""A user's own server that embeds or reranks: its address and the source of its key.
 
 Importing this module is fast, and nothing is sent here: `served.py` calls the server, in the semantic worker.
 """
@@ -14,15 +14,16 @@ from vaultseek.base import limits, paths
 from vaultseek.errors import ConfigError
 
 SERVED = "served-"
-"""Prefix of the fingerprints of all models behind a server."""
+"""Prefix of the fingerprints of all models on servers."""
 SERVER = "server"
-"""The value of ``search.rerank_model`` that means the server of ``[reranker]``."""
+"""The value of ``search.rerank_model`` that selects the server in ``[reranker]``."""
 _ADDRESS = 'expected the address before /embeddings or /rerank, such as "http://localhost:11434/v1"'
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """The address before ``/embeddings`` or ``/rerank``, the server's name for the model, and how to call it.
+    """A server: the address before ``/embeddings`` or ``/rerank``, the server's name for the model, and
+    options.
 
     ``batch`` is the number of texts in a request, ``seconds`` the request's time limit, and ``window`` the
     maximum length of a text in tokens. The prefixes precede each passage and each question. If ``revision``
@@ -42,13 +43,14 @@ class Service:
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the vectors: the model and the embedded text, but not the server's address."""
+        """The identity of the vectors. It depends on the model and the embedded text, but not on the server's
+        address."""
         text = json.dumps([self.model, self.text_prefix, self.query_prefix, self.revision])
         return f"{SERVED}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     @property
     def fault(self) -> str | None:
-        """The reason why the address must not be used; None if there is none."""
+        """The reason why the address must not be used; None if it may be used."""
         try:
             parts = urlsplit(self.url)
             is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -60,7 +62,7 @@ class Service:
 
     def key(self) -> str | None:
         """Return the server's key, read from the environment variable or the file in the settings; None if
-        the settings name neither.
+        neither is set.
 
         Raises ConfigError if the key is missing, if others can read the file, or if a header cannot contain
         the key.
@@ -72,14 +74,14 @@ class Service:
 
 
 def sent_text(embedding: Service | None, reranking: Service | None) -> str | None:
-    """Return, in words, which text goes to which server; None if no text is sent."""
+    """Describe which text is sent to which server; None if no text is sent."""
     of_what = {"the text of notes and questions": embedding, "what is reranked": reranking}
     parts = [f"{what} is sent to {destination(service.url)}" for what, service in of_what.items() if service]
     return "; ".join(parts) or None
 
 
 def destination(url: str) -> str:
-    """Return, in words, where text is sent."""
+    """Describe the server at ``url``, to which text is sent, and whether it runs on this machine."""
     host = "" if Service(url).fault else urlsplit(url).hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
-    return f"{url} ({'on this machine' if is_here else 'out of this machine'})"
+    return f"{url} ({'on this machine' if is_here else 'on another machine'})"

@@ -1,4 +1,4 @@
-"""Token counters; they split a text like a model's tokenizer."""
+"""Token counters, which split texts like a model's tokenizer."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from vaultseek.base.text import replace_surrogates
 from vaultseek.semantic.models.packed import PACKED, PackedCounter
 
 TOKEN_CACHE_WORDS = 100_000
-"""Number of words in the cache of a counter."""
+"""Maximum number of words in a counter's cache."""
 TOKEN_CACHE_WORD_CHARS = 100
-"""Maximum length of a cached word; longer words are rare and would fill the cache."""
+"""Maximum length in characters of a cached word; longer words are rare and would fill the cache."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\U0002f800-\U0002fa1f"
 )
-"""Characters that BERT's normalizer surrounds with spaces, so that each is a word of one token."""
+"""Characters that BERT's normalizer surrounds with spaces, so that each character is a one-token word."""
 SPACES = " \\t\\n\\r\u00a0\u2000-\u200a\u202f\u3000"
 PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
 
 
 class TokenCounter:
-    """A callable that returns the number of tokens of a text, without ``[CLS]`` and ``[SEP]``.
+    """A callable that returns the number of tokens in a text, without ``[CLS]`` and ``[SEP]``.
 
     BERT's WordPiece tokenizer splits each word separately, so counts are cached per word and only new words
-    are tokenized. Other tokenizers get the whole text. ``additive`` is True for WordPiece: the count of two
+    are tokenized. Other tokenizers get the whole text. ``additive`` is true for WordPiece: the count for two
     texts joined by white space is the sum of their counts.
     """
 
     def __init__(self, tokenizer: Any, description: Mapping[str, Any] | None = None) -> None:
         """Wrap a ``tokenizers.Tokenizer``.
 
-        ``description`` is its parsed ``tokenizer.json``; without it, counts are not additive.
+        ``description`` is the tokenizer's parsed ``tokenizer.json``; without it, counts are not additive.
         """
         self.file: Path | None = None
-        """The ``tokenizer.json`` that it was loaded from."""
+        """The ``tokenizer.json`` from which the tokenizer was loaded."""
         self._tokenizer = tokenizer
         self._special: re.Pattern[str] | None = None
         self._words: _WordCounts | None = None
@@ -74,7 +74,7 @@ class TokenCounter:
 
     @property
     def additive(self) -> bool:
-        """True if counts add up over white space."""
+        """True if the count for two texts joined by white space is the sum of their counts."""
         return self._words is not None
 
     def __call__(self, text: str) -> int:
@@ -87,7 +87,8 @@ class TokenCounter:
         return len(parts) - 1 + sum(sum(map(count, WORD.findall(part))) for part in parts)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in pieces missing from the vocabulary."""
+        """Return the number of letters and digits in the pieces of ``text`` that are missing from the
+        vocabulary."""
         if self._unknown is None or text.isascii():
             return 0
         encoding = self._encode(text)
@@ -108,7 +109,7 @@ class TokenCounter:
 
 
 class WordCounter:
-    """A callable that counts words and punctuation marks, the tokens of the test model."""
+    """A callable that counts words and punctuation marks, which are the tokens of the test model."""
 
     additive = True
 
@@ -129,7 +130,7 @@ WORD = re.compile(
 
 
 class _WordCounts(dict[str, int]):
-    """A bounded cache of tokens per word, filled on first use."""
+    """A bounded cache of the number of tokens in each word, filled on first use."""
 
     def __init__(
         self, count: Callable[[str], int], pieces: Callable[[str], list[Any]], description: Mapping[str, Any]
@@ -158,8 +159,8 @@ class _WordCounts(dict[str, int]):
         return tokens
 
     def _count_long(self, word: str) -> int:
-        """Count a long word, doing the tokenizer's first steps here, because the tokenizer would need a
-        hundred bytes of memory per character."""
+        """Count the tokens in a long word. Does the tokenizer's first steps here, because the tokenizer would
+        need a hundred bytes of memory per character."""
         total = 0
         characters: list[str] = []
         for character in word:
@@ -198,7 +199,7 @@ def _counts_add_up(description: Mapping[str, Any]) -> bool:
 
 
 def _is_plain(token: Mapping[str, Any]) -> bool:
-    """True if an added token is recognised as written, anywhere in a text."""
+    """Return true if an added token is recognised as written, anywhere in a text."""
     flags = ("normalized", "single_word", "lstrip", "rstrip")
     return token["content"].startswith("[") and not any(token.get(flag) for flag in flags)
 
@@ -220,7 +221,7 @@ def describe_counter(count: Callable[[str], int]) -> str | None:
 
 
 def load_counter(description: str) -> Callable[[str], int]:
-    """Return the counter for a description. Raises OSError or ValueError."""
+    """Return the counter for a description from `describe_counter`. Raises OSError or ValueError."""
     if description in PACKED:
         return PackedCounter(PACKED[description])
     return TokenCounter.from_tokenizer_file(Path(description)) if description else count_words

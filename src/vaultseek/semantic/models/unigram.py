@@ -1,8 +1,8 @@
 """Unigram tokenizer, which splits texts into pieces like SentencePiece.
 
 Each piece has a probability, and the most probable split of a word wins (Kudo, *Subword Regularization*,
-2018). It is found in one pass from left to right (Viterbi). The ``tokenizers`` library gives the same result
-and takes 260 MB for 250,000 pieces; this module takes 12 MB, and a known word costs one look-up.
+2018). This split is found in one pass from left to right (Viterbi). The ``tokenizers`` library gives the same
+result and takes 260 MB for 250,000 pieces; this module takes 12 MB, and a known word costs one look-up.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from vaultseek.base.text import replace_surrogates
 
 Keys = NDArray[np.uint64]
 UNKNOWN_PENALTY = 10.0
-"""Amount by which the score of a character that is in no piece is below the score of the rarest piece."""
+"""Amount by which a character that occurs in no piece scores below the rarest piece."""
 CACHED_WORDS = 50_000
 """Number of words whose tokens are cached."""
 CACHED_CHARS = 40
-"""Maximum length of a cached word."""
+"""Maximum length of a cached word, in characters."""
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
-"""Constants for the key of a string: 64 bits of a polynomial in its characters. Each further character
-extends the key by one step.
+"""Constants for computing the key of a string: 64 bits of a polynomial in its characters. Each further
+character extends the key by one step.
 
-Python's own hash would have to be computed for each of 250,000 strings."""
+Python's own hash would have to be computed anew for each of 250,000 strings."""
 
 _MARK = "\u2581"
 _KEPT = "\uff5e"
-"""The only character that NFKC changes and SentencePiece's rules keep."""
+"""The only character that NFKC changes but SentencePiece's rules keep."""
 
 
 class Pieces:
-    """Strings in one UTF-8 text; ``edges`` holds the start of each, and the end of the last one."""
+    """Strings in one UTF-8 text; ``edges`` contains the start of each string, and the end of the last one."""
 
     def __init__(self, text: bytes, edges: array[int]) -> None:
         self._text = text
@@ -87,13 +87,14 @@ class Vocabulary:
 
 
 class KeyTable:
-    """A map from the keys of strings to small numbers, in a fifth of a dictionary's memory.
+    """A map from the keys of strings to small numbers, which takes a fifth of a dictionary's memory.
 
     Among a million strings, the probability that two share a 64-bit key is 1 in 40 million.
     """
 
     def __init__(self, keys: Keys, numbers: NDArray[np.int64]) -> None:
-        """Build the map from ``keys`` and their ``numbers``. If a key occurs twice, the last one counts.
+        """Build the map from ``keys`` and their ``numbers``. If a key occurs several times, its last number
+        counts.
 
         All keys are entered together: each at its own place if that is free, otherwise at the next free
         place.
@@ -124,8 +125,8 @@ class KeyTable:
 
 
 class UnigramTokenizer:
-    """A tokenizer for texts. Texts are split into words at white space, and each word gets a mark in
-    front."""
+    """A tokenizer for texts. Texts are split into words at white space, and a mark is put before each
+    word."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -135,13 +136,15 @@ class UnigramTokenizer:
         starts, rows = np.unique(starts[longest_first], return_index=True)
         self._longest_piece = int(lengths.max(initial=1))
         self._longest = KeyTable(starts, lengths[longest_first[rows]])
-        """The length of the longest piece that begins with two characters, by their key."""
+        """The length of the longest piece that begins with a given pair of characters, by the key of the
+        pair."""
         self._replacements = vocabulary.replacements
         self._unknown_score = min(vocabulary.scores) - UNKNOWN_PENALTY
         self._words: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, most: int) -> list[int]:
-        """Return the tokens of ``text`` between begin and end, up to ``most`` in total."""
+        """Return the begin token, the tokens of ``text``, and the end token, at most ``most`` tokens in
+        total."""
         tokens = [self._vocabulary.begin]
         for word in self._marked(text):
             tokens += self._split(word[: most * self._longest_piece])
@@ -150,11 +153,11 @@ class UnigramTokenizer:
         return [*tokens[: most - 1], self._vocabulary.end]
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of ``text``, excluding the begin and end tokens."""
+        """Return the number of tokens in ``text``, excluding the begin and end tokens."""
         return sum(len(self._split(word)) for word in self._marked(text))
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits that are in no piece."""
+        """Return the number of letters and digits in ``text`` that occur in no piece."""
         unknown, pieces = self._vocabulary.unknown, self._vocabulary.pieces
         letters = 0
         for word in self._marked(text):
@@ -168,7 +171,7 @@ class UnigramTokenizer:
         return (_MARK + word for word in self._normalized(text).split())
 
     def _normalized(self, text: str) -> str:
-        """Apply the vocabulary's rules: NFKC where it composes characters, and replacements of single
+        """Apply the vocabulary's rules: NFKC for all characters but one, and replacements of single
         characters."""
         if not text.isascii():
             parts = replace_surrogates(text).split(_KEPT)
@@ -186,7 +189,8 @@ class UnigramTokenizer:
         return tokens
 
     def _best_split(self, word: str) -> list[int]:
-        """Return the tokens of the most probable split; a run of unknown characters is one token."""
+        """Return the tokens of the most probable split of a word; a run of unknown characters is one
+        token."""
         vocabulary, known, longest = self._vocabulary, self._tokens.get, self._longest.get
         scores, unknown, unknown_score = vocabulary.scores, vocabulary.unknown, self._unknown_score
         length, codes = len(word), [*map(ord, word), 0]

@@ -1,1 +1,1 @@
-"""The vector index: exact search with exact filters."""
+"""Vector index: exact search with exact filters."""

@@ -1,6 +1,6 @@
-"""An approximate index of vectors in Chroma. No other module uses Chroma.
+"""Approximate index of vectors in Chroma. No other module uses Chroma.
 
-An entry has the number of a row in the matrix and that row's vector, never text. Chroma's files are a cache
+An entry consists of a row number in the matrix and that row's vector, never text. Chroma's files are a cache
 of the matrix.
 """
 
@@ -21,8 +21,8 @@ _HNSW = {
     "batch_size": 1000,
     "sync_threshold": 2_000,
 }
-"""Options of the index. In addition to the graph, Chroma keeps the vectors of up to ``sync_threshold`` writes
-in memory."""
+"""Options of Chroma's HNSW index. In addition to the graph, Chroma keeps the vectors of up to
+``sync_threshold`` writes in memory."""
 
 
 class ChromaIndex:
@@ -51,5 +51,5 @@ class ChromaIndex:
         return np.array(result["ids"][0], dtype=np.int64)
 
     def close(self) -> None:
-        """Release the files."""
+        """Close the database's files."""
         self._client.close()

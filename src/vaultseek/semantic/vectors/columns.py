@@ -26,14 +26,14 @@ class Column:
         return self._array[: self._count]
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Append rows."""
+        """Append rows at the end."""
         end = self._count + len(rows)
         self.reserve(end)
         self._array[self._count : end] = rows
         self._count = end
 
     def reserve(self, count: int) -> None:
-        """Make room for a total of ``count`` rows."""
+        """Allocate memory for a total of ``count`` rows."""
         if count > len(self._array):
             room = max(count, _LEAST, int(_GROWTH * len(self._array)))
             grown = np.empty((room, *self._shape), dtype=self._array.dtype)
@@ -41,14 +41,15 @@ class Column:
             self._array = grown
 
     def change(self, indexes: NDArray[np.int64], value: Any) -> None:
-        """Set some rows to ``value``. This is done in a copy, so that existing views do not change."""
+        """Set the rows at ``indexes`` to ``value``, in a copy of the array, so that existing views do not
+        change."""
         if len(indexes):
             self._array = self._array.copy()
             self._array[indexes] = value
 
 
 class Table:
-    """A map from small numbers, starting at 0, to numbers; -1 if unset."""
+    """A map from small non-negative integers to integers; unset keys have the value -1."""
 
     def __init__(self) -> None:
         self._values = np.full(0, -1, dtype=np.int32)
@@ -61,7 +62,7 @@ class Table:
         return values
 
     def set(self, keys: NDArray[np.int64], values: NDArray[np.int64] | int) -> None:
-        """Set the values of ``keys``; for equal keys, the last one counts."""
+        """Set the values of ``keys``; if a key occurs several times, its last value counts."""
         if not len(keys):
             return
         if (end := int(keys.max()) + 1) > len(self._values):

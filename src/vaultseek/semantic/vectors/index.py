@@ -1,8 +1,8 @@
-"""The vector index: the nearest vectors with exact filters.
+"""Vector index, which finds the nearest vectors with exact filters.
 
-A matrix of all vectors is scanned, which is exact; its files are the source of truth. For many vectors, an
-approximate index proposes candidates, which are scored in full precision. If it is not ready, or a
-filter leaves few notes, all vectors are scored. Runs in the semantic worker.
+Normally, a matrix of all vectors is scanned, which is exact; the matrix's files are the source of truth. If
+there are many vectors, an approximate index proposes candidates, which are scored in full precision. If that
+index is not ready, or a filter leaves few notes, all vectors are scored. Runs in the semantic worker.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Number of vectors copied at once when the files are rewritten."""
 SPARE, LEAST_SPARE = 8, 100
-"""The files are rewritten when too many rows are unused: more than one in ``SPARE`` rows, plus
-``LEAST_SPARE``."""
+"""Limits on unused rows: the files are rewritten once the number of unused rows exceeds ``LEAST_SPARE`` plus
+one for every ``SPARE`` vectors."""
 PROPOSED = 1000
-"""Maximum number of candidates requested from the approximate index. If more are needed, a scan is as
+"""Maximum number of candidates requested from the approximate index. For a larger number, a scan is as
 fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
@@ -43,10 +43,10 @@ class VectorIndex:
         open_index: OpenIndex | None = None,
         is_proposed: Callable[[int], bool] = lambda vectors: False,
     ) -> None:
-        """Open the index in files of this name in ``folder``, creating them if necessary.
+        """Open the index in the files called ``name`` in ``folder``, creating them if necessary.
 
-        ``open_index`` opens an approximate index. It is used if the vectors exceed the matrix's budget, or if
-        ``is_proposed`` returns true for their size in bytes. Raises ``IndexDamaged``.
+        ``open_index`` opens an approximate index, which is used if the vectors exceed the matrix's budget, or
+        if ``is_proposed`` returns true for the vectors' size in bytes. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
         self._is_proposed = is_proposed
@@ -64,15 +64,15 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index is ready. Starts one if it is needed."""
+        """True if an approximate index is ready. Reading this property starts the index if one is needed."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
-        """Delete vectors, then store or replace others, then set the version if given.
+        """Delete vectors, then store or replace others, then set the version if one is given.
 
-        For equal numbers, the last vector is stored; non-finite vectors are left out. A crash before the end
-        changes nothing. Idempotent.
+        If a number occurs several times, its last vector is stored; non-finite vectors are left out. A crash
+        before the end changes nothing. Idempotent.
         """
         batch, deletes, version = _unique(batch), np.unique(deletes), version or self.version
         snapshot = self._intact().snapshot
@@ -90,11 +90,12 @@ class VectorIndex:
         self._publish()
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, best first, with a few hits per note; ties are in the
-        order of their numbers.
+        """Return the best hits for the ``k`` nearest notes, a few hits per note, best first; ties are sorted
+        by vector number.
 
-        Notes as near as the ``k``-th are also returned. ``allowed`` are the notes to search in. The filter is
-        exact and precedes the cut: the result has ``k`` notes if ``k`` allowed ones have vectors.
+        Notes that are as near as the ``k``-th are also returned. With ``allowed``, only notes in ``allowed``
+        are searched. This filter is exact and precedes the cut: the result has ``k`` notes if ``k`` allowed
+        notes have vectors.
         """
         current = self._intact()
         snapshot = current.snapshot
@@ -113,7 +114,8 @@ class VectorIndex:
         return found, snapshot.vectors[rows[first]]
 
     def _intact(self) -> _Current:
-        """Return the current vectors. Raises ``IndexDamaged`` if another program wrote their file."""
+        """Return the current vectors. Raises ``IndexDamaged`` if another program has written to their
+        file."""
         current = self._current
         if not self._file.is_intact():
             raise IndexDamaged(
@@ -136,7 +138,7 @@ class VectorIndex:
 
     def _publish(self) -> None:
         vectors = self._file.vectors()
-        if not self._proposed:  # stays true: the index's own memory counts as used
+        if not self._proposed:  # once true, stays true: the index's own memory counts as used
             self._proposed = not self._matrix.in_budget or self._is_proposed(vectors.nbytes)
         proposals = self._proposals if self._proposed else None
         self._current = _Current(self._matrix.snapshot(vectors), proposals)
@@ -150,15 +152,14 @@ class VectorIndex:
 
 
 class _Current(NamedTuple):
-    """The vectors at one moment, with the index that proposes the nearest ones."""
+    """A snapshot of the vectors, with the approximate index that proposes the nearest ones."""
 
     snapshot: Snapshot
     proposals: Proposals | None
 
     def proposed(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits | None:
-        """Return the best rows among two groups: the proposals of the approximate index, and the rows that
-        this index does not contain yet. Return None if the index is not ready or finds too few of the notes.
-        """
+        """Return the best hits among the rows that the approximate index proposes and the rows that it does
+        not contain yet. Return None if that index is not ready or proposes too few notes."""
         if self.proposals is None or k <= 0:
             return None
         is_allowed = self.snapshot.is_allowed(allowed)
@@ -176,7 +177,7 @@ class _Current(NamedTuple):
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:
-    """Return the last finite vector of each number."""
+    """Return a batch with the last vector of each number, without numbers whose last vector is not finite."""
     if not len(batch):
         return VectorBatch.empty()
     last = {number: row for row, number in enumerate(batch.numbers.tolist())}

@@ -1,4 +1,4 @@
-"""The vectors of a collection as one matrix, fully scanned for every query.
+"""The vectors of a collection as one matrix, which is scanned completely for every query.
 
 Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision is
 needed only to choose among possible results. The answer is the same as in full precision.
@@ -18,32 +18,33 @@ from vaultseek.semantic.vectors.columns import Column, Table
 from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatch
 
 VECTOR_PASSAGES = 5
-"""Number of passages per note that a search returns."""
+"""Maximum number of passages per note that a search returns."""
 VECTOR_TIES = 1000
 """Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th. With ties, the result
 does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
-"""Maximum size of a matrix that is scanned in full precision, as a count of single numbers."""
+"""Maximum number of elements in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
-"""If at most this share of the rows is allowed, the allowed rows are copied together and scanned. Otherwise
-all rows are scanned."""
+"""Maximum share of allowed rows at which only the allowed rows are scanned, after being copied together.
+Above it, all rows are scanned."""
 _LEVELS = 127
 _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
 _BLOCK = 2048
 _GONE = -1
-"""Note number of a deleted row. As an index into an array by note, it selects the last element."""
+"""Note number of a deleted row. Used as an index, it selects the last element of an array with one element
+per note."""
 
 
 class VectorHits(NamedTuple):
-    """Vectors near the query, best first: their numbers, notes and cosines."""
+    """Vectors near the query, best first: the numbers of the vectors, their notes, and their cosines."""
 
     numbers: Numbers
     notes: NoteIds
     scores: Scores
 
     def at(self, indexes: NDArray[Any]) -> VectorHits:
-        """Return the hits at these indexes."""
+        """Return the hits at ``indexes``."""
         return VectorHits(self.numbers[indexes], self.notes[indexes], self.scores[indexes])
 
     @classmethod
@@ -54,9 +55,9 @@ class VectorHits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Vectors as eight-bit integers: ``vector = scale * code``, up to an error.
+    """Vectors as eight-bit integers: ``vector = scale * code``, with a small error.
 
-    ``error`` is the length of the largest error vector. ``length`` is the length of the longest coded vector.
+    ``error`` is the length of the largest error vector, ``length`` the length of the longest coded vector.
     """
 
     codes: NDArray[np.int8]
@@ -76,7 +77,7 @@ class Codes:
         return cls(rounded.astype(np.int8), scales, largest[0], largest[1])
 
     def scores(self, vector: Vectors, rows: NDArray[np.int64] | None) -> tuple[Scores, float]:
-        """Return the approximate scores of some or all rows, and the bound on their errors."""
+        """Return approximate scores for ``rows`` (None for all rows), and an upper bound on their errors."""
         query = Codes.of(vector[None])
         codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
         scores = _products(query.codes, codes)
@@ -88,7 +89,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The matrix at one moment: vector, number and note of each row; the note is -1 for a deleted row.
+    """A snapshot of the matrix: the vector, number and note of each row; the note is -1 for a deleted row.
 
     ``notes_end`` is greater than every note. Without ``codes``, the rows are scored in full precision.
     """
@@ -100,11 +101,11 @@ class Snapshot:
     codes: Codes | None
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
-        """Return the best hits of the ``k`` best notes, and of notes tied with the last one.
+        """Return the best hits for the ``k`` nearest notes, and for notes that tie with the ``k``-th.
 
-        Hits are sorted, best first, with a few hits per note. Ties are in the order of the vectors' numbers.
+        Hits are sorted, best first, with a few hits per note. Ties are sorted by vector number.
 
-        ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
+        With ``allowed``, only notes in ``allowed`` are searched; the filter is exact and precedes the cut.
         """
         if k <= 0 or not len(self.notes):
             return VectorHits.none()
@@ -121,17 +122,17 @@ class Snapshot:
         return self.score(vector, rows[_first_of_each_note(scores, notes, error)], k)
 
     def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
-        """Return the result of a search in only these rows, scored in full precision."""
+        """Return the result of a search that covers only ``rows``, scored in full precision."""
         scores = self._full_scores(vector, rows)
         return _cut(VectorHits(self.numbers[rows], self.notes[rows], scores), k)
 
     def rows_of(self, allowed: NoteIds) -> NDArray[np.int64]:
-        """Return the rows of these notes."""
+        """Return the numbers of the rows that belong to notes in ``allowed``."""
         return np.flatnonzero(self.is_allowed(allowed))
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
-        """Return, for each row, whether its note is in ``allowed``. If ``allowed`` is None, return whether
-        the row is in use."""
+        """Return a mask of the rows whose notes are in ``allowed``. If ``allowed`` is None, return a mask of
+        the rows in use."""
         rows: NDArray[np.bool_] = self.notes != _GONE
         if allowed is not None:
             mask = np.zeros(self.notes_end + 1, dtype=bool)
@@ -140,7 +141,7 @@ class Snapshot:
         return rows
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
-        """Return the rows to score (None for all rows), and the note of each row (-1 if the note is not
+        """Return the rows to score (None for all rows), and the note of each of them (-1 if the note is not
         allowed)."""
         if allowed is None:
             return None, self.notes
@@ -162,7 +163,7 @@ class Snapshot:
         k: int,
         error: float,
     ) -> NDArray[np.int64]:
-        """Return the indexes of ``scores`` whose notes could be among the ``k`` best."""
+        """Return the indexes of those scores whose notes could be among the ``k`` best."""
         best = np.full(self.notes_end + 1, -np.inf, dtype=np.float32)
         np.maximum.at(best, notes, scores)
         best[_GONE] = -np.inf
@@ -170,7 +171,7 @@ class Snapshot:
         floor = -np.inf
         if len(scored) > k:
             floor = np.partition(scored, -k)[-k]
-            if error:  # the k best known in full precision are a bound for the k best of all
+            if error:  # the k best scores in full precision are a lower bound for the k best of all
                 near = np.flatnonzero((scores >= floor) & (notes != _GONE))
                 least = _best_scores(
                     self._full_scores(vector, near if rows is None else rows[near]), notes[near]
@@ -182,7 +183,7 @@ class Snapshot:
 class Matrix:
     """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file.
 
-    One thread writes. ``codes_bytes`` limits the memory of the codes; above this limit, no codes are kept.
+    One thread writes. ``codes_bytes`` limits the memory for the codes; if they exceed it, no codes are kept.
     """
 
     def __init__(self, codes_bytes: int) -> None:
@@ -197,13 +198,13 @@ class Matrix:
         self.gone = 0
         """Number of rows whose vectors were deleted or replaced."""
         self.in_budget = True
-        """True while the whole matrix can be scanned."""
+        """True while the codes of all rows fit into ``codes_bytes``."""
 
     def __len__(self) -> int:
         return len(self._numbers) - self.gone
 
     def reserve(self, count: int) -> None:
-        """Make room for a total of ``count`` rows."""
+        """Allocate memory for a total of ``count`` rows."""
         for column in (self._numbers, self._notes, self._scales):
             column.reserve(count)
 
@@ -241,7 +242,7 @@ class Matrix:
             self._length = max(self._length, codes.length)
 
     def snapshot(self, vectors: Vectors) -> Snapshot:
-        """Return the current matrix; ``vectors`` are its rows in full precision."""
+        """Return a snapshot of the matrix; ``vectors`` contains its rows in full precision."""
         codes = None
         if self._codes is not None and vectors.size > SCAN_FULL:
             codes = Codes(self._codes.rows, self._scales.rows, self._error, self._length)
@@ -255,7 +256,7 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
     # process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
-    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
+    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy, because the tensor owns the memory
     return products
 
 
@@ -266,7 +267,7 @@ def _best_scores(scores: Scores, notes: NoteIds) -> Scores:
 
 
 def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray[np.int64]:
-    """Return the indexes that may be among the first ``VECTOR_PASSAGES`` of their note."""
+    """Return the indexes of the scores that may be among the best ``VECTOR_PASSAGES`` of their note."""
     order = np.lexsort((-scores, notes))
     begins, lengths = _runs(notes[order])
     is_long = lengths >= VECTOR_PASSAGES
@@ -285,7 +286,7 @@ def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _cut(hits: VectorHits, k: int) -> VectorHits:
-    """Return the first hits of the first ``k`` notes, and of notes tied with the last one, in order."""
+    """Return the best hits for the ``k`` best notes, and for notes that tie with the ``k``-th, in order."""
     hits = hits.at(np.lexsort((hits.numbers, -hits.scores)))
     by_note = np.argsort(hits.notes, kind="stable")
     begins, lengths = _runs(hits.notes[by_note])
@@ -298,7 +299,7 @@ def _cut(hits: VectorHits, k: int) -> VectorHits:
 
 
 def _with_ties(scores: Scores, k: int) -> int:
-    """Return the number of sorted scores that are among the ``k`` best or tie with the last of these."""
+    """Return the number of sorted scores that are among the ``k`` best or tie with the ``k``-th."""
     if len(scores) <= k:
         return k
     return min(int(np.searchsorted(-scores, -scores[k - 1], side="right")), k + VECTOR_TIES)

@@ -1,7 +1,7 @@
-"""The vectors of a collection in two files.
+"""Storage of a collection's vectors in two files.
 
 ``<name>.<n>.rows`` contains the vectors in full precision, one after another, and is memory-mapped.
-``<name>.journal`` has a record of each write: the added rows with their numbers and notes, the deleted
+``<name>.journal`` contains a record of each write: the numbers and notes of the added rows, the deleted
 numbers, and the new version, all with checksums. A write appends to the rows, then to the journal, then sets
 the journal's length in its header. A record that a kill left incomplete is overwritten. All other damage and
 loss is detected when the files are opened.
@@ -41,7 +41,7 @@ _FLOAT = np.dtype("<f4")
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """One write: the lists in the journal, and the added rows."""
+    """One write as recorded in the journal, with the checksum of the added rows."""
 
     version: str | None
     dimension: int
@@ -53,8 +53,8 @@ class _Record:
 
 @dataclass(slots=True)
 class _Mapping:
-    """The mapped rows: the file descriptor, the bytes in use, the time of the last own write in nanoseconds
-    (None during a write), and the memory."""
+    """The mapped rows: the file descriptor, the number of bytes in use, the time of vaultseek's last write in
+    nanoseconds (None during a write), and the mapped memory."""
 
     file: int
     size: int
@@ -74,7 +74,7 @@ class _Mapping:
 
     @contextlib.contextmanager
     def writing(self, path: Path) -> Iterator[None]:
-        """Mark the time of a write to ``path``, which may no longer be the mapped file."""
+        """Record the time of a write to ``path``, which may no longer be the mapped file."""
         if not os.path.samestat(path.stat(), os.fstat(self.file)):
             yield
             return
@@ -102,12 +102,12 @@ class MatrixFile:
 
     @property
     def exists(self) -> bool:
-        """True if the collection exists, even damaged."""
+        """True if the collection exists, even if it is damaged."""
         return self._journal.exists()
 
     @property
     def proposals(self) -> Path:
-        """The folder of an approximate index of the current rows."""
+        """The folder for an approximate index of the current rows."""
         return self._rows.with_suffix(".proposals")
 
     @property
@@ -132,7 +132,7 @@ class MatrixFile:
         return records[-1].version if records else None
 
     def append(self, batch: VectorBatch, deletes: Numbers, version: str | None) -> None:
-        """Append a durable write. Raises ``WorkerUnavailable`` if the disk is full."""
+        """Append a batch and deletions durably. Raises ``WorkerUnavailable`` if the disk is full."""
         dimension = batch.vectors.shape[1] if len(batch) else self._dimension
         rows = np.ascontiguousarray(batch.vectors, dtype=_FLOAT)
         record = _pack(version, dimension, batch, deletes, zlib.crc32(rows.data))
@@ -163,7 +163,7 @@ class MatrixFile:
             mapping.memory.madvise(mmap.MADV_DONTNEED)
 
     def is_intact(self) -> bool:
-        """True unless another program shortened or wrote the mapped rows."""
+        """True unless another program has shortened or overwritten the mapped rows."""
         mapping = self._mapping
         return mapping is None or mapping.is_intact()
 
@@ -248,7 +248,8 @@ def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
 
 
 def _write_at(path: Path, end: int, data: bytes | memoryview, header: bytes = b"") -> None:
-    """Write ``data`` at ``end``, replacing the remains of a failed write; then write the ``header``."""
+    """Write ``data`` at the offset ``end``, replacing the remains of a failed write, then write ``header`` at
+    the start."""
     with path.open("r+b") as file:
         file.truncate(end)
         file.seek(end)
@@ -270,18 +271,18 @@ def _pack(version: str | None, dimension: int, batch: VectorBatch, deletes: Numb
 
 
 def _record_at(journal: bytes, start: int) -> tuple[_Record, int] | None:
-    """Return the record at ``start`` and its end; None if the journal ends within it."""
+    """Return the record at the offset ``start``, and its end; None if the journal ends within the record."""
     if start + _RECORD.size > len(journal):
         return None
     dimension, count, deletes, version, rows, lists, head = _RECORD.unpack_from(journal, start)
     if head != zlib.crc32(journal[start : start + _RECORD.size - 4]):
-        raise _damage("a record of the journal is damaged")
+        raise _damage("a record in the journal is damaged")
     begin = start + _RECORD.size
     end = begin + version + 8 * (2 * count + deletes)
     if end > len(journal):
         return None
     if lists != zlib.crc32(journal[begin:end]):
-        raise _damage("a record of the journal is damaged")
+        raise _damage("a record in the journal is damaged")
     name = journal[begin : begin + version].decode() or None
     each = np.frombuffer(journal, "<i8", 2 * count + deletes, begin + version).astype(np.int64)
     numbers, notes, deleted = each[:count], each[count : 2 * count], each[2 * count :]
@@ -294,7 +295,7 @@ def _damage(what: str) -> IndexDamaged:
 
 @contextlib.contextmanager
 def _shortage_named() -> Iterator[None]:
-    """Raise ``WorkerUnavailable`` if the disk is full or no file can be opened."""
+    """Convert OSError to ``WorkerUnavailable`` if the disk is full or no more files can be opened."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Values of the vector index, and the port for an approximate index."""
+"""Data types of the vector index, and the interface of an approximate index."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ NoteIds = Numbers
 
 @dataclass(frozen=True, slots=True)
 class VectorBatch:
-    """Vectors to be stored: their numbers, the notes that they belong to, and the unit vectors, ``(count,
-    dimension)``.
-    """
+    """Vectors to be stored: their numbers, the notes that they belong to, and the unit vectors as ``(count,
+    dimension)``."""
 
     numbers: Numbers
     notes: NoteIds
@@ -30,7 +29,7 @@ class VectorBatch:
 
     @classmethod
     def empty(cls) -> VectorBatch:
-        """Return a batch of no vectors."""
+        """Return a batch without vectors."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 
     def __len__(self) -> int:
@@ -44,17 +43,18 @@ class ApproximateIndex(Protocol):
     """
 
     def count(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows in the index."""
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """Store rows with consecutive numbers, beginning with ``first``. Some of them may already exist."""
+        """Store rows with consecutive numbers, beginning with ``first``. Some of the rows may already be in
+        the index."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """Return the ``k`` nearest rows, best first. A few of them may be missed."""
+        """Return the ``k`` nearest rows, best first. The index may miss a few of them."""
 
     def end(self) -> None:
         """Delete the index's files and release its memory."""
 
 
 OpenIndex = Callable[[Path], ApproximateIndex]
-"""Opens the index in a folder, which is created if it is missing."""
+"""Function that opens the index in a folder; the folder is created if it is missing."""

@@ -1,4 +1,4 @@
-"""Proposals of the nearest rows of a large matrix, by an index that a thread opens, fills and closes."""
+"""Proposals of the nearest rows in a large matrix, from an index that a thread opens, fills and closes."""
 
 import contextlib
 import logging
@@ -17,19 +17,21 @@ from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
 PROPOSAL_WRITE = 1000
 """Number of rows per write to the approximate index."""
 PROPOSAL_TAIL = 20_000
-"""Maximum number of rows that may be missing from the index. Missing rows are scored for each query."""
+"""Maximum number of rows that may be missing from the index. Every query scores the missing rows itself."""
 CHECKED_ROWS = 100
-"""Number of rows with which an index is checked when it is opened: their nearest rows by the index and by a
-scan are compared."""
+"""Number of rows used to check an index when it is opened. For each row, the nearest rows according to the
+index are compared with those found by a scan."""
 CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
-"""Minimum share of the nearest rows that an index must find; an index of 350,000 rows finds .9995."""
+"""Minimum share of the nearest rows that a sound index must find; an index of 350,000 rows finds 0.9995."""
+ATTEMPTS = 2
+"""Maximum number of times that an index is refilled in a row."""
 PROPOSAL_IDLE_SECONDS = 60.0
-"""Seconds without a query after which the index is closed."""
+"""Number of seconds without a query after which the index is closed."""
 
 log = logging.getLogger(__name__)
 _SEAL = "sealed"
-"""Name of the file, in an index's folder, with the checksums of all others."""
+"""Name of the file in an index's folder that contains the checksums of all other files."""
 _SCORE_ERROR = 1e-4
 _NONE: Vectors = np.zeros((0, 0), np.float32)
 
@@ -37,15 +39,18 @@ _NONE: Vectors = np.zeros((0, 0), np.float32)
 class Proposals:
     """The approximate index of a matrix, in the folder ``path``.
 
-    The index is opened when a query could use it. Until it is open and has nearly all rows, the matrix is
-    scanned; if the index fails, the matrix is scanned from then on.
+    The index is opened when a query could use it. Until the index is open and contains nearly all rows, the
+    matrix is scanned; if the index fails, the matrix is scanned from then on.
     """
 
     def __init__(
         self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``release_rows`` is a function that frees the memory of the rows. It is called when the rows no
-        longer need to be scanned, and when there are no queries."""
+        """Prepare the index without opening it.
+
+        ``release_rows`` frees the memory of the rows. It is called when the rows no longer need to be
+        scanned, and when there are no queries.
+        """
         self._open = open_index
         self._path = path
         self._release_rows = release_rows
@@ -57,8 +62,8 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return how many of these rows, counted from the first, the index can currently propose. Call it
-        from one thread only."""
+        """Return the number of rows, counted from the first, that the index can currently propose. Must be
+        called from one thread only."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
@@ -71,7 +76,7 @@ class Proposals:
         return self._count
 
     def nearest(self, vector: Vectors, k: int) -> Rows | None:
-        """Return the ``k`` nearest rows, best first; None if that fails."""
+        """Return the ``k`` nearest rows, best first; None if the index fails."""
         index = self._index
         try:
             return index.nearest(vector, k) if index is not None else None
@@ -93,9 +98,10 @@ class Proposals:
         try:
             if self._path.exists() and not is_sealed(self._path):
                 self._begin_again("is damaged, or filling it was interrupted")
-            if not self._serve_until_idle():
-                self._begin_again("misses results that a full scan finds")
-                self._serve_until_idle()
+            for _ in range(ATTEMPTS):
+                if not (reason := self._serve_until_idle()):
+                    return
+                self._begin_again(reason)
         except WorkerUnavailable as error:
             self._fail(error)
 
@@ -103,37 +109,42 @@ class Proposals:
         log.warning("%s %s; refilling it", self._path, reason)
         shutil.rmtree(self._path, ignore_errors=True)
 
-    def _serve_until_idle(self) -> bool:
-        """Open the index and fill it; return False at once if it is not sound."""
+    def _serve_until_idle(self) -> str:
+        """Open the index, fill it, and keep it open until no query has used it for a while. Return the reason
+        to refill it; "" if there is none."""
         break_seal(self._path)  # opening an index changes its files
         # In this thread, because an index's process ends together with the thread that started it.
         index = self._open(self._path)
         try:
-            if is_sound(index, self._wanted):
-                self._index = index
-                self._fill_until_idle(index)
-                return True
-            return False
+            if not is_sound(index, self._wanted):
+                return "misses results that a full scan finds"
+            self._index = index
+            return self._fill_until_idle(index)
         finally:
             self._index, self._count = None, 0
             index.end()
 
-    def _fill_until_idle(self, index: ApproximateIndex) -> None:
-        count = index.count()
+    def _fill_until_idle(self, index: ApproximateIndex) -> str:
+        count, is_first = index.count(), True
         while not self._has_ended:
             self._asked.clear()
             vectors, self._wanted = self._wanted, _NONE
             if len(vectors):
+                if not is_first and not is_sealed(self._path):
+                    self._wanted = vectors
+                    return "was damaged while it was open"
+                is_first = False
                 break_seal(self._path)
                 for first in range(count, len(vectors), PROPOSAL_WRITE):
                     index.add(first, vectors[first : first + PROPOSAL_WRITE])
                 seal(self._path)  # searching changes no file
                 self._count = count = len(vectors)
-                del vectors  # it may be an older mapping of the rows
+                del vectors  # they may belong to an older mapping of the rows
                 self._release_rows()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
                 self._release_rows()
-                return
+                break
+        return ""
 
     def _fail(self, error: WorkerUnavailable) -> None:
         if not self._has_ended:
@@ -142,13 +153,13 @@ class Proposals:
 
 
 def seal(folder: Path) -> None:
-    """Record the checksums of all files in a folder. If that fails, the folder stays without a seal."""
+    """Record the checksums of all files in a folder. If that fails, the folder remains without a seal."""
     with contextlib.suppress(OSError):
         write_atomically(folder / _SEAL, _checksums(folder))
 
 
 def is_sealed(folder: Path) -> bool:
-    """True if the folder is unchanged since it was sealed. Reads all files."""
+    """Return true if the folder is unchanged since it was sealed. Reads all files."""
     try:
         return (folder / _SEAL).read_bytes() == _checksums(folder).encode()
     except OSError:
@@ -156,7 +167,7 @@ def is_sealed(folder: Path) -> bool:
 
 
 def break_seal(folder: Path) -> None:
-    """Remove the seal before the files are changed."""
+    """Remove the seal of a folder before the folder's files are changed."""
     with contextlib.suppress(OSError):
         (folder / _SEAL).unlink()
 
@@ -167,9 +178,9 @@ def _checksums(folder: Path) -> str:
 
 
 def is_sound(index: ApproximateIndex, vectors: Vectors) -> bool:
-    """Return whether an index finds nearly all of the nearest rows that a scan of ``vectors`` finds.
+    """Return true if an index finds nearly all of the nearest rows that a scan of ``vectors`` finds.
 
-    Chroma may have other vectors than the matrix, or a new version may read its files differently.
+    Chroma's vectors may differ from those in the matrix, or a new version may read its files differently.
     """
     count = index.count()
     if count > len(vectors):

@@ -1,4 +1,4 @@
-"""The child process for models and vectors, which may crash or hang, and the daemon's side of it."""
+"""Child process for models and vectors, which may crash or hang, and the daemon's side of this process."""
 
 from vaultseek.semantic.worker.semantic import CHUNKS, NOTES, SemanticWorker
 from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState

@@ -1,7 +1,7 @@
-"""Embedding of many texts in the faster of two ways: in this process, or in another process with bfloat16.
+"""Embedding of many texts in this process, or in another process with bfloat16, whichever is faster.
 
-The faster way depends on the processor, so the first texts of a long run are embedded both ways. The other
-process ends after the run.
+The result depends on the processor, so the first texts of a long run are embedded in both processes. The
+other process ends after the run.
 """
 
 import contextlib
@@ -24,28 +24,29 @@ from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 BULK_TEXTS = 64
 """Number of texts in an uninterrupted run after which a separate process is started."""
 BULK_IDLE_SECONDS = 20.0
-"""Seconds without a text after which a run is over."""
+"""Number of seconds without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Number of texts with which the speed is measured. Embedding them twice in each way takes less than a
+"""Number of texts used to measure the speed. Embedding them twice in each process takes less than a
 second."""
 MEASURED_CHARS = 400
-"""Minimum mean length, in characters, of the texts with which the speed is measured. The speed on short texts
-does not predict the speed on long texts."""
+"""Minimum mean length, in characters, of the texts used to measure the speed. Speed on short texts does not
+predict speed on long texts."""
 BULK_GAIN = 1.2
-"""Minimum ratio of the speeds in the other process and in this one. Below it, the other process is not worth
-its memory."""
+"""Minimum ratio of the other process's speed to this process's. Below it, the other process is not worth its
+memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
-"""Minimum cosine with the float32 vector: for each single vector, and for the mean over all vectors."""
+"""Minimum cosine between bfloat16 and float32 vectors: for each single vector, and for the mean over all
+vectors."""
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
 
 
 class BulkProcess:
-    """A process that loads the model ``name`` in the background; for one thread."""
+    """A process that loads the model ``name`` in the background. Used by one thread."""
 
     def __init__(self, name: str, directory: str | None, fingerprint: str) -> None:
-        """Start the process. Raises OSError if that is impossible."""
+        """Start the process. Raises OSError if it cannot be started."""
         self._process = ChildProcess(COMMAND, name, directory or "")
         self._fingerprint = fingerprint
         self._ready = threading.Event()
@@ -59,7 +60,7 @@ class BulkProcess:
         return not self._ready.is_set()
 
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
-        """Return the vectors of the texts. Raises WorkerUnavailable if the process has ended."""
+        """Return the vectors of ``texts``. Raises WorkerUnavailable if the process has ended."""
         try:
             self._process.send(*parts_of({"texts": list(texts), "query": query}))
             vectors: Vectors = frame_of(*self._process.receive()).arrays[0]
@@ -69,7 +70,7 @@ class BulkProcess:
         return vectors
 
     def end(self) -> None:
-        """End the process without waiting for its work."""
+        """End the process without waiting for its current work."""
         self.is_usable = False
         self._process.kill()
         self._process.end()
@@ -99,10 +100,10 @@ class Measurement:
 
 
 class BulkEncoder:
-    """An encoder that lets another process compute long runs if that is faster.
+    """An encoder that leaves long runs to another process if that is faster.
 
-    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process. If there is
-    no ``measurement``, both ways are measured.
+    Only background work, which passes a ``pause``, counts as part of a run. ``start`` starts the other
+    process. Without a ``measurement``, the speed of both processes is measured first.
     """
 
     def __init__(
@@ -127,19 +128,19 @@ class BulkEncoder:
 
     @property
     def computing(self) -> str:
-        """Description of how vectors are computed."""
+        """A description, for people, of how vectors are computed."""
         measurement = None if self._has_failed else self._measurement
         if self._has_failed:
             bulk = "no faster in bulk, because bfloat16 failed"
         elif measurement is None:
             bulk = "no faster in bulk until bfloat16 has been measured"
         else:
-            way = "bfloat16," if measurement.is_better else "the same; bfloat16 is"
+            way = "bfloat16," if measurement.is_better else "no faster, because bfloat16 is"
             bulk = f"in bulk {way} {measurement.gain:.1f} times as fast"
         return f"{self._encoder.computing}; {bulk}"
 
     def encode(self, texts: Sequence[str], *, query: bool = False, pause: Pause | None = None) -> Vectors:
-        """See `Encoder.encode`."""
+        """Embed texts; see `Encoder.encode`."""
         if pause is not None:
             with self._lock:
                 vectors = self._embed_elsewhere(texts, query, pause)
@@ -148,7 +149,7 @@ class BulkEncoder:
         return self._encoder.encode(texts, query=query, pause=pause)
 
     def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
-        """Return vectors from the other process; None if it is not ready, slower, or fails."""
+        """Return vectors from the other process; None if that process is not ready, is slower, or fails."""
         now = time.monotonic()
         self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
         self._last = now
@@ -170,7 +171,7 @@ class BulkEncoder:
             return None
 
     def _usable_process(self) -> BulkProcess | None:
-        """Return the other process when it is ready; start it when the run is long enough."""
+        """Return the other process if it is ready; start it once the run is long enough."""
         is_slower = self._measurement is not None and not self._measurement.is_better
         if self._has_failed or is_slower or self._texts <= BULK_TEXTS:
             return None
@@ -188,7 +189,8 @@ class BulkEncoder:
         return self._process
 
     def _measure(self, process: BulkProcess, texts: Sequence[str]) -> None:
-        """Embed the longest texts both ways, unless they are too short or too few."""
+        """Measure this process and the other one with the longest of ``texts``, unless these are too short or
+        too few."""
         sample = sorted(texts, key=len)[-MEASURED_TEXTS:]
         if len(sample) < MEASURED_TEXTS or sum(map(len, sample)) < MEASURED_CHARS * MEASURED_TEXTS:
             return

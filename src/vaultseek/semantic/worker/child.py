@@ -51,8 +51,8 @@ _OFFLINE = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """A request to the child. If the child does not react within ``seconds``, it counts as hung. Time in
-    which it waits for a free processor hardly counts (``STARVED_SHARE``)."""
+    """A request to the child. If the child does not react within ``seconds``, it counts as hung. Time that
+    the child spends waiting for a free processor hardly counts (``STARVED_SHARE``)."""
 
     call: str
     queue: str
@@ -72,7 +72,7 @@ class PendingRequest:
     answer: asyncio.Future[Frame]
 
     def fail(self, error: Exception) -> None:
-        """Answer with ``error``, unless already answered."""
+        """Complete the request with ``error``, unless it has already been answered."""
         if not self.answer.done():
             self.answer.set_exception(error)
             # Retrieved here, because the caller may have given up.
@@ -84,8 +84,8 @@ class ChildExit:
     """The end of a child process: the reason, the unanswered requests, and the requests that it was working
     on.
 
-    ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
-    was ready and had no requests. ``unready``: it never became ready.
+    ``permanent``: the next child would end in the same way. ``outside``: another program ended the child.
+    ``idle``: the child was ready and had no requests. ``unready``: the child never became ready.
     """
 
     reason: str
@@ -98,11 +98,12 @@ class ChildExit:
 
 
 class Child:
-    """A running child process. `ready` completes when the model is loaded, `exited` when it has ended.
+    """A running child process. `ready` completes when the model is loaded, `exited` when the process has
+    ended.
 
     The process is killed if it uses too much memory. It is also killed if one of its queues does not react
-    within the time limit of the current request, because native code then hangs. On a busy machine, the limit
-    is longer.
+    within the time limit of the current request, because native code has then hung. On a busy machine, the
+    limit is longer.
     """
 
     def __init__(
@@ -141,7 +142,8 @@ class Child:
         command: Sequence[str] = COMMAND,
         log: Path | None = None,
     ) -> Child:
-        """Start a process and send it its settings. Raises `WorkerUnavailable` if it cannot be started.
+        """Start a process and send it the settings ``hello``. Raises `WorkerUnavailable` if it cannot be
+        started.
 
         ``on_exit`` is called once, after the process has exited, and must answer the pending requests.
         """
@@ -164,8 +166,8 @@ class Child:
         return child
 
     async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
-        """Return the answer. Raises the child's error, or `WorkerUnavailable` if the child exits or is
-        late."""
+        """Send a request and return the answer. Raises the error that the child reports, or
+        `WorkerUnavailable` if the child exits or does not answer within ``seconds``."""
         pending = self._send(request)
         try:
             async with asyncio.timeout(seconds):
@@ -178,12 +180,12 @@ class Child:
             raise
 
     def doing(self) -> str:
-        """Return the child's current work, in words; empty when it is idle."""
+        """Describe the child's current work; empty when the child is idle."""
         return ", ".join(pending.request.doing for pending in self._current())
 
     @property
     def idle_seconds(self) -> float:
-        """Seconds since the last answer; 0 while there are requests."""
+        """Seconds since the last answer; 0 while requests are pending."""
         return 0.0 if self._pending else asyncio.get_running_loop().time() - self._answered
 
     def memory_bytes(self) -> int:
@@ -199,7 +201,8 @@ class Child:
             self._process.kill()
 
     async def stop(self) -> None:
-        """Let the child finish its write and exit; kill it if it does not exit within a few seconds."""
+        """Let the child finish its current write and exit; kill it if it does not exit within a few
+        seconds."""
         self._reason = self._reason or "it was stopped"
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -223,7 +226,7 @@ class Child:
         return pending
 
     def _current(self) -> list[PendingRequest]:
-        """Return the requests that the child is working on: the first one of each queue."""
+        """Return the requests that the child is working on: the first one in each queue."""
         firsts: dict[str, PendingRequest] = {}
         for pending in self._pending.values():
             firsts.setdefault(pending.request.queue, pending)
@@ -242,7 +245,8 @@ class Child:
         self._quiet[queue] = 0.0, 0.0
 
     async def _follow(self) -> None:
-        """Read until the process has exited, and report the exit; kill it if this task is cancelled."""
+        """Read frames until the process has exited, and report its exit; kill the process if this task is
+        cancelled."""
         code = -int(signal.SIGKILL)
         try:
             await self._read()
@@ -251,7 +255,8 @@ class Child:
         finally:
             if self._process.returncode is None:
                 self.kill("the program ended")
-                # Its pipes are closed while there is still a loop to do so; the loop ends after this task.
+                # Closes the pipes of the process while the event loop still runs; the loop ends after this
+                # task.
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_LAST_OUTPUT_SECONDS):
                         await self._process.wait()
@@ -305,7 +310,7 @@ class Child:
             pending.answer.set_result(frame)
 
     async def _watch(self) -> None:
-        """Kill the process when it hangs or takes too much memory. Sleeps while nothing is pending."""
+        """Kill the process if it hangs or takes too much memory. Sleeps while no requests are pending."""
         while True:
             await self._busy.wait()
             await asyncio.sleep(WORKER_WATCH_SECONDS)  # most requests have been answered by then
@@ -318,7 +323,7 @@ class Child:
         starving = max(0.0, starved_seconds(self.pid) - before)
         for pending in self._current():
             queue = pending.request.queue
-            # A starved daemon, or a machine that slept, adds at most one turn.
+            # A starved daemon, or a machine that slept, adds at most one interval.
             passed = self._quiet[queue][0] + WORKER_WATCH_SECONDS
             starved = self._quiet[queue][1] + starving
             self._quiet[queue] = passed, starved
@@ -328,7 +333,7 @@ class Child:
             self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
-        """Write the child's output to a log file, and keep the last part of the output in memory."""
+        """Write the child's output to a log file, and keep the end of the output in memory."""
         stream = self._process.stderr
         assert stream is not None
         path, size = self._log or Path(os.devnull), limits.LOG_BYTES
@@ -368,13 +373,14 @@ class Child:
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
-    """Return the child's environment: ``base``, offline, without telemetry, with few threads."""
+    """Return the child's environment: ``base`` with variables that turn off network access and telemetry and
+    limit the number of threads."""
     threads = str(min(WORKER_THREADS, processor_count()))
     return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """Writes texts unchanged, and ignores errors."""
+    """A rotating log file, readable only by the user. It writes texts unchanged and ignores errors."""
 
     terminator = ""
 

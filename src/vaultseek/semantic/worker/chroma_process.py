@@ -19,13 +19,13 @@ from vaultseek.semantic.vectors.port import Rows
 from vaultseek.semantic.worker.pipe import Array, Frame, frame_of, pack, parts_of, read
 
 NEAREST_SECONDS = 2.0
-"""Seconds after which a query is answered without Chroma."""
+"""Number of seconds after which a query is answered without Chroma."""
 END_SECONDS = 10.0
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.chroma_process")
 
 
 class ChromaProcess:
-    """The Chroma database in the folder ``path``, run in a process; see ``ApproximateIndex``."""
+    """The Chroma database in the folder ``path``, run in a separate process; see ``ApproximateIndex``."""
 
     def __init__(self, path: Path) -> None:
         """Start the process. Raises ``WorkerUnavailable``."""
@@ -59,7 +59,7 @@ class ChromaProcess:
 
 
 _PRIORITY = 5
-"""Niceness of the process, so that queries come first."""
+"""Niceness of the process, so that queries take precedence."""
 
 
 def main() -> None:

@@ -1,4 +1,5 @@
-"""Request handlers of the semantic worker: embed, store vectors, search them. Runs in the child only."""
+"""Request handlers of the semantic worker: embed texts, store vectors, search them. Runs in the child
+only."""
 
 import time
 from collections.abc import Callable
@@ -21,12 +22,13 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Number of notes from each of two lists, the best by passages and the best by their own vectors. An answer
-contains the vectors of these notes, because ranking compares the best notes with each other."""
+"""Number of notes from each of two result lists (by passages, and by the notes' own vectors) whose vectors an
+answer contains. Ranking uses the vectors to compare the best notes with each other."""
 
 
 class RequestHandlers:
-    """A handler for each ``call`` in a frame's header; `SemanticWorker` has a method for each."""
+    """Handlers for the calls named in frames' headers; each call corresponds to a method of
+    `SemanticWorker`."""
 
     def __init__(
         self,
@@ -35,7 +37,7 @@ class RequestHandlers:
         reranking: Service | None = None,
         vector_index: VectorIndexKind = "auto",
     ) -> None:
-        """``reranking`` is the server used for the reranker name `SERVER`."""
+        """Create the handlers. ``reranking`` is the server that the reranker name `SERVER` selects."""
         self._reranking = reranking
         self._encoder = encoder
         self._stores = StoreCache(vector_index)
@@ -53,7 +55,7 @@ class RequestHandlers:
         }
 
     def handle(self, frame: Frame) -> Reply:
-        """Return the reply to a frame: header and arrays."""
+        """Return the header and the arrays of the reply to a frame."""
         call = self._calls.get(frame.header["call"])
         if call is None:
             raise UsageError(f"the semantic worker has no call {frame.header['call']!r}")
@@ -80,7 +82,8 @@ class RequestHandlers:
         return answer, [vector, *chunks, notes.notes, notes.scores, *best]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
-        """Return the query's vector and the notes to search. Both arrays are optional, in this order."""
+        """Return the query's vector and the notes to search in. The frame may contain each of them, the
+        vector first."""
         arrays = list(frame.arrays)
         text = frame.header["text"]
         if text is None:
@@ -124,7 +127,7 @@ class RequestHandlers:
         return {}, ()
 
     def _reranker(self, name: str) -> TimedReranker:
-        """Return the cross-encoder ``name``, which stays loaded until another one is needed."""
+        """Return the cross-encoder ``name``, which stays loaded until another cross-encoder is needed."""
         try:
             if name not in self._rerankers:
                 self._rerankers = {name: TimedReranker(self._load(name))}
@@ -153,7 +156,8 @@ def _vectors_of(index: VectorIndex | None, notes: NoteIds) -> tuple[NoteIds, Vec
 
 
 def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
-    """Return the first notes of both lists, best first; lists may repeat notes."""
+    """Return the ids of the first notes in both lists. The lists are sorted, best first, and may repeat
+    notes."""
     first = [*dict.fromkeys(by_passage.tolist())][:ANSWER_VECTORS] + by_note[:ANSWER_VECTORS].tolist()
     return np.array(sorted({*first}), np.int64)
 

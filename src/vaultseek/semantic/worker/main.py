@@ -69,7 +69,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
 
 
 def _dimension(encoder: Encoder) -> int:
-    """Return the length of a vector; 0 while a server has not answered yet."""
+    """Return the dimension of the vectors; 0 until an embedding server has answered."""
     try:
         return encoder.dimension
     except WorkerUnavailable:
@@ -77,7 +77,7 @@ def _dimension(encoder: Encoder) -> int:
 
 
 def _load(settings: JSON) -> Encoder:
-    """Return the model, with a separate process for long runs if bfloat16 may be faster."""
+    """Load the model. If bfloat16 may be faster, use a separate process for long runs."""
     if settings.get("service"):
         from vaultseek.semantic.inference.served import ServedEncoder
 
@@ -95,9 +95,11 @@ def _load(settings: JSON) -> Encoder:
 
 
 class _Outbox:
-    """The pipe to the daemon, for several threads. The process ends when the daemon stops reading it.
+    """The pipe to the daemon, used by several threads. This process ends when the daemon stops reading the
+    pipe.
 
-    ``encoder`` is set once it is loaded; each message then contains the encoder's ``computing``.
+    ``encoder`` is set once the model is loaded; from then on, each message contains the encoder's
+    ``computing``.
     """
 
     encoder: Encoder | None = None

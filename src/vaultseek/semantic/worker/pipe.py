@@ -1,6 +1,6 @@
-"""Frames between the daemon, the semantic worker and its processes: a header and arrays, little-endian.
+"""Frames between the daemon, the semantic worker and its processes: a header and little-endian arrays.
 
-They have the format of `vaultseek.base.child_process`. ``arrays`` in the header gives the type and shape of
+Frames have the format of `vaultseek.base.child_process`. The header's ``arrays`` gives the type and shape of
 each array; the payload contains the arrays' bytes.
 """
 
@@ -30,9 +30,8 @@ class Frame:
 
 
 def parts_of(header: JSON, arrays: Sequence[Array] = ()) -> tuple[JSON, bytes]:
-    """Return the two parts of a frame: the header with a description of ``arrays``, and the payload with
-    their bytes.
-    """
+    """Return the two parts of a frame: the header, which describes ``arrays``, and the payload, which
+    contains their bytes."""
     descriptions = []
     parts = []
     for array in arrays:
@@ -43,7 +42,7 @@ def parts_of(header: JSON, arrays: Sequence[Array] = ()) -> tuple[JSON, bytes]:
 
 
 def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
-    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+    """Return the bytes of a frame. Raises `FrameTooLarge` if the receiver would refuse it."""
     return child_process.pack(*parts_of(header, arrays))
 
 
@@ -54,7 +53,7 @@ def read(stream: BinaryIO) -> Frame | None:
 
 
 async def read_async(stream: asyncio.StreamReader) -> Frame | None:
-    """Return the next frame of an asyncio stream, like `read`."""
+    """Return the next frame from an asyncio stream; see `read`."""
     try:
         prefix = await stream.readexactly(child_process.PREFIX.size)
         head, payload = child_process.lengths_of(prefix)
@@ -67,7 +66,7 @@ async def read_async(stream: asyncio.StreamReader) -> Frame | None:
 
 
 def error_of(header: JSON) -> VaultseekError:
-    """Return the error in the header of an answer."""
+    """Convert the error in the header of an answer to an exception."""
     kind = error_classes().get(header["error"], WorkerUnavailable)
     error = kind(header.get("message", "the semantic worker failed"))
     error.cause, error.advice = header.get("cause"), header.get("advice")
@@ -75,7 +74,7 @@ def error_of(header: JSON) -> VaultseekError:
 
 
 def frame_of(header: JSON, payload: bytes) -> Frame:
-    """Return the frame with this header and payload. Raises `FrameLost`."""
+    """Decode a frame's header and payload. Raises `FrameLost`."""
     try:
         arrays = []
         offset = 0
@@ -89,5 +88,5 @@ def frame_of(header: JSON, payload: bytes) -> Frame:
         if offset != len(payload):
             raise ValueError("lengths differ")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise FrameLost("a message of the semantic worker's pipe cannot be read") from None
+        raise FrameLost("a message from the semantic worker cannot be read") from None
     return Frame(header, tuple(arrays))

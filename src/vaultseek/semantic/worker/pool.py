@@ -1,4 +1,4 @@
-"""The semantic workers of a process: one child process per model, because ending the child frees the model's
+"""Semantic workers of a process: one child process per model, because ending the child frees the model's
 memory."""
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.worker.semantic import SemanticWorker
 
 IDLE_SECONDS = 60.0
-"""Seconds without a request after which a worker that no vault keeps is ended."""
+"""Number of seconds without use after which a worker is ended, unless it is kept."""
 
 MakeWorker = Callable[[LocalModel], SemanticWorker]
 
 
 class WorkerPool:
-    """The workers by model, for one event loop.
+    """Workers of one event loop, by model.
 
-    A kept worker runs until it is released; other workers run while in use, and a little longer.
+    A worker that is kept runs until it is released; other workers run while in use, and for a while
+    afterwards.
     """
 
     def __init__(self, make: MakeWorker, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -31,11 +32,11 @@ class WorkerPool:
         self._stopped = False
 
     def worker(self, model: LocalModel) -> SemanticWorker:
-        """Return the worker of the model, started or not."""
+        """Return the worker for ``model``, whether started or not."""
         return self._lease(model).worker
 
     async def keep(self, model: LocalModel) -> SemanticWorker:
-        """Start the worker of the model, and keep it running until ``release`` was called as often as
+        """Start the worker for ``model``, and keep it running until ``release`` has been called as often as
         ``keep``.
 
         Raises WorkerUnavailable once the pool is stopped.
@@ -45,20 +46,21 @@ class WorkerPool:
         lease = self._lease(model)
         try:
             await lease.keep()
-        except BaseException:  # even if the request that waits for it is cancelled
+        except BaseException:  # also if the request that waits for the worker is cancelled
             self.release(model)
             raise
         return lease.worker
 
     def release(self, model: LocalModel) -> None:
-        """Undo one ``keep``; after the last one, the worker ends when it has been idle for a while."""
+        """Undo one ``keep``; after the last one, the worker ends once it has been idle for a while."""
         lease = self._lease(model)
         lease.users -= 1
         lease.end_later(self._idle_seconds)
 
     @contextlib.asynccontextmanager
     async def use(self, model: LocalModel) -> AsyncIterator[SemanticWorker]:
-        """Yield the worker of the model, started if necessary and kept running in this context."""
+        """Yield the worker for ``model``, starting it if necessary and keeping it running until the ``with``
+        block ends."""
         worker = await self.keep(model)
         try:
             yield worker
@@ -80,7 +82,7 @@ class WorkerPool:
 
 
 class _Lease:
-    """A worker, its number of users, and the timer that ends it when there are none."""
+    """A worker, the number of its users, and the timer that ends the worker when it has no users."""
 
     def __init__(self, worker: SemanticWorker) -> None:
         self.worker = worker
@@ -89,33 +91,34 @@ class _Lease:
         self._changing = asyncio.Lock()
 
     async def keep(self) -> None:
-        """Count one more user, and start the worker; if it is ending, wait for its end first."""
+        """Count one more user and start the worker. If the worker is just being ended, wait for its end
+        first."""
         self.users += 1
         self.stop_timer()
         async with self._changing:
             await self.worker.start()
 
     def stop_timer(self) -> None:
-        """Stop the timer."""
+        """Cancel the timer that ends the worker."""
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None
 
     def end_later(self, seconds: float) -> None:
-        """Start the timer if the worker has no users."""
+        """Start the timer that ends the worker after ``seconds``, if the worker has no users."""
         self.stop_timer()
         if self.users <= 0:
             self._ending = asyncio.get_running_loop().create_task(self._end(seconds))
 
     async def _end(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-        self._ending = None  # no longer to be cancelled: stopping halfway would leave a child behind
+        self._ending = None  # must not be cancelled any more: stopping halfway would leave a child behind
         async with self._changing:
             if self.users <= 0:
                 await self.worker.stop()
 
 
 def log_name(model: LocalModel) -> str:
-    """Return the name of the log file of a model's worker."""
+    """Return the name of the log file for a model's worker."""
     name = "".join(c if c.isalnum() or c in "-." else "-" for c in Path(model.name).name)
     return "worker.log" if name == "bundled" else f"worker-{name}.log"

@@ -1,4 +1,4 @@
-"""Work queues inside the semantic worker: one thread each, first in, first out.
+"""Work queues inside the semantic worker. Each queue has its own thread and is first in, first out.
 
 ``answer`` is for interactive requests, ``lookup`` for requests that read vectors while a query is being
 embedded, ``embed`` for background embedding at the lowest priority, ``store`` for writing vectors, and
@@ -30,7 +30,7 @@ Send = Callable[[JSON, Sequence[Array]], None]
 
 
 class Queues:
-    """The queues; each passes its frames to ``handle`` and the replies to ``send``."""
+    """The worker's queues; each queue passes its frames to ``handle`` and the replies to ``send``."""
 
     def __init__(self, handle: Handle, send: Send) -> None:
         self._queues = {name: _Queue(name, handle, send) for name in QUEUES}
@@ -40,7 +40,7 @@ class Queues:
         self._queues[frame.header["queue"]].put(frame)
 
     def cancel(self, id: int) -> None:
-        """Answer request ``id`` with an error instead of starting it, if it is still waiting."""
+        """Answer the request ``id`` with an error instead of starting it, if it is still waiting."""
         for work_queue in self._queues.values():
             work_queue.cancelled.add(id)
 
@@ -52,7 +52,7 @@ class Queues:
         give_way()
 
     def finish(self, seconds: float) -> None:
-        """Wait for the current write, if any, up to ``seconds``."""
+        """Wait up to ``seconds`` for the current write, if any, to finish."""
         self._queues[STORE].idle.wait(seconds)
 
 
@@ -73,7 +73,7 @@ class _Queue:
 
     def _run(self) -> None:
         if self._name == EMBED and sys.platform == "linux":
-            # On Linux it is the priority of this thread only, and torch's threads inherit it.
+            # On Linux, this sets the priority of this thread only, and torch's threads inherit it.
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         while True:
@@ -94,7 +94,7 @@ class _Queue:
         except VaultseekError as error:
             more = {"cause": error.cause, "advice": error.advice}
             self._send({"id": id, "error": error.code, "message": str(error), **more}, ())
-        except BaseException as error:  # native code may panic with one; the queue must continue
+        except BaseException as error:  # native code may panic; the queue must continue
             traceback.print_exc(limit=-5, file=sys.stderr)
             line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             self._send({"id": id, "error": "internal", "message": line}, ())

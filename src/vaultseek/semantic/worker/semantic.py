@@ -1,4 +1,4 @@
-"""The daemon's side of the semantic worker: its requests; imports nothing heavy."""
+"""The daemon's side of the semantic worker: the requests to the worker. Imports no heavy modules."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from vaultseek.semantic.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
 VECTOR_FRAME = 1_000
-"""Maximum vectors in one frame to the worker."""
+"""Maximum number of vectors in one frame to the worker."""
 
 CHUNKS, NOTES = "chunks", "notes"
-"""The two collections of a store: a vector for each passage, and one for each note."""
+"""The two collections in a store: one has a vector for each passage, the other a vector for each note."""
 log = logging.getLogger(__name__)
 
 
 class SemanticWorker:
-    """The semantic worker, for one event loop; `stop` it before the loop ends.
+    """The semantic worker, as used from one event loop; call `stop` before the loop ends.
 
     Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
     or too slow, or exits. Methods with a ``store`` raise `IndexDamaged` if that store must be dropped and
@@ -71,7 +71,7 @@ class SemanticWorker:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Resident memory of the worker, in bytes; None while there is none."""
+        """Resident memory of the worker, in bytes; None while no worker is running."""
         return self._supervisor.memory_bytes
 
     async def ready(self, deadline: float | None = None) -> None:
@@ -81,8 +81,8 @@ class SemanticWorker:
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
     ) -> Vectors:
-        """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed
-        on its text.
+        """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if its text could not
+        be embedded.
 
         Background texts are sent in batches of similar length, at the lowest priority; urgent texts overtake
         them.
@@ -116,11 +116,11 @@ class SemanticWorker:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection, which is created if necessary; then set the
-        version.
+        """Delete vectors from a collection, store or replace others, then set the version. A missing
+        collection is created.
 
         The call may be repeated. After a crash, the version is never newer than the vectors. Non-finite
-        vectors are left out; for equal numbers, the last vector is stored.
+        vectors are left out; if a number occurs several times, its last vector is stored.
         """
         remaining = _Deadline(deadline)
         rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
@@ -145,10 +145,12 @@ class SemanticWorker:
         allowed: NDArray[np.int64] | None = None,
         deadline: float | None = SEARCH_SECONDS,
     ) -> SemanticAnswer:
-        """Return the ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
+        """Return the ``k`` notes nearest to a text or vector, both by passages and by whole notes
+        (``collections``).
 
-        ``allowed`` are the notes to search in; this filter is exact and precedes the cut. A missing
-        collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
+        With ``allowed``, only notes in ``allowed`` are searched; this filter is exact and precedes the cut. A
+        missing collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is
+        ready.
         """
         header: JSON = {
             "chunks": collections[0],
@@ -164,7 +166,8 @@ class SemanticWorker:
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = SEARCH_SECONDS
     ) -> dict[int, Vectors]:
-        """Return the vectors of the notes that have one. Urgent; does not wait for a ``query``."""
+        """Return, by note id, the vectors of those ``notes`` that have one. Urgent; does not wait for a
+        running ``query``."""
         header, arrays = {"collection": NOTES}, (np.asarray(notes, dtype=np.int64),)
         answer = await self._ask_urgently("vectors", LOOKUP, store, header, arrays, deadline)
         numbers, matrix = answer.arrays
@@ -173,7 +176,7 @@ class SemanticWorker:
     def keep_reranker(self, model: str | None) -> None:
         """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        With None, no model is loaded in future. A model that is already loaded stays loaded until the child
+        With None, no model is loaded from now on. A model that is already loaded stays loaded until the child
         ends.
         """
         if model != self._kept_reranker:
@@ -188,10 +191,10 @@ class SemanticWorker:
         *,
         deadline: float | None = limits.RERANK_SECONDS,
     ) -> NDArray[np.float32]:
-        """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
+        """Return a score in (0, 1) for each text, computed by the cross-encoder ``model`` (a name or folder).
 
-        Texts that do not fit before the deadline get NaN, starting with the last ones. Urgent. Unless the
-        model is kept, the first request starts loading it and will probably get its scores too late.
+        Texts that cannot be scored before the deadline get NaN, starting with the last one. Urgent. Unless
+        the model is kept, the first request starts loading it and will probably get its scores too late.
         """
         remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)
@@ -206,13 +209,13 @@ class SemanticWorker:
         return scores
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version of the last complete `apply`; None if there is no such collection."""
+        """Return the version set by the last complete `apply`; None if the collection is missing."""
         frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         value: str | None = frame.header["version"]
         return value
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
-        """Return the number of vectors in the collection; 0 if it is missing."""
+        """Return the number of vectors in a collection; 0 if the collection is missing."""
         frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         return int(frame.header["count"])
 
@@ -280,28 +283,28 @@ class _Deadline:
 
     @property
     def seconds(self) -> float | None:
-        """Seconds that remain, None without a deadline."""
+        """Seconds that remain until the deadline; None without a deadline."""
         return None if self._end is None else max(0.0, self._end - asyncio.get_running_loop().time())
 
 
 CRASHES = 2
-"""Number of crashes during loading after which a model is not tried again."""
+"""Number of crashes while loading a model after which it is not loaded again."""
 
 
 class LoadedReranker:
-    """The cross-encoder of the current child, for one event loop."""
+    """Loader of the cross-encoder in the current child, for one event loop."""
 
     def __init__(self, seconds: float) -> None:
-        """``seconds`` is the time after which loading counts as hung."""
+        """Set the number of ``seconds`` after which loading a model counts as hung."""
         self._seconds = seconds
         self._loading: tuple[Child, str, asyncio.Future[Frame]] | None = None
         self._crashes: Counter[str] = Counter()
 
     async def load(self, child: Child, model: str, seconds: float | None) -> None:
-        """Wait until the child has loaded the model, which happens only once.
+        """Wait until the child has loaded the model. A child loads a model only once.
 
-        Raises `WorkerUnavailable` if loading fails or takes longer than ``seconds``; in the second case, it
-        continues.
+        Raises `WorkerUnavailable` if loading fails or takes longer than ``seconds``; in the latter case,
+        loading continues.
         """
         if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(
@@ -320,7 +323,7 @@ class LoadedReranker:
             raise WorkerUnavailable("the reranker is still being loaded", "loading") from None
 
     def _record(self, child: Child, model: str, answer: asyncio.Future[Frame]) -> None:
-        """Record the outcome of loading; after a failure, the next search tries again."""
+        """Record whether the model was loaded. After a failure, the next search tries again."""
         if not answer.cancelled() and answer.exception() is None:
             self._crashes.pop(model, None)
             return

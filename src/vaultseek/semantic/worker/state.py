@@ -21,15 +21,16 @@ from vaultseek.semantic.worker.child import COMMAND
 from vaultseek.semantic.worker.pipe import Frame
 
 WORKER_START_SECONDS = 120.0
-"""Seconds without any activity after which a start counts as hung."""
+"""Number of seconds without any activity after which a start counts as hung."""
 WORKER_LONGEST_START_SECONDS = 1_200.0
-"""Maximum seconds for a start, and for loading a reranker; an import from a slow disk takes minutes."""
+"""Maximum number of seconds for a start, and for loading a reranker; importing libraries from a slow disk
+takes minutes."""
 WORKER_QUERY_SECONDS = 10.0
-"""Seconds after which a query in the worker counts as hung, and the worker is killed."""
+"""Number of seconds after which a query in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
-"""Seconds after which opening, writing or dropping a vector store counts as hung."""
+"""Number of seconds after which opening, writing or dropping a vector store counts as hung."""
 WORKER_STABLE_SECONDS = 60.0
-"""Seconds for which a child must be ready before the circuit breaker's failure count is reset."""
+"""Number of seconds that a child must have been ready before the circuit breaker's failure count is reset."""
 
 Status = Literal["down", "starting", "ready", "broken"]
 
@@ -38,9 +39,9 @@ Status = Literal["down", "starting", "ready", "broken"]
 class WorkerState:
     """State of the worker. ``reason`` is None when the worker is ready.
 
-    Three fields are descriptions for people: ``doing`` of its current work, ``computing`` of the way in which
-    it computes vectors, and ``sends`` of the text that it sends, and to which server. ``in_vain`` is True
-    while the worker restarts repeatedly without success.
+    Three fields are descriptions for people: ``doing`` describes the current work, ``computing`` how vectors
+    are computed, and ``sends`` what text is sent to which server. ``in_vain`` is true while the worker
+    restarts repeatedly without success.
     """
 
     status: Status
@@ -58,15 +59,15 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child; only tests change the defaults, except for the first three."""
+    """Settings of the child. Apart from the first three, only tests change the defaults."""
 
     reranker: Service | None = None
-    """The reranker behind a server, whose name is `SERVER`; None if the settings have none."""
+    """The reranking server, which the reranker name `SERVER` selects; None if the settings name no server."""
     vector_index: VectorIndexKind = "auto"
-    """Use of Chroma to find the nearest vectors: only for large collections, never, or always."""
+    """Use of Chroma to find the nearest vectors: only for large collections ("auto"), never, or always."""
     idle_seconds: float | None = None
-    """Seconds without a request after which the child is ended; the next request starts another one. With
-    None, the child keeps running."""
+    """Number of seconds without a request after which the child is ended; the next request starts another
+    child. With None, the child keeps running."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     longest_start_seconds: float = WORKER_LONGEST_START_SECONDS
@@ -94,9 +95,9 @@ def _no_scores() -> Scores:
 class SemanticAnswer:
     """The nearest passages and notes, best first, and the time taken.
 
-    Three columns of equal length hold the passages: chunk number, note and cosine, for up to ``k`` notes with
-    a few passages each. Two more columns hold the nearest notes by their own vectors, with the cosines.
-    ``vector`` is the query's vector: ``(dimension,)``.
+    Three columns of equal length contain the passages: chunk number, note and cosine, for up to ``k`` notes
+    with a few passages each. Two more columns contain the notes whose own vectors are nearest, with the
+    cosines. ``vector`` is the query's vector: ``(dimension,)``.
     """
 
     passage_numbers: Ints = field(default_factory=_no_numbers)
@@ -108,16 +109,16 @@ class SemanticAnswer:
     embed_ms: float = 0.0
     search_ms: float = 0.0
     note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
-    """Unit vectors of the best notes, by note; notes without a vector are missing."""
+    """Unit vectors of the best notes, by note id; notes without a vector are missing."""
     reading: float = 1.0
-    """Degree to which the model reads the query, in [0, 1]."""
+    """Measure of how well the model reads the query, in [0, 1]."""
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
     model: str = ""
-    """Fingerprint of the model that made ``vector``."""
+    """Fingerprint of the model that computed ``vector``."""
 
     def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
-        """Return the answer with only the passages of these chunks."""
+        """Return a copy of the answer with only the passages whose chunk ``numbers`` are given."""
         rows = np.isin(self.passage_numbers, list(numbers))
         return replace(
             self,
@@ -128,7 +129,7 @@ class SemanticAnswer:
 
 
 def answer_of(frame: Frame) -> SemanticAnswer:
-    """Decode the answer in a frame from the child."""
+    """Decode the answer that a frame from the child contains."""
     vector, numbers, notes, scores, note_ids, note_scores, best, vectors = frame.arrays
     times = (frame.header["embed_ms"], frame.header["search_ms"])
     of_best = dict(zip(best.tolist(), vectors, strict=True))
@@ -139,7 +140,7 @@ Numbers = Sequence[int] | NDArray[np.int64]
 
 
 class VectorKeeper(Protocol):
-    """Embeds texts and stores vectors; for the methods see ``SemanticWorker``."""
+    """Interface for embedding texts and storing vectors; ``SemanticWorker`` describes the methods."""
 
     @property
     def state(self) -> WorkerState:
@@ -147,7 +148,7 @@ class VectorKeeper(Protocol):
 
     @property
     def counts_quickly(self) -> bool:
-        """True if ``count`` takes as long for many vectors as for few."""
+        """True if ``count`` takes no longer for many vectors than for a few."""
 
     async def ready(self, deadline: float | None = None) -> None:
         """Start the worker if necessary, and wait until it is ready."""
@@ -169,7 +170,7 @@ class VectorKeeper(Protocol):
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection; then set the version."""
+        """Delete, store or replace vectors in a collection, then set the version."""
 
     async def query(
         self,
@@ -185,13 +186,13 @@ class VectorKeeper(Protocol):
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
-        """Return the vectors of the notes that have one."""
+        """Return, by note id, the vectors of those ``notes`` that have one."""
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version of the last complete ``apply``; None if the collection is missing."""
+        """Return the version set by the last complete ``apply``; None if the collection is missing."""
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
-        """Return the number of vectors in the collection."""
+        """Return the number of vectors in a collection."""
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Delete the store."""

@@ -17,7 +17,7 @@ from vaultseek.semantic.worker.chroma_process import ChromaProcess
 
 
 class StoreCache:
-    """The open stores. Reading and writing may be concurrent; dropping waits for readers."""
+    """The open stores. Reads and writes may run at the same time; dropping a store waits for its readers."""
 
     def __init__(self, kind: VectorIndexKind = "auto") -> None:
         self._kind = kind
@@ -26,21 +26,21 @@ class StoreCache:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
-        """Yield a function that returns a collection by its name, None if it is missing; valid within the
-        context."""
+        """Yield a function that returns a collection by name, or None if it is missing. The collections are
+        valid until the ``with`` block ends."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None
 
     def writing(self, path: str, name: str) -> VectorIndex:
-        """Return the collection ``name``, created if it is missing. Only the queue that drops stores may
+        """Return the collection ``name``, creating it if it is missing. Only the queue that drops stores may
         write."""
         index = self._store(path).index(name, create=True)
         assert index is not None
         return index
 
     def drop(self, path: str) -> None:
-        """Close the store and remove its folder; a damaged store need not be opened for that."""
+        """Close a store and remove its folder. A damaged store is not opened for this."""
         store = self._store(path)
         with store.lock:
             store.close()
@@ -59,7 +59,7 @@ class StoreCache:
 
 
 class _OpenStore:
-    """A store's folder, its open collections, and a lock between readers and the store's removal."""
+    """A store's folder, its open collections, and a lock that makes the store's removal wait for readers."""
 
     def __init__(self, folder: Path, kind: VectorIndexKind) -> None:
         self._folder = folder
@@ -72,7 +72,7 @@ class _OpenStore:
         return bool(self._indexes) and not self._folder.is_dir()
 
     def close(self) -> None:
-        """Close the collections, whose files are no longer used."""
+        """Close the collections, whose files will not be used again."""
         for index in self._indexes.values():
             index.end()
         self._indexes.clear()
@@ -89,9 +89,7 @@ class _OpenStore:
 
 
 def has_memory(vectors: int) -> bool:
-    """Return whether Chroma is needed and fits into memory. ``vectors`` is the size of the vectors in
-    bytes.
-    """
+    """Return true if Chroma is worth using for this many bytes of vectors, and fits into memory."""
     if vectors < limits.PROPOSED_BYTES:
         return False
     try:
@@ -102,4 +100,5 @@ def has_memory(vectors: int) -> bool:
 
 
 _CHROMA_MEMORY = 4
-"""Bytes of memory required per byte of vectors. Chroma uses two; the rest is left for other programs."""
+"""Bytes of memory required per byte of vectors. Chroma uses two bytes; the rest is left for other
+programs."""

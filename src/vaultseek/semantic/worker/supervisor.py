@@ -1,12 +1,13 @@
 """Supervisor of the child process: restarts with growing pauses, and a circuit breaker.
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
-immediately, and the child is restarted after a growing pause. After several consecutive failures, the longest
-pause applies (the circuit breaker). The pause is much shorter if another program ended the child, or if the
-child was idle. A request ends a long pause. A store on which the child crashes twice is treated as corrupt. A
-kill by another program counts less than a crash, because the system may kill the child when memory runs out.
+immediately, and the child is restarted after a pause that grows with each failure. After several consecutive
+failures, the longest pause applies (the circuit breaker). The pause is much shorter if another program ended
+the child, or if the child was idle. A request ends a long pause. A store on which the child crashes twice is
+treated as corrupt. A kill by another program counts less than a crash, because the system may kill the child
+when memory runs out.
 
-An idle child is ended to free its memory; the next request starts another one.
+An idle child is ended to free its memory; the next request starts another child.
 """
 
 import asyncio
@@ -27,17 +28,16 @@ from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 
 WORKER_BREAKER_FAILURES = 5
 START_CHECK_SECONDS = 1.0
-"""Seconds between checks of a start's progress."""
+"""Number of seconds between checks of whether a starting child makes progress."""
 WORKER_STORE_CRASHES = 2
-"""Number of worker crashes on one store operation at which the store counts as corrupt."""
+"""Number of crashes during the same operation on a store at which the store counts as corrupt."""
 
 log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Supervisor of one child at a time, for one event loop. ``poison_texts`` are the texts that crash the
-    child.
-    """
+    """Supervisor of one child at a time, for one event loop. ``poison_texts`` records the texts that crash
+    the child."""
 
     def __init__(
         self,
@@ -57,16 +57,16 @@ class Supervisor:
         self._spawned = 0
         self._failures = 0
         self._failed_start: str | None = None
-        """Reason why the last child ended before it was ready; None once a child has become ready."""
+        """Reason why the last child ended before it became ready; None once a child has become ready."""
         self._stopped = False
         self._is_asleep = False
-        """True after an idle child was ended; the status is still "ready"."""
+        """True after an idle child has been ended; the status is still "ready"."""
         self._supervising: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
         self._kills: dict[tuple[str, str], int] = {}
-        """Crashes on each store operation, counted in kills."""
+        """Number of kills during each operation on each store; a crash counts as several kills."""
         self._damaged: set[str] = set()
 
     @property
@@ -92,12 +92,13 @@ class Supervisor:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Resident memory of the child, in bytes; None without one. Not in ``state``, because it is slow."""
+        """Resident memory of the child, in bytes; None without a child. Not part of ``state``, because it is
+        slow to read."""
         return self._child.memory_bytes() if self._child else None
 
     @property
     def running(self) -> bool:
-        """True if there is a child, ready or not."""
+        """True if a child is running, whether ready or not."""
         return self._child is not None
 
     @property
@@ -115,7 +116,8 @@ class Supervisor:
             self._supervising = asyncio.create_task(self._supervise())
 
     async def stop(self) -> None:
-        """Stop the child; pending requests fail. Afterwards only `start` starts one; requests do not."""
+        """Stop the child; pending requests fail. Afterwards, only `start` starts a child again; requests do
+        not."""
         self._stopped, self._is_asleep, self._failed_start = True, False, None
         supervising, self._supervising = self._supervising, None
         if supervising is None:
@@ -129,7 +131,7 @@ class Supervisor:
         self._set_status("down", Reason("worker_unavailable", "it was stopped"))
 
     async def ready_child(self, seconds: float | None) -> Child:
-        """Return the child once it is ready. Raises `WorkerUnavailable` after ``seconds``."""
+        """Wait until the child is ready, and return it. Raises `WorkerUnavailable` after ``seconds``."""
         if not self._stopped:
             self.want()
             await self.start()
@@ -148,20 +150,20 @@ class Supervisor:
         return self._child
 
     def want(self) -> None:
-        """Shorten a long pause before the next child. Call it in the event loop."""
+        """Shorten a long pause before the next child starts. Must be called in the event loop."""
         self._wanted.set()
 
     def check_store(self, store: Path) -> None:
-        """Raise `IndexDamaged` if the store is known to crash the child."""
+        """Raise `IndexDamaged` if ``store`` is known to crash the child."""
         if str(store) in self._damaged:
             raise IndexDamaged(_CRASHES)
 
     def record_success(self, call: str, store: str | None) -> None:
-        """Clear the crash count of ``call`` on ``store`` after a success."""
+        """Clear the crash count of the operation ``call`` on ``store`` after it has succeeded."""
         self._kills.pop((call, store or ""), None)
 
     def clear_crashes(self, store: Path) -> None:
-        """Clear the crash counts of ``store``, which is about to be dropped."""
+        """Clear all crash counts of ``store``, which is about to be dropped."""
         self._damaged.discard(str(store))
         for key in [key for key in self._kills if key[1] == str(store)]:
             del self._kills[key]
@@ -225,7 +227,7 @@ class Supervisor:
         return await asyncio.shield(child.exited)
 
     async def _await_start(self, child: Child) -> None:
-        """Wait until the child is ready or has exited; kill it if it does nothing or takes too long."""
+        """Wait until the child is ready or has exited; kill it if it makes no progress or takes too long."""
         quiet, longest = self._settings.start_seconds, self._settings.longest_start_seconds
         ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
         now = asyncio.get_running_loop().time
@@ -242,11 +244,11 @@ class Supervisor:
                 await asyncio.wait({child.exited})
 
     async def _end_when_idle(self, child: Child) -> None:
-        """Wait until the child has exited, ending it when it has been idle for the time in the settings."""
+        """Wait until the child has exited; end it once it has been idle for the time set in the settings."""
         longest = self._settings.idle_seconds
         while longest is not None and not child.exited.done():
             if (idle := child.idle_seconds) >= longest:
-                log.info("stopping the semantic worker, which was not used for %d seconds", idle)
+                log.info("stopping the semantic worker, which has not been used for %d seconds", idle)
                 self._is_asleep = True
                 self._wanted.clear()
                 await child.stop()
@@ -254,7 +256,7 @@ class Supervisor:
                 await asyncio.wait({child.exited}, timeout=longest - idle)
 
     def _on_exit(self, exit: ChildExit) -> None:
-        """Answer the pending requests of a child that exited, and record the cause of a crash."""
+        """Fail the pending requests of a child that has exited, and record the cause of a crash."""
         self._child = None
         if self._status == "ready" and not self._is_asleep:
             exit.idle = not exit.pending
@@ -301,7 +303,7 @@ _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken":
 
 
 WORKER_POISON_TEXTS = 10_000
-"""Maximum number of suspected texts in the record, by hash. If there are more, the record is cleared."""
+"""Maximum number of suspected texts in the record, as hashes. Beyond it, the record is cleared."""
 
 
 class PoisonTexts:
@@ -309,12 +311,13 @@ class PoisonTexts:
 
     def __init__(self) -> None:
         self._kills: dict[int, int] = {}
-        """Crashes on each suspected text alone, counted in kills, by the text's hash."""
+        """Number of kills while each suspected text was embedded alone, by the text's hash; a crash counts as
+        several kills."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended while embedding this batch. Its end counts as this many ``kills``.
+        """Record that the worker ended while embedding a batch of texts, which counts as this many ``kills``.
 
-        A suspected text counts as poison once the kills on it alone add up to a crash.
+        A suspected text counts as poison once the kills while it was embedded alone add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()
@@ -325,8 +328,8 @@ class PoisonTexts:
             self._kills.setdefault(digest, 0)
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
-        """Yield indexes of the texts in batches of similar length. A suspected text is a batch by itself, and
-        texts known as poison are left out."""
+        """Yield batches of indexes of ``texts``, with texts of similar length in each batch. A suspected text
+        gets a batch to itself, and texts known as poison are left out."""
         single: list[int] = []
         batched: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):

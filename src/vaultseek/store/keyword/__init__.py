@@ -1,1 +1,1 @@
-"""The keyword index: BM25F over posting arrays, in Whoosh segments."""
+"""Keyword index: BM25F over posting arrays, in Whoosh segments."""

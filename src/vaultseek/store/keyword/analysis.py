@@ -57,7 +57,7 @@ _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
 
 class Term(NamedTuple):
-    """A term of a token, ``offset`` positions after the token's own position.
+    """A term of a token, at ``offset`` positions after the token's own position.
 
     ``word`` is the written form: lower case without accents, but not stemmed.
     """
@@ -69,10 +69,10 @@ class Term(NamedTuple):
 
 
 class TokenTerms(NamedTuple):
-    """All terms of a token by offset, and ``advance``, the number of positions that it takes.
+    """All terms of a token by offset, and ``advance``, the number of positions that the token takes.
 
-    ``identifier`` is true for a name, number or path, because its parts are not ordinary words; it is false
-    for ``long-term``.
+    ``identifier`` is true for a name, number or path, whose parts are not ordinary words; it is false for
+    ``long-term``.
     """
 
     advance: int
@@ -81,7 +81,8 @@ class TokenTerms(NamedTuple):
 
 
 def is_unspaced(word: str) -> bool:
-    """True if ``word`` begins with a character of an unspaced script, whose terms are pairs of syllables."""
+    """Return true if ``word`` begins with a character of an unspaced script, whose terms are pairs of
+    syllables."""
     return _HAS_UNSPACED.match(word) is not None
 
 
@@ -100,17 +101,18 @@ class Analyzer:
 
     @property
     def stop_words(self) -> frozenset[str]:
-        """The language's stop words, without accents; empty without a language."""
+        """The language's stop words, without accents; empty if no language is set."""
         return folded_stop_words(self.language)
 
     def tokenize(self, text: str) -> list[str]:
-        """Cut the text into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
+        """Cut a text into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
         return self._tokenize(normalize(text))
 
     def tokenize_with_forms(self, text: str, day_first: bool | None = None) -> list[str]:
-        """Cut the text into tokens, followed by its normal forms.
+        """Cut a text into tokens, followed by tokens for the text's normal forms.
 
-        ``day_first`` is the order of the day and the month in its dates, None if it is unknown.
+        ``day_first`` is true if dates in the text put the day before the month, and None if the order is
+        unknown.
         """
         text = normalize(text)
         tokens = self._tokenize(text)
@@ -126,7 +128,7 @@ class Analyzer:
         return _unicode_pattern().findall(text)
 
     def token_terms(self, token: str) -> TokenTerms:
-        """Return the terms of one token."""
+        """Return the terms of a token."""
         if token[0] == FORMS:
             forms = token[1:].split(FORMS)
             return TokenTerms(0, tuple(Term(form, 0, "form", form) for form in forms))
@@ -142,7 +144,7 @@ class Analyzer:
         return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
-        """Yield every term of the text with its position."""
+        """Yield every term of a text with its position."""
         position = 0
         for token in self.tokenize(text):
             token_terms = self.token_terms(token)
@@ -151,7 +153,8 @@ class Analyzer:
             position += token_terms.advance
 
     def _add_compound(self, token: str, level: int, offset: int, terms: list[Term]) -> int:
-        """Add the terms of ``token``, which starts at ``offset``; return the number of positions it takes."""
+        """Add the terms of ``token``, which starts at ``offset``; return the number of positions that the
+        token takes."""
         if _HAS_JOINT.search(token):
             joined = token.replace("‐", "-")
             for deeper in range(level, len(_JOINTS)):
@@ -216,7 +219,7 @@ class Analyzer:
 
 @cache
 def analyzer_of(language: str | None) -> Analyzer:
-    """Return the cached analyzer of a language."""
+    """Return the cached analyzer for a language."""
     return Analyzer(language)
 
 
@@ -229,7 +232,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
-    """Return the text without its ``word*`` prefixes, and these prefixes with accents removed."""
+    """Return the text without its ``word*`` prefixes, and a list of these prefixes with accents removed."""
     if "*" not in text:
         return text, []
     words = _PREFIX.findall(text)
@@ -285,8 +288,8 @@ def _syllable_terms(pair: str) -> TokenTerms:
 
 
 def _without_elision(token: str) -> list[str]:
-    """Split at apostrophes: ``user's`` becomes ``user``, ``don't`` becomes ``don``, and ``l'homme`` becomes
-    two words."""
+    """Split a token at apostrophes: ``user's`` becomes ``user``, ``don't`` becomes ``don``, and ``l'homme``
+    becomes two words."""
     if "'" not in token and "’" not in token:
         return [token]
     words = [word for word in re.split("['’]", token) if word]
@@ -296,9 +299,8 @@ def _without_elision(token: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """True for a token of letters in lower case, in capitals, or with a capital first letter; false for
-    ``camelCase``.
-    """
+    """Return true for a token of letters in lower case, in capitals, or with a capital first letter; false
+    for ``camelCase``."""
     return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
 
 
@@ -322,15 +324,15 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
 
 
 _GIVEN = 0x80
-"""Bit that marks a note that is analysed in the vault's language because its own is unclear."""
+"""Bit of a language byte. It is set if the note is analysed in the vault's language instead of its own."""
 _NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
 _NONE = 0x7F
-"""Number for no language; words are not stemmed."""
+"""Number that stands for no language, so that words are not stemmed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """Rules that choose the language of each note.
+    """Rules that choose the analysis language of each note.
 
     ``given`` is the vault's language, used for notes whose own language is unclear, or for every note if
     ``for_all`` is set. None means no language.
@@ -345,15 +347,17 @@ class LanguageRules:
 
     @classmethod
     def of_vault(cls, main: str, configured: str | None = None) -> LanguageRules:
-        """Return the rules for a vault with this main language and, optionally, a configured language."""
+        """Return the rules for a vault with the main language ``main`` and, optionally, a ``configured``
+        language."""
         return cls(configured, for_all=True) if configured else cls(analysis_language(main))
 
     def language_of(self, own: str) -> str | None:
-        """Return the analysis language of a note; ``own`` is its detected language, or "" if unclear."""
+        """Return the analysis language of a note; ``own`` is the note's detected language, or "" if it is
+        unclear."""
         return self.given if self.for_all or not own else analysis_language(own)
 
     def mark(self, own: str) -> int:
-        """Return the byte that stores a note's language."""
+        """Return the byte that stores the analysis language of a note with the detected language ``own``."""
         language = self.language_of(own)
         number = _NONE if language is None else _NUMBERS[language]
         return number | (_GIVEN if self.for_all or not own else 0)
@@ -364,13 +368,13 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return the outdated language bytes: those of notes that were assigned the vault's language before
-        it changed."""
+        """Return those language bytes in ``marks`` that are outdated, because their notes were assigned the
+        vault's language before it changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 
 def analysis_language(language: str) -> str:
-    """Return the language whose rules apply to a text; English if a language has no rules.
+    """Return the language whose rules apply to a text; English if the text's language has no rules.
 
     Latin text between Chinese characters, for instance, is usually English.
     """

@@ -1,4 +1,4 @@
-"""The answer of a keyword search: columns over all matching notes, details for single notes.
+"""Answer to a keyword search: columns over all matching notes, details for single notes.
 
 Ranking examines hundreds of notes, and an answer shows ten. Values needed for every note are arrays; the
 words and passages of a note are built on request. An answer is self-contained: it reads no files and does not
@@ -16,11 +16,11 @@ from vaultseek.store.keyword.segment import Bools, Ints
 from vaultseek.store.keyword.snapshot import ChunkIds, Floats
 
 PASSAGES = 3
-"""Maximum number of passages per note in the result."""
+"""Maximum number of passages per note in an answer."""
 
 
 def places_of(wanted: Ints, notes: Ints) -> Ints:
-    """Return the position of each ``wanted`` note among the others, from 0; -1 if it is missing."""
+    """Return the index in ``notes`` of each ``wanted`` note; -1 if the note is missing."""
     if not len(notes):
         return np.full(len(wanted), -1)
     order = np.argsort(notes)
@@ -41,10 +41,10 @@ def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class MatchedTerm:
-    """A term of the query and what it matched: ``word`` as in the query, ``terms`` as in the index.
+    """A term of the query and its matches: ``word`` as in the query, ``terms`` as in the index.
 
-    ``fuzzy``: the word is missing from the vault, and these similar terms replace it. ``df`` is the number of
-    notes with any of the terms, which may be 0.
+    ``fuzzy`` means that the word is missing from the vault, and these similar terms replace it. ``df`` is the
+    number of notes with any of the terms, which may be 0.
     """
 
     word: str
@@ -58,7 +58,7 @@ class MatchedTerm:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A matching passage, with its score for the query."""
+    """A matching passage and its score for the query."""
 
     id: str
     score: float
@@ -70,8 +70,8 @@ class Columns:
 
     notes: int64[n], ids in the ledger. scores: float64[n], BM25F of the whole note. passage_scores:
     float64[n], BM25F of the note's best passage, 0 if only title, tags or path match. proximity: float64[n],
-    the score for words near each other. coverage: float64[n], the share of the query's words that the note
-    contains, weighted by idf, from 0 to 1.
+    the score for query words near each other. coverage: float64[n], the share of the query's words that the
+    note contains, weighted by idf, from 0 to 1.
     """
 
     notes: Ints
@@ -83,10 +83,10 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Which notes have which query words, as bool[words, notes], and all passages of the notes.
+    """Table of the query words that each note contains, bool[words, notes], and all passages of the notes.
 
-    Note ``i`` has the passages from ``firsts[i]`` up to ``firsts[i + 1]``. firsts: int64[n + 1]. chunks:
-    int64[c], numbered over all segments. scores: float64[c].
+    Note ``i`` has the passages from ``firsts[i]`` up to, but excluding, ``firsts[i + 1]``. firsts: int64[n +
+    1]. chunks: int64[c], numbered over all segments. scores: float64[c].
     """
 
     words: tuple[str, ...]
@@ -97,7 +97,7 @@ class Details:
     scores: Floats
 
     def matched(self, row: int) -> tuple[str, ...]:
-        """Return the query's words that the note in this row contains."""
+        """Return the query's words that the note in a row contains."""
         has = self.contains[:, row].tolist()
         return tuple(dict.fromkeys([word for word, found in zip(self.words, has, strict=True) if found]))
 
@@ -110,7 +110,7 @@ class Details:
         return best
 
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        """Return the matching passages of the note in this row, best first."""
+        """Return the matching passages of the note in a row, best first."""
         first, last = self.firsts[row : row + 2].tolist()
         scores = self.scores[first:last]
         order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()
@@ -123,7 +123,8 @@ class Details:
 
 @dataclass(frozen=True, eq=False)
 class KeywordAnswer:
-    """The ``columns`` of the best notes, the terms, and ``total``, the number of allowed notes that match."""
+    """Answer to a keyword search: the ``columns`` of the best notes, the looked-up ``terms``, and ``total``,
+    the number of allowed notes that match."""
 
     columns: Columns
     terms: tuple[MatchedTerm, ...]
@@ -137,11 +138,12 @@ class KeywordAnswer:
 
     @cached_property
     def rows(self) -> dict[int, int]:
-        """The row of each note in the columns, by note id."""
+        """Row numbers in ``columns``, by note id."""
         return {note: row for row, note in enumerate(self.columns.notes.tolist())}
 
     def containing(self, notes: Ints) -> dict[str, Bools]:
-        """Return, for each query word, the notes in the columns that contain it."""
+        """Return, for each query word, a mask of the ``notes`` that contain it. Notes outside the columns
+        count as not containing it."""
         places = places_of(notes, self.columns.notes)
         known, having = places >= 0, dict[str, Bools]()
         for word, contains in zip(self.details.words, self.details.contains, strict=True):
@@ -155,6 +157,6 @@ class KeywordAnswer:
         return () if row is None else self.details.matched(row)
 
     def passages(self, notes: Iterable[int]) -> dict[int, tuple[ChunkHit, ...]]:
-        """Return the best passages of each note in the columns, best first, by note id."""
+        """Return, by note id, the best passages of those ``notes`` that are in the columns, best first."""
         rows = self.rows
         return {note: self.details.passages(rows[note]) for note in notes if note in rows}

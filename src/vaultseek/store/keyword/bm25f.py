@@ -50,12 +50,12 @@ FIELD_B = {
 
 
 TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
-"""For each segment, the vocabulary numbers of a term and its alternatives."""
+"""The vocabulary numbers, in each segment, of a term and its alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldNorms:
-    """Occurrence weights by field and by field length, each float64[8]."""
+    """Constants for weighting an occurrence by its field and the field's length, each float64[8]."""
 
     weights: Floats
     b: Floats
@@ -63,12 +63,12 @@ class FieldNorms:
 
     @classmethod
     def of(cls, averages: Floats) -> FieldNorms:
-        """Return the norms for these average lengths."""
+        """Return the norms for the average field lengths ``averages``."""
         b = _by_slot(FIELD_B)
         return cls(_by_slot(FIELD_WEIGHTS), b, b / averages)
 
     def weigh(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
-        """Return the weighted frequency of rows, given the field length of each."""
+        """Return the weighted term frequency of each row, given the length of the row's field."""
         field = keys & FIELD_MASK
         norms = 1 - self.b[field] + self.rate[field] * lengths
         weighted: Floats = self.weights[field] * counts / norms
@@ -93,8 +93,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note (in any order), and whether it has the term. The score is 0 for a
-        note without the term."""
+        """Return the score of each note, in any order, and a mask of the notes that contain the term. Notes
+        without the term score 0."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
@@ -116,7 +116,7 @@ class ChunkScores:
 
 
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
-    """Score every note that contains any of the terms. The terms count as one term."""
+    """Score every note that contains any of the terms in ``numbers``, which count as one term."""
     norms = FieldNorms.of(snapshot.averages)
     notes: list[Ints] = []
     frequencies: list[Floats] = []
@@ -139,8 +139,8 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
 
 
 def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that contain a term, given the term's places (see ``segment``). The scores are not
-    multiplied by the idf.
+    """Score the chunks that contain a term, given the places of its occurrences (see ``segment``). The scores
+    are not multiplied by the idf.
 
     Uses the same formula over two fields, prose and code.
     """

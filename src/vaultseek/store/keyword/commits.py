@@ -7,7 +7,7 @@ locks the index, and removes the files that no commit needs. This module adds:
   them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
 
-Postings are in segments of our own format (``segment``): flat arrays, ready for arithmetic.
+Postings are in segments of a format of their own (``segment``): flat arrays, ready for arithmetic.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _FILE_MODE = 0o600
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A published state: its revision, the analyzer's version, and all segments with their deleted notes."""
+    """A published state of the index: its revision, the analyzer's version, and all segments with their
+    deleted notes."""
 
     generation: int
     revision: str | None
@@ -57,7 +58,7 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
 
     def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
         super().__init__(_NAME)
-        self.segid = uuid.uuid4().hex[:16]  # Whoosh's comes from ``random``, and repeats if that is seeded
+        self.segid = uuid.uuid4().hex[:16]  # Whoosh's ids come from ``random``, and repeat if it is seeded
         self._size = size
         self.deleted = set(deleted)
 
@@ -112,8 +113,8 @@ class Commits:
             return segment
 
     def prepare(self, write: Callable[[IO[bytes]], int]) -> PreparedSegment:
-        """Write a segment that is not part of a commit yet; ``write`` fills the file and returns its note
-        count.
+        """Write a segment that is not part of a commit yet; ``write`` fills the file and returns the number
+        of notes.
 
         Needs no lock and may be slow. After an error, no file remains.
         """
@@ -130,7 +131,7 @@ class Commits:
 
     @contextmanager
     def writing(self, prepared: PreparedSegment | None) -> Iterator[Commit]:
-        """Lock the index and yield its last commit. At the end, drop a prepared segment that was not
+        """Lock the index and yield its last commit. At the end, delete a prepared segment that was not
         published.
 
         Raises ``Busy`` if another process is writing.
@@ -150,8 +151,8 @@ class Commits:
         prepared: PreparedSegment | None = None,
         deleted: Collection[int] = (),
     ) -> None:
-        """Publish these segments and the prepared one without its ``deleted`` notes. Call it only within
-        ``writing``."""
+        """Publish the segments in ``entries``, and the prepared segment without its ``deleted`` notes. Call
+        this only within ``writing``."""
         contents = _Contents(entries)
         contents.revision, contents.analyzer_version = revision, last.analyzer_version
         if prepared is not None and prepared.size:
@@ -189,21 +190,22 @@ class PreparedSegment:
 
 
 class _Contents(list[SegmentEntry]):
-    """Whoosh's pickled list of segments, with the values published along with it."""
+    """Whoosh's pickled list of segments, with the values that are published together with it."""
 
     revision: str | None = None
     analyzer_version: str = ""
 
 
 class _Storage(FileStorage):  # type: ignore[misc]
-    """Storage with mode 0600 files and a table of contents that is either complete or missing."""
+    """Storage that creates files with mode 0600; a table of contents is either complete or missing."""
 
     def create_file(self, name: str, excl: bool = False, mode: str = "wb", **kwargs: Any) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
         return super().create_file(name, excl=False, mode=mode, **kwargs)
 
     def open_file(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Open a file. Copy a table of contents first, because Whoosh does not close an unreadable one."""
+        """Open a file. A table of contents is copied to memory first, because Whoosh does not close an
+        unreadable one."""
         if name.endswith(".toc"):
             return StructFile(BytesIO(Path(self._fpath(name)).read_bytes()), name=name)
         return super().open_file(name, *args, **kwargs)
@@ -244,7 +246,8 @@ class _Storage(FileStorage):  # type: ignore[misc]
 
 @contextmanager
 def translate_read_errors() -> Iterator[None]:
-    """Convert exceptions raised in the body to ``IndexDamaged``, except for a full disk or a lack of memory.
+    """Convert exceptions raised in the ``with`` block to ``IndexDamaged``, except for a full disk or a lack
+    of memory.
 
     Damage can surface as any exception; Whoosh raises five kinds.
     """
@@ -262,8 +265,8 @@ def translate_read_errors() -> Iterator[None]:
 
 @contextmanager
 def _translate_write_errors() -> Iterator[None]:
-    """Raise ``IndexDamaged`` like ``translate_read_errors``, but pass on system errors other than a missing
-    file."""
+    """Raise ``IndexDamaged`` as ``translate_read_errors`` does, but pass on all system errors except a
+    missing file."""
     try:
         with translate_read_errors():
             yield

@@ -1,10 +1,10 @@
-"""The keyword index of one vault: notes by their words, ranked by BM25F.
+"""Keyword index of one vault, which finds notes by their words and ranks them by BM25F.
 
 The index is a cache beside the ledger. A commit's revision and its content are published by the same rename.
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
-One thread at a time changes the index. Any thread may search concurrently; a search sees the state that was
-published when it began. The cost of a change depends only on the change. Changes leave small segments and
+One thread at a time changes the index. Any thread may search at the same time; a search sees the state that
+was published when it began. The cost of a change depends only on the change. Changes leave small segments and
 deleted notes behind, which ``merge_step`` cleans up without blocking searches or changes.
 """
 
@@ -37,8 +37,8 @@ from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 
 MERGE_INLINE_NOTES = 512
-"""Maximum number of notes in a merge that runs at once, as part of the change that made it due. Such a merge
-takes milliseconds."""
+"""Maximum number of notes in a merge that runs at once, as part of the change that made it necessary. Such a
+merge takes milliseconds."""
 
 __all__ = [
     "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordIndex",
@@ -47,14 +47,15 @@ __all__ = [
 
 
 MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
-"""Function that merges segment files. It gets each file's name with its deleted notes."""
+"""Function that merges segment files. It gets the name of each file, and the numbers of the file's deleted
+notes."""
 
 
 _ENGLISH = LanguageRules("en", for_all=True)
 
 
 class KeywordIndex(KeywordLane):
-    """The keyword index of one vault; call ``open`` or ``create``."""
+    """The keyword index of one vault. Use ``open`` or ``create`` to get one."""
 
     def __init__(self, commits: Commits, rules: LanguageRules, state: _State) -> None:
         super().__init__(rules)
@@ -73,9 +74,9 @@ class KeywordIndex(KeywordLane):
 
     @classmethod
     def open(cls, directory: Path, rules: LanguageRules = _ENGLISH) -> KeywordIndex:
-        """Open the index in the directory and verify every byte.
+        """Open the index in a directory and verify every byte.
 
-        Raises ``IndexDamaged`` if it is missing, damaged or built with other rules.
+        Raises ``IndexDamaged`` if the index is missing, damaged or built with other rules.
         """
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
@@ -87,11 +88,12 @@ class KeywordIndex(KeywordLane):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The words of all notes in the last published state."""
+        """Snapshot of the last published state, with the words of all notes."""
         return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to index again because the rules now assign them another language."""
+        """Return the ids of notes that must be indexed again because the rules now assign them another
+        language."""
         return self._state.snapshot.given_other_language(self.rules)
 
     @property
@@ -105,14 +107,16 @@ class KeywordIndex(KeywordLane):
         return len(self._state.segments)
 
     def stored(self) -> tuple[int, int]:
-        """Return the numbers of notes and of passages; names and properties are not counted as passages."""
+        """Return the number of notes and the number of passages. Names and properties do not count as
+        passages."""
         snapshot = self._state.snapshot
         return snapshot.count, snapshot.passage_count()
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
-        """Delete notes, then add or replace other notes, in one idempotent commit with this revision.
+        """Delete notes, then add or replace other notes, in one idempotent commit with the given
+        ``revision``.
 
-        Raises ``ValueError`` if a note occurs twice in the upserts, ``OSError`` if the disk is full and
+        Raises ``ValueError`` if a note occurs twice in ``upserts``, ``OSError`` if the disk is full and
         ``Busy`` if another process is writing; the index then stays unchanged and usable.
         """
         replaced = {document.note for document in upserts}
@@ -127,7 +131,7 @@ class KeywordIndex(KeywordLane):
     def apply_prepared(
         self, segment: PreparedSegment, notes: Collection[int], deletes: Collection[int], revision: str
     ) -> None:
-        """Apply a prepared segment of these ``notes``; small segments are not merged.
+        """Apply a prepared segment that contains ``notes``; small segments are not merged afterwards.
 
         The prepared file is always removed, even after an error.
         """
@@ -138,22 +142,24 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term in at least ``least`` notes, one of its words and its note count."""
+        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
+        of these notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is due."""
+        """Return the number of notes that the next ``merge_step`` would read; 0 if no merge is necessary."""
         return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
 
     def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
-        """Merge segments if there are too many of them, or too many deleted notes in them. Return False if no
-        merge was needed.
+        """Merge segments if there are too many segments, or too many deleted notes in them. Return False if
+        no merge was necessary.
 
-        Call it in idle time until it returns False. It may take seconds in a large vault; searches continue,
-        and changes wait only for the commit. ``merge`` writes the segment in another process. With ``purge``,
-        all segments with deleted notes are merged, so that no file contains these notes' text any longer.
+        Call this in idle time until it returns False. It may take seconds in a large vault; searches
+        continue, and changes wait only for the commit. ``merge`` writes the segment in another process. With
+        ``purge``, all segments with deleted notes are merged, so that no file contains these notes' text any
+        longer.
         """
         with self._merging:
             state = self._state
@@ -163,7 +169,7 @@ class KeywordIndex(KeywordLane):
         return bool(merged)
 
     def close(self) -> None:
-        """Close the files as soon as no running search needs them."""
+        """Close the files as soon as no running search needs them any longer."""
         self._state = _State(Commit(-1, None, "", ()), {})
 
     def _reload(self) -> None:
@@ -184,7 +190,7 @@ class KeywordIndex(KeywordLane):
         numbers = np.array(deleted, np.int64)
         with self._commits.writing(prepared) as last:
             for entry in last.segments:
-                # It may be newer than the state if a reload failed.
+                # The segment may be newer than the state if a reload failed.
                 segment = self._state.segments.get(entry.segment_id())
                 if segment is None:
                     segment = self._commits.open(entry, verify=True)
@@ -213,7 +219,7 @@ class KeywordIndex(KeywordLane):
 
 
 class _State:
-    """A commit, its open segments by id, and the snapshot of both."""
+    """A commit, its open segments by id, and the snapshot of these segments."""
 
     def __init__(self, commit: Commit, segments: dict[str, Segment]) -> None:
         self.commit = commit
@@ -223,7 +229,7 @@ class _State:
     def segments_to_merge(self, largest: int | None = None, *, purge: bool = False) -> list[SegmentEntry]:
         """Return the segments to merge next; ``largest`` is the maximum number of notes in a merge.
 
-        With ``purge``, these are all segments with deleted notes.
+        With ``purge``, return all segments with deleted notes.
         """
         if purge:
             return [entry for entry in self.commit.segments if entry.deleted_count()]
@@ -232,9 +238,9 @@ class _State:
 
 
 def examine(directory: Path) -> int:
-    """Verify every byte of the index in the directory and return its number of notes. Changes nothing.
+    """Verify every byte of the index in a directory and return the number of its notes. Changes nothing.
 
-    Raises ``IndexDamaged`` if it is missing or damaged.
+    Raises ``IndexDamaged`` if the index is missing or damaged.
     """
     return _load(Commits(directory), {}, verify=True).snapshot.count
 
@@ -254,8 +260,8 @@ def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) 
 
 @contextmanager
 def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
-    """Raise ``IndexDamaged`` after the body if a segment has changed, or if the body fails and one is
-    damaged."""
+    """Raise ``IndexDamaged`` if a segment has changed by the end of the ``with`` block, or if the block fails
+    and a segment is damaged."""
     try:
         yield
     except Exception:
@@ -269,7 +275,8 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
-    """Return the numbers, in the merged segment, of notes deleted since its sources were read."""
+    """Return the numbers, in the merged segment, of the notes that were deleted after the merge had read
+    them."""
     alive = [
         np.zeros(len(source.segment), np.bool_) if entry is None else entry.alive()
         for source, entry in zip(sources, now, strict=True)

@@ -1,5 +1,5 @@
-"""Inversion of documents into one segment. Each occurrence of a term is a number in an array that is sorted
-once.
+"""Inversion of documents into one segment. Each occurrence of a term becomes a number in an array that is
+sorted once.
 
 The work per occurrence is one dictionary lookup: a ``Lexicon`` caches the terms of each distinct token, and
 the rest is arithmetic over whole arrays.
@@ -37,12 +37,12 @@ LEXICON_TOKENS = 100_000
 PROPERTIES = "properties"
 NAMES = "names"
 """Ids of the two passages with a note's properties: one for its names and tags, one for all other properties.
-Chunks of text never have these ids."""
+Passages of the note's text never have these ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordChunk:
-    """A passage with prose and code in separate fields."""
+    """A passage with its prose and its code in separate fields."""
 
     id: str
     prose: str
@@ -54,9 +54,9 @@ class KeywordDocument:
     """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
 
     A file name that differs from the title counts as a further alias. The ``name_day``, a day given in the
-    path, counts as a further part of the path. ``language`` is the note's own, or "" for the vault's.
-    ``day_first`` is the order of the day and the month in the dates of names and properties, None if it is
-    unknown.
+    path, counts as a further part of the path. ``language`` is the note's own language, or "" for the vault's
+    language. ``day_first`` is true if dates in names and properties put the day before the month, and None if
+    the order is unknown.
     """
 
     note: int
@@ -71,7 +71,8 @@ class KeywordDocument:
     day_first: bool | None = None
 
     def values(self) -> tuple[Sequence[tuple[str, bool | None]], ...]:
-        """Return the texts of each field, in ``FIELDS`` order, with the order of day and month in each."""
+        """Return the texts of each field, in ``FIELDS`` order, each with the order of day and month in its
+        dates."""
         path = self.path.removesuffix(".md").split("/")
         if self.name_day and not find_dates(file_stem(self.path)):
             path.append(self.name_day)
@@ -87,30 +88,30 @@ class KeywordDocument:
 
 
 class Lexicon:
-    """A cache of the analysis: numbers for tokens and terms, and the terms of each token number.
+    """A cache of the analysis: numbers for tokens and terms, and the terms of each token.
 
     A token has a different number in each language. The terms of token ``i`` are the term numbers
-    ``terms[firsts[i]:][:sizes[i]]``, at the positions in ``offsets``. ``texts`` has the text of each term
-    number, ``words`` the pairs of word and term number of each token.
+    ``terms[firsts[i]:][:sizes[i]]``, at the positions in ``offsets``. ``texts`` contains the text of each
+    term, by number; ``words`` contains, for each token, the pairs of word and term number.
     """
 
     def __init__(self) -> None:
         self._clear()
 
     def of_language(self, language: str | None) -> TokenNumbers:
-        """Return the numbers of tokens analysed as words of this language."""
+        """Return the token numbers for texts in a language."""
         numbers = self._numbers.get(language)
         if numbers is None:
             numbers = self._numbers[language] = TokenNumbers(self, analyzer_of(language))
         return numbers
 
     def shrink(self) -> None:
-        """Clear the lexicon if it is too large. Call it only between two segments."""
+        """Clear the lexicon if it is too large. Call this only between two segments."""
         if len(self.words) > LEXICON_TOKENS:
             self._clear()
 
     def add(self, token: str, analyzer: Analyzer) -> int:
-        """Analyse a new token; return its number."""
+        """Analyse a new token and return its number."""
         analyzed = analyzer.token_terms(token)
         terms = analyzed.terms
         self.advances.append(analyzed.advance)
@@ -142,7 +143,7 @@ class Lexicon:
 
 
 class TokenNumbers(dict[str, int]):
-    """Token numbers in one language; looking up an unknown token adds it to the lexicon."""
+    """Token numbers for one language; looking up an unknown token adds it to the lexicon."""
 
     def __init__(self, lexicon: Lexicon, analyzer: Analyzer) -> None:
         super().__init__()
@@ -154,14 +155,14 @@ class TokenNumbers(dict[str, int]):
         return number
 
     def of_text(self, text: str, day_first: bool | None) -> Iterator[int]:
-        """Yield the numbers of the text's tokens, in order."""
+        """Yield the numbers of a text's tokens, in order."""
         return map(self.__getitem__, self._analyzer.tokenize_with_forms(text, day_first))
 
 
 def invert(
     documents: Sequence[KeywordDocument], lexicon: Lexicon, rules: LanguageRules
 ) -> tuple[Tables, Block]:
-    """Return a segment of these documents, numbered in order; needs about 50 bytes per token.
+    """Return a segment of ``documents``, numbered in order. This needs about 50 bytes of memory per token.
 
     ``rules`` choose the analysis language of each document.
     """
@@ -198,7 +199,8 @@ def invert(
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """All texts of all fields in order, with the key (note and field) and token count of each."""
+    """All texts of all fields in order, with the key (note and field) and the number of tokens of each
+    text."""
 
     keys: Ints
     sizes: Ints

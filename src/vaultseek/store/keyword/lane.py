@@ -1,4 +1,4 @@
-"""Keyword search over an open vault, independent of where its words are stored."""
+"""Keyword search in an open vault, independent of where the vault's words are stored."""
 
 from __future__ import annotations
 
@@ -16,28 +16,32 @@ from vaultseek.store.keyword.term_index import TermIndex
 
 
 class KeywordLane(ABC):
-    """Keyword search that takes a snapshot for each search."""
+    """Keyword search, which takes a snapshot of the index for each search."""
 
     def __init__(self, rules: LanguageRules) -> None:
         self.rules = rules
-        """Rules that choose a note's language. They may be replaced by rules with the same ``version``."""
+        """Rules that choose a note's language. They may be replaced by other rules with the same
+        ``version``."""
 
     @property
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """Return the current words of all notes."""
+        """Return a snapshot with the current words of all notes."""
 
     @abstractmethod
     def stored(self) -> tuple[int, int]:
-        """Return the numbers of notes and of passages; names and properties are not counted as passages."""
+        """Return the number of notes and the number of passages. Names and properties do not count as
+        passages."""
 
     @abstractmethod
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to index again because the rules now assign them another language."""
+        """Return the ids of notes that must be indexed again because the rules now assign them another
+        language."""
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term in at least ``least`` notes, one of its words and its note count."""
+        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
+        of these notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -50,7 +54,7 @@ class KeywordLane(ABC):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """The finder of index terms in a text."""
+        """The finder that locates index terms in a text."""
         return span_finder(self.rules, self.snapshot.languages)
 
     def search(
@@ -63,13 +67,13 @@ class KeywordLane(ABC):
         ties: int = 0,
         visible: Ints | None = None,
     ) -> KeywordAnswer:
-        """Return the ``k`` best notes for the words of the text; no word is required.
+        """Return the ``k`` best notes for the words of ``text``; no single word is required.
 
         ``allowed``: int64 ids of the notes to search. Notes are filtered before the cut to ``k``, while N and
         df still cover the whole vault or the ``visible`` notes. ``unfinished``: the last word is still being
         typed, so longer words also match. ``ties``: maximum number of notes beyond ``k`` that are returned
-        because they score the same as the ``k``-th. ``visible``: int64 ids of the notes that the user may
-        see; other notes are treated as if they did not exist.
+        because they score the same as the ``k``-th note. ``visible``: int64 ids of the notes that the user
+        may see; other notes are treated as if they did not exist.
         """
         started = time.perf_counter()
         snapshot = self.snapshot

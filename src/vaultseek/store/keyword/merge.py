@@ -1,4 +1,4 @@
-"""Writing segments and merging them without their deleted notes, in bounded memory."""
+"""Write segments, and merge segments without their deleted notes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.strings import Strings, word_tables
 
 MERGE_POSITIONS = 250_000
-"""Maximum number of positions in memory during a merge."""
+"""Maximum number of positions that a merge keeps in memory."""
 MERGE_FACTOR = 8
 """Number of segments of similar size that are merged into one."""
 
@@ -44,12 +44,12 @@ class MergeSource:
 
 
 def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None) -> list[int]:
-    """Return the indexes of the segments to merge next, given the numbers of notes and deleted notes of each
-    segment.
+    """Return the indexes of the segments to merge next, given the number of notes and the number of deleted
+    notes in each segment.
 
     ``MERGE_FACTOR`` segments of similar size are merged into one, the smallest first, so that the number of
-    segments grows with the logarithm of the vault. A segment in which most notes are deleted is rewritten.
-    ``largest`` is the maximum number of notes that a merge may read.
+    segments grows with the logarithm of the vault's size. A segment in which most notes are deleted is
+    rewritten. ``largest`` is the maximum number of notes that a merge may read.
     """
     tiers: dict[int, list[int]] = {}
     for index, (size, deleted) in enumerate(sizes):
@@ -64,7 +64,7 @@ def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None
 
 
 def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
-    """Write the live notes of the sources, in order, as one segment; return their number."""
+    """Write the live notes of the sources, in order, as one segment; return the number of these notes."""
     parts = _parts(sources)
     vocabulary = sorted(set().union(*(part.living_terms() for part in parts)))
     ranks = {term: number for number, term in enumerate(vocabulary)}
@@ -77,7 +77,7 @@ def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
 
 
 class _Part:
-    """A source segment with the numbers of its notes and terms in the result."""
+    """A source segment with the numbers that its notes and terms get in the merged segment."""
 
     def __init__(self, source: MergeSource, first_note: int) -> None:
         self.segment = source.segment
@@ -92,8 +92,8 @@ class _Part:
         return [terms[number] for number in np.flatnonzero(self.rows).tolist()]
 
     def set_term_numbers(self, ranks: dict[bytes, int]) -> None:
-        """Number the terms as in the result. A term without notes gets its predecessor's number, so that the
-        numbers stay sorted."""
+        """Number the terms as in the merged segment. A term without notes gets its predecessor's number, so
+        that the numbers stay sorted."""
         numbers = [ranks.get(term, -1) for term in self.tables.vocabulary[:]]
         self.terms = np.maximum.accumulate(np.array(numbers, np.int64)) if numbers else self.terms
 
@@ -122,7 +122,8 @@ class _Part:
 
 
 def _tier(notes: int) -> int:
-    """Return the tier of a size; sizes within a tier differ by less than a factor of ``MERGE_FACTOR``."""
+    """Return the tier of a segment's size; sizes within a tier differ by less than a factor of
+    ``MERGE_FACTOR``."""
     tier = 0
     while notes >= MERGE_FACTOR:
         notes //= MERGE_FACTOR
@@ -220,7 +221,7 @@ __all__ = ["PreparedSegment", "SegmentPreparer"]
 
 
 class SegmentPreparer:
-    """Writes segments into an index directory; publishes nothing and needs no lock."""
+    """Writer of segments in an index directory. It publishes nothing and needs no lock."""
 
     def __init__(self, commits: Commits) -> None:
         self._commits = commits
@@ -228,11 +229,11 @@ class SegmentPreparer:
 
     @classmethod
     def of(cls, directory: Path) -> SegmentPreparer:
-        """Return a preparer for the index in ``directory``, for use in another process."""
+        """Return a preparer for the index in ``directory``, to be used in another process."""
         return cls(Commits(directory))
 
     def documents(self, documents: Sequence[KeywordDocument], rules: LanguageRules) -> PreparedSegment:
-        """Write the segment of these documents. Raises ``IndexDamaged`` or ``OSError``."""
+        """Write a segment with ``documents``. Raises ``IndexDamaged`` or ``OSError``."""
         self._lexicon.shrink()
         tables, block = invert(documents, self._lexicon, rules)
 
@@ -248,8 +249,8 @@ class SegmentPreparer:
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Write one segment with the live notes of segment files. Each file is given with its deleted
-        notes."""
+        """Write one segment with the live notes of segment files. Each file is given with the numbers of its
+        deleted notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:

@@ -1,7 +1,7 @@
-"""Postings of single notes. With them, a note can be searched for terms without its text.
+"""Postings of single notes. With a note's postings, the note can be searched for terms without its text.
 
-Building a segment from the postings of some notes and terms takes almost no time. Terms have the numbers of
-the vocabulary that keeps the postings.
+Building a segment from the postings of some notes and terms takes almost no time. Terms are numbered as in
+the vocabulary that is stored with the postings.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ from vaultseek.store.keyword.strings import Strings, word_tables
 
 _SEPARATOR = b"\0"
 _WIDTHS = ("u1", "<u2", "<u4")
-"""Integer types for counts and positions; each note uses the narrowest that fits."""
+"""Integer types for counts and positions; each note uses the narrowest type that fits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NotePostings:
     """The postings of one note. terms: uint32[r], ascending. fields: uint8[r]. counts: uint[r].
 
-    positions: uint[sum of counts], row after row. lengths: uint32[8], positions in each field. chunk_lengths:
-    uint32[2c], positions of prose and code of each passage. chunk_ids: c ids.
+    positions: uint[sum of counts], row after row. lengths: uint32[8], number of positions in each field.
+    chunk_lengths: uint32[2c], number of positions in the prose and in the code of each passage. chunk_ids: c
+    ids.
     """
 
     terms: Ints
@@ -47,14 +48,14 @@ class NotePostings:
     chunk_ids: Sequence[bytes]
 
     def columns(self) -> tuple[bytes, ...]:
-        """Return the postings as one bytes value per field."""
+        """Return the postings as bytes, one value per field of this class."""
         arrays: list[Ints] = [self.terms.astype("<u4"), self.fields.astype("u1"), _narrow(self.counts)]
         arrays += [_narrow(self.positions), self.lengths.astype("<u4"), self.chunk_lengths.astype("<u4")]
         return (*(array.tobytes() for array in arrays), _SEPARATOR.join(self.chunk_ids))
 
     @classmethod
     def of_columns(cls, *columns: bytes) -> NotePostings:
-        """Return the postings stored in such values."""
+        """Return the postings from the values that ``columns`` returned."""
         terms, fields = np.frombuffer(columns[0], "<u4"), np.frombuffer(columns[1], "u1")
         counts = _widened(columns[2], len(terms))
         positions = _widened(columns[3], int(counts.sum(dtype=np.int64)))
@@ -64,7 +65,8 @@ class NotePostings:
 
 
 def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]:
-    """Yield the postings of each note of a segment; ``numbers`` are its terms' vocabulary numbers."""
+    """Yield the postings of each note in a segment; ``numbers`` are the vocabulary numbers of the segment's
+    terms."""
     tables = segment.tables
     block = segment.block(0, len(tables.vocabulary))
     keys = block.keys.astype(np.int64)
@@ -92,7 +94,7 @@ def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]
 def segment_of_postings(
     notes: Sequence[int], languages: Sequence[int], postings: Sequence[NotePostings], terms: Mapping[int, str]
 ) -> MemorySegment:
-    """Return a segment of some notes that has only the given ``terms``, which map numbers to texts."""
+    """Return a segment of ``notes`` with only the given ``terms``, a mapping from term numbers to texts."""
     own = sorted((text.encode(), number) for number, text in terms.items())
     vocabulary, numbers = [text for text, _ in own], np.array([number for _, number in own], np.int64)
     sizes = [len(each.terms) for each in postings]
@@ -100,7 +102,7 @@ def segment_of_postings(
     all_terms = _joined([each.terms for each in postings])
     all_counts = _joined([each.counts for each in postings])
     starts = run_starts(all_counts)[:-1]
-    # Keep only the rows of these terms; ``ranks`` are the terms' places in the vocabulary.
+    # Keep only the rows of these terms; ``ranks`` are the terms' positions in the vocabulary.
     by_number = np.argsort(numbers)
     at = np.searchsorted(numbers, all_terms, sorter=by_number)
     at = by_number[np.minimum(at, len(numbers) - 1)] if len(numbers) else at

@@ -40,8 +40,9 @@ def proximity(
 ) -> Floats:
     """Return the proximity score of each note, float64[len(notes)].
 
-    ``notes`` are numbered over all segments and ascending. ``places`` holds each term's ascending places in
-    these notes. In these places, a note is given by its row in ``notes``, not by its number.
+    ``notes`` are numbered over all segments and ascending. ``places`` contains, for each term, its
+    occurrences in these notes as ascending places (see ``segment``). A place identifies a note by its row in
+    ``notes``, not by its number.
     """
     scores = np.zeros(len(notes))
     if not pairs or not len(notes):
@@ -55,8 +56,8 @@ def proximity(
 
 
 def _count_near(pairs: Sequence[Pair], places: Mapping[int, Ints], size: int) -> Ints:
-    """Return, by pair and note, the number of places of the first word with the second word nearby: int64[P,
-    n]."""
+    """Return, for each pair and note, the number of occurrences of the first word that are near the second
+    word: int64[P, n]."""
     note_bits = size.bit_length()
     first, second = (
         np.concatenate([places[term] | at << NOTE_SHIFT + note_bits for at, term in enumerate(terms)])

@@ -1,4 +1,4 @@
-"""The weighted terms of a query: words, identifiers and their parts, prefixes."""
+"""Weighted terms of a query: words, identifiers and their parts, prefixes."""
 
 import re
 from collections import Counter
@@ -30,22 +30,22 @@ COMPOUND_WEIGHT = 0.5
 PART_WEIGHT = 0.3
 """Weight of ``user`` and ``id`` in the query ``user_id`` if the vault contains ``user_id`` itself."""
 CHARACTER_WEIGHT = 0.3
-"""Weight of a single character next to the pairs that contain it, in unspaced scripts."""
+"""Weight of a single character relative to the pairs that contain it, in unspaced scripts."""
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Minimum number of letters in two adjacent words together. Such words are also looked up as one word."""
+"""Minimum total number of letters in two adjacent words that are also looked up as one word."""
 K3 = 2.0
-"""Saturation of repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
+"""Saturation constant for repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A term to look up. ``token`` is the number of its token in the query.
+    """A term to look up. ``token`` is the number of the term's token in the query.
 
-    ``also``: the word's terms in notes of other languages, which count as the same term. ``weight`` applies
-    if the vault has the token as a whole, ``weight_unknown`` if it does not. ``day`` is the date that a word
-    is a part of, if any.
+    ``also`` contains other terms that count as the same term, such as the word's stems in other languages.
+    ``weight`` applies if the vault contains the token as a whole, ``weight_unknown`` if it does not. ``day``
+    is the date that the word is part of, if any.
     """
 
     word: str
@@ -59,7 +59,7 @@ class QueryTerm:
 
 
 class QueryAnalyzer:
-    """Analyses queries by the rules of all languages of an index, the main language first."""
+    """Analyzer of queries, which applies the rules of all languages in an index, the main language first."""
 
     def __init__(self, main: str | None, others: Collection[str | None] = ()) -> None:
         rest = sorted((language for language in others if language != main), key=str)
@@ -67,7 +67,8 @@ class QueryAnalyzer:
         self.main = self.analyzers[0]
 
     def stop_words(self, text: str) -> frozenset[str]:
-        """Return the stop words of the text's main language; on a tie, of the index's main language."""
+        """Return the stop words of the text's main language; if two languages tie, of the index's main
+        language."""
         if len(self.analyzers) == 1:
             return self.main.stop_words
         words = {term.word for _, term in self.main.terms(text)}
@@ -77,7 +78,7 @@ class QueryAnalyzer:
 def parse_query_terms(
     text: str, analyzer: QueryAnalyzer, stop_words: frozenset[str] | None = None
 ) -> list[QueryTerm]:
-    """Return the distinct terms of the text in order, at most ``KEYWORD_TERMS``."""
+    """Return the distinct terms of a query's text in order, at most ``KEYWORD_TERMS``."""
     stops = analyzer.stop_words(text) if stop_words is None else stop_words
     text, prefixes = extract_prefixes(text)
     terms = {
@@ -89,7 +90,7 @@ def parse_query_terms(
     has_accents = not (is_english or text.isascii())
     last_pair = ""
     for number, token in enumerate(analyzer.main.tokenize(text)):
-        if not any(map(str.isalnum, token)):  # such as the sign that makes the character before it an emoji
+        if not any(map(str.isalnum, token)):  # such as a variation selector after an emoji
             continue
         analyzed = [each.token_terms(token) for each in analyzer.analyzers]
         first = analyzed[0].terms
@@ -106,8 +107,8 @@ def parse_query_terms(
 def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     """Add the normal forms of expressions that span several tokens.
 
-    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are separate terms. Two adjacent
-    words also match their joined form: ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
+    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, become separate terms. Two
+    adjacent words also match their joined form: ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
     """
     joined = list(terms)
     for at, (first, second) in enumerate(pairwise(terms)):
@@ -157,17 +158,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def _as_part(term: QueryTerm, day: str) -> QueryTerm:
-    """Return the term, with a lower weight if it is a word of a date: words such as *2026* and *may* are in
-    many notes.
-    """
+    """Return the term, with a lower weight if it is a word in a date, because many notes contain words such
+    as *2026* and *may*."""
     if term.kind != "word" or term.word not in fold_accents(day):
         return term
     return replace(term, weight=PART_WEIGHT * term.weight, day=day)
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return the terms of a word's other spellings: its normal form, the days in it, a version number without
-    ``v``."""
+    """Return the terms for a word's other spellings: its normal form, the days in it, and a version number
+    without ``v``."""
     plain = "".join(filter(str.isalnum, word))
     form = identifier_form(word) or (MARK + word if word == plain and not word.isdecimal() else "")
     if word.isdecimal() and len(word) >= THOUSANDS_DIGITS:
@@ -181,7 +181,7 @@ _VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)+")
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
-    """Merge a token's terms in all languages, which are the same words with different stems."""
+    """Merge a token's terms in all languages; they are the same words with different stems."""
     if len(terms) == 1:
         return terms[0]
     joined: dict[tuple[str, str], QueryTerm] = {}
@@ -195,7 +195,8 @@ def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
 def _weight_by_count(
     terms: list[QueryTerm], counts: Counter[str], stop_words: frozenset[str]
 ) -> list[QueryTerm]:
-    """Lower the weight of stop words unless there are no others, and raise the weight of repeated words."""
+    """Lower the weight of stop words unless the query has no other words, and raise the weight of repeated
+    words."""
     only_stops = all(term.word in stop_words for term in terms)
     factors = [
         STOP_WEIGHT
@@ -233,7 +234,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
     parts = [term for term in terms if term.role != "whole"]
     parts = [term for term in parts if len(term.word) > 1] or parts
     outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
-    # A note with ``rainbarrel`` has both words of ``rain-barrel`` and of *rain barrel*.
+    # A note with ``rainbarrel`` counts as containing both words of ``rain-barrel`` and of *rain barrel*.
     closed = () if identifier or len(parts) != 2 else ("".join(part.word for part in parts),)
     return [
         *(
@@ -257,7 +258,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Keep one of the two forms of each word: the form as written or, if accents do not count, the form
+    """Keep one of the two forms of each word: the form as written or, if accents do not matter, the form
     without accents.
 
     The index stores the form without accents for queries that are typed without accents.

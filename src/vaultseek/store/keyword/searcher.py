@@ -1,4 +1,4 @@
-"""One keyword search: score the query's terms in all segments, rank the notes, choose their passages."""
+"""One keyword search: score the query's terms in all segments, rank the notes, and choose their passages."""
 
 from __future__ import annotations
 
@@ -30,32 +30,33 @@ PREFIX_TERMS = 64
 PREFIX_WEIGHT = 0.8
 """Weight of a prefix (``word*``) relative to a whole word."""
 UNFINISHED_SHARE = 0.5
-"""Relative weight of longer words that begin with the last word while that word is being typed."""
+"""Share of the last word's weight that longer words get while the last word is being typed."""
 UNFINISHED_CHARS = 2
-"""Minimum length of an unfinished last word that longer words match."""
+"""Minimum length in characters at which an unfinished last word also matches longer words."""
 FUZZY_WORDS = 8
 """Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
-"""Maximum number of terms with a common prefix that replace a word. The same maximum applies separately to
-terms within the edit distance."""
+"""Maximum number of terms that begin with a missing word and replace it. The same maximum applies separately
+to terms one edit away from the word."""
 FUZZY_CHARS = 4
-"""Minimum length of a word that similar words may replace."""
+"""Minimum length in characters of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
-"""Weight of a replacing term relative to the word's own weight."""
+"""Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each requested term if the user may not see all notes. Some of them may occur
-only in hidden notes."""
+"""Number of terms examined for each requested term if the user may not see all notes, because some terms may
+occur only in hidden notes."""
 HALF_CHARS = 3
-"""Minimum length of each half if a missing word is searched as two words."""
+"""Minimum length of each half if a missing word is searched as two words, in characters."""
 PAIR_DISTANCE = 3
 """Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
 them."""
 
 
 class Searcher:
-    """One query against one snapshot; ``terms`` are its looked-up terms, ``search`` ranks the notes."""
+    """One query on one snapshot; ``terms`` are the terms that were looked up, and ``search`` ranks the
+    notes."""
 
     def __init__(
         self,
@@ -67,9 +68,9 @@ class Searcher:
         index: TermIndex | None = None,
         visible: Bools | None = None,
     ) -> None:
-        """Look up the words.
+        """Look up the words of ``text`` in the snapshot.
 
-        ``visible``: bool[size], the notes that the user may see; similar words come only from these.
+        ``visible``: bool[size], the notes that the user may see; similar words come only from these notes.
         """
         self._snapshot = snapshot
         self._analyzer = analyzer
@@ -78,12 +79,12 @@ class Searcher:
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
-        # Most words have no other spelling in the vault, so forms of a word share a cache key.
+        # Most words have no other spelling in the vault; without those, forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
-        # A day, or a number written in several words, is looked up only if a note has it.
+        # A day, or a number written in several words, is looked up only if a note contains it.
         exact = [
             each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
         ]
@@ -100,17 +101,16 @@ class Searcher:
 
     @property
     def terms(self) -> tuple[MatchedTerm, ...]:
-        """The looked-up terms, in the order of the query."""
+        """The terms that were looked up, in the order of the query."""
         return tuple(
             MatchedTerm(s.term.word, s.terms, s.term.kind, s.fuzzy, s.weight, s.scores.df, s.scores.idf)
             for s in self._scored
         )
 
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
-        """Rank the ``k`` best of the allowed notes (bool[size]), and count the allowed notes that match at
-        all.
+        """Rank the ``k`` best of the allowed notes (bool[size]), and count all allowed notes that match.
 
-        Also rank up to ``ties`` further notes that score the same as the ``k``-th.
+        Up to ``ties`` further notes that score the same as the ``k``-th note are also ranked.
         """
         weighted = [(each.scores, each.weight) for each in self._scored]
         top, count = best_notes(weighted, self._snapshot, allowed, k, ties)
@@ -133,10 +133,10 @@ class Searcher:
         return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
-        """Return a query term as the list of terms to score: usually the term alone.
+        """Return the list of terms to score for a query term: usually the term alone.
 
-        For the unfinished last word, there is a second term that stands for all words that begin with it.
-        These count as one word, and the exact word counts in addition.
+        For the unfinished last word, the list has a second term that stands for all words that begin with the
+        last word. These words count as one word, and the exact word counts in addition.
         """
         term = scored.term
         if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
@@ -174,7 +174,8 @@ class Searcher:
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
     def _as_two_words(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace ``rainbarrel`` by *rain barrel*, where one word follows the other."""
+        """Replace a word such as ``rainbarrel`` by *rain barrel* if notes contain the two words next to each
+        other."""
         word, best = scored.term.word, scored
         for at in range(HALF_CHARS, len(word) - HALF_CHARS + 1):
             halves = parse_query_terms(f"{word[:at]} {word[at:]}", self._analyzer)
@@ -190,7 +191,8 @@ class Searcher:
         return best
 
     def _where_adjacent(self, first: _ScoredTerm, second: _ScoredTerm) -> Ints:
-        """Return the visible notes in which the second term follows the first, ascending: int32[m]."""
+        """Return the visible notes in which the second term directly follows the first, ascending:
+        int32[m]."""
         notes = np.intersect1d(first.scores.notes, second.scores.notes)
         if self._visible is not None:
             notes = np.intersect1d(notes, self._visible)
@@ -204,8 +206,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing identifier such as ``E-4199`` by similar ones such as ``E-4107``: those with the
-        longest common prefix. The prefix must include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` by the identifiers with the longest common prefix,
+        such as ``E-4107``. The prefix must include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
@@ -221,7 +223,8 @@ class Searcher:
         return scored
 
     def _seen(self, find: Callable[[int], tuple[str, ...]], limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent terms found by ``find`` that occur in a visible note."""
+        """Return the ``limit`` most frequent of the terms that ``find`` returns and that occur in a visible
+        note."""
         if self._visible is None:
             return find(limit)
         found = find(UNSEEN_SHARE * limit)
@@ -268,9 +271,7 @@ class Searcher:
         return pairs
 
     def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
-        """Score the passages of the notes. The same notes are given twice: as ranked, and in ``ascending``
-        order.
-        """
+        """Score the passages of the notes, which are given twice: as ranked, and in ``ascending`` order."""
         snapshot = index.snapshot
         totals = np.zeros(snapshot.chunk_count)
         for each in self._scored:
@@ -299,8 +300,8 @@ class Searcher:
 class _ScoredTerm:
     """A query term with its matching index terms, their scores and their weight.
 
-    ``share`` is the term's share of the word's weight. ``in_addition`` marks the term of the word's exact
-    form, which has the rest of the weight.
+    ``share`` is the term's share of the word's weight. ``in_addition`` marks the term for the word's exact
+    form, which gets the rest of the weight.
     """
 
     term: QueryTerm
@@ -316,7 +317,8 @@ class _ScoredTerm:
         return self if weight == self.weight else replace(self, weight=weight)
 
     def importance(self, count: int) -> float:
-        """Return the score of a full match; a word that no note has is as important as the rarest word."""
+        """Return the score of a full match; a word that occurs in no note is as important as the rarest
+        word."""
         if self.in_addition:
             return 0.0
         weight = self.weight / (FUZZY_WEIGHT if self.fuzzy else self.share)
@@ -324,8 +326,8 @@ class _ScoredTerm:
 
 
 def _is_code(term: QueryTerm) -> bool:
-    """True for an identifier with letters that ends in a number, so that other identifiers may share its
-    beginning."""
+    """Return true for an identifier with letters that ends in a number, so that other identifiers may share
+    its beginning."""
     return (
         term.kind in ("word", "whole") and term.word[-1].isdecimal() and _LETTER.search(term.word) is not None
     )
@@ -335,7 +337,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
-    """True for the last token of the query, and for the last part of that token."""
+    """Return true for the last token of the query, and for the last part of that token."""
     if term.token < 0 or term.token != max(each.token for each in terms):
         return False
     last = [each for each in terms if each.token == term.token]
@@ -345,8 +347,8 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the places in notes whose rank is at least 1. In each place, the note number is replaced by the
-    rank minus 1."""
+    """Return those ``places`` (see ``segment``) whose notes have a rank of at least 1. In each place, the
+    note number is replaced by the note's rank minus 1."""
     of_places = ranks[places >> NOTE_SHIFT]
     inside = np.flatnonzero(of_places)
     within_note = places[inside] & (1 << NOTE_SHIFT) - 1
@@ -363,9 +365,9 @@ def best_notes(
 ) -> tuple[Ints, int]:
     """Return the ``k`` best notes, best first, and the total number of matching notes.
 
-    Ties are in the order of the ledger's ids. Up to ``ties`` further notes that score the same as the
-    ``k``-th are included. ``allowed``: bool[size], the notes to consider; None for all. A note matches if its
-    score is above 0.
+    Ties are sorted by ledger id. Up to ``ties`` further notes that score the same as the ``k``-th note are
+    included. ``allowed``: bool[size], the notes to consider; None for all. A note matches if its score is
+    above 0.
     """
     totals = np.zeros(snapshot.size)
     for term, weight in weighted:

@@ -1,14 +1,15 @@
-"""An on-disk segment of the keyword index: notes, counts and positions of each term as flat arrays.
+"""On-disk segment of the keyword index: notes, counts and positions of each term as flat arrays.
 
-A segment holds D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
+A segment contains D notes, numbered 0..D-1, and V distinct terms in byte order. The *rows* of a term are its
 postings: one row for each note and field that contains the term, ascending by ``key = note * 8 + field``. So
 one slice of ``keys`` and ``counts`` is a whole posting list, ready for arithmetic. The array ``positions``
-has the positions of one row after another; a row's positions start at the sum of the counts before it.
+contains the positions of one row after another; a row's positions start at the sum of the counts before it.
 
-The file is a sequence of such arrays, then a JSON directory with the type, offset, size and checksum of each,
-then a footer. It is written once and never changed. Arrays whose size depends on the number of terms or notes
-are kept in memory (``Tables``); rows and positions are read on demand and cached by the operating system.
-Nothing is memory-mapped, so a file truncated while open gives an error instead of killing the process.
+The file is a sequence of such arrays, then a JSON directory with the type, offset, size and checksum of each
+array, then a footer. It is written once and never changed. Arrays whose size depends on the number of terms
+or notes are kept in memory (``Tables``); rows and positions are read on demand and cached by the operating
+system. Nothing is memory-mapped, so a file truncated while open gives an error instead of killing the
+process.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.store.keyword.strings import Strings
 
 FIELDS = ("title", "aliases", "headings", "tags", "path", "body", "code")
-"""The fields of a note, by number."""
+"""Names of a note's fields, in the order of the field numbers."""
 FIELD_BITS = 3
-"""Number of bits of a field's number."""
+"""Number of bits in a field's number."""
 FIELD_SLOTS = 1 << FIELD_BITS
 FIELD_MASK = FIELD_SLOTS - 1
 BODY, CODE = FIELDS.index("body"), FIELDS.index("code")
 POSITION_BITS = 32
-"""Number of low bits of a *place* that hold the position: ``key << 32 | position`` encodes note, field and
+"""Number of low bits of a *place* that contain the position: ``key << 32 | position`` encodes note, field and
 position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
-"""Number of low bits of a place below the note number."""
+"""Number of low bits of a place that are below the note number."""
 GAP = 1
-"""Number of positions left free between two texts of a field."""
+"""Number of positions left free between two texts in a field."""
 
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
@@ -60,11 +61,12 @@ class Tables:
     """The part of a segment that is kept in memory.
 
     notes: int64[D], ids in the ledger. languages: uint8[D], see ``analysis.LanguageRules``. lengths: uint32[D
-    * 8], positions per note and field, by key. first_chunks: uint32[D + 1], a note's chunks run from its
-    entry to the next note's. chunk_lengths: uint32[C * 2], positions of body and of code per chunk.
-    chunk_ids: C ids. vocabulary: V terms, sorted. first_rows, first_positions: uint32[V + 1], like
-    first_chunks. words: W written forms, without accents but not stemmed, sorted; word_terms: uint32[W], the
-    term of each. A word with terms in several languages occurs once per language.
+    * 8], number of positions per note and field, by key. first_chunks: uint32[D + 1]; a note's chunks run
+    from its own entry to the next note's entry. chunk_lengths: uint32[C * 2], number of positions in the body
+    and in the code of each chunk. chunk_ids: C ids. vocabulary: V terms, sorted. first_rows, first_positions:
+    uint32[V + 1], like first_chunks. words: W written forms, without accents but not stemmed, sorted;
+    word_terms: uint32[W], the term of each word. A word with terms in several languages occurs once per
+    language.
     """
 
     notes: Ints
@@ -82,9 +84,10 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlaces:
-    """Where the prose and the code of each chunk begin.
+    """Start of the prose and start of the code of each chunk.
 
-    firsts: int64[C * 2], places, ascending. slots: int64[C * 2], the index in ``chunk_lengths`` of each.
+    firsts: int64[C * 2], the starts as places, ascending. slots: int64[C * 2], the index in ``chunk_lengths``
+    for each start.
     """
 
     firsts: Ints
@@ -104,7 +107,7 @@ class RowStarts:
         return self.keys.nbytes + self.starts.nbytes
 
     def of_notes(self, notes: Ints) -> tuple[Ints, Ints]:
-        """Return the first row of each note, and its number of rows."""
+        """Return the first row of each note, and the number of its rows."""
         firsts = self.keys.searchsorted((notes << FIELD_BITS).astype(np.uint32))
         return firsts, self.keys.searchsorted((notes + 1 << FIELD_BITS).astype(np.uint32)) - firsts
 
@@ -119,7 +122,7 @@ class Block:
 
 
 def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
-    """Write a segment; the blocks contain its rows in vocabulary order.
+    """Write a segment; ``blocks`` contain the segment's rows in vocabulary order.
 
     ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
     """
@@ -142,7 +145,7 @@ def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], type
 
 
 class Segment:
-    """An open segment, readable from any thread; the file is closed with the last reference.
+    """An open segment, readable from any thread; the file is closed when the last reference is gone.
 
     Opening compares every byte with its checksum, unless ``verify`` is false. Reading raises ``IndexDamaged``
     if the file is truncated.
@@ -160,7 +163,7 @@ class Segment:
         self.types = (self._sections["counts"].type, self._sections["positions"].type)
 
     def __len__(self) -> int:
-        """Return the number of notes, deleted ones included."""
+        """Return the number of notes, including deleted ones."""
         return len(self.tables.notes)
 
     def verify(self) -> None:
@@ -182,9 +185,8 @@ class Segment:
         return status.st_size, status.st_mtime_ns
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the numbers of those ``texts`` that are terms of this segment; ``heads`` are their
-        `first_bytes`.
-        """
+        """Return the numbers of those ``texts`` that are terms of this segment; ``heads`` are the texts'
+        `first_bytes`."""
         return self.tables.vocabulary.find_all(texts, heads)
 
     def rows(self, term: int) -> tuple[Ints, Ints]:
@@ -197,7 +199,7 @@ class Segment:
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
 
     def places(self, term: int) -> Ints:
-        """Return the places of a term, ascending."""
+        """Return the occurrences of a term as ascending places: ``key << 32 | position``."""
         keys, counts = self.rows(term)
         return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
 
@@ -210,7 +212,8 @@ class Segment:
         return RowStarts(keys, starts)
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
-        """Return the ascending places of a term in the notes (ascending); ``rows`` has all its rows."""
+        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` are also ascending,
+        and ``rows`` contains all rows of the term."""
         firsts, counts = rows.of_notes(notes)
         inside = run_indexes(firsts, counts)
         sizes = rows.starts[inside + 1] - rows.starts[inside]
@@ -219,7 +222,7 @@ class Segment:
         return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
 
     def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
-        """Return the positions of some rows of a term. Each row's positions are read separately."""
+        """Return the positions in some rows of a term. Each row's positions are read separately."""
         first, _ = self._span(self.tables.first_positions, term, term + 1)
         section = self._sections["positions"]
         offsets = (section.offset + (starts + first) * section.itemsize).tolist()
@@ -231,17 +234,17 @@ class Segment:
 
     @cached_property
     def length_sums(self) -> Ints:
-        """Sum and count of each field's non-zero lengths, int64[2, 8]."""
+        """Sum and number of each field's non-zero lengths, int64[2, 8]."""
         return sum_lengths(self.tables.lengths.reshape(-1, FIELD_SLOTS))
 
     @cached_property
     def chunk_length_sums(self) -> Ints:
-        """Sum and count of the non-zero lengths of the chunks' prose and code, int64[2, 2]."""
+        """Sum and number of the non-zero lengths of the chunks' prose and code, int64[2, 2]."""
         return sum_lengths(self.tables.chunk_lengths.reshape(-1, 2))
 
     @cached_property
     def chunk_places(self) -> ChunkPlaces:
-        """Where the prose and the code of each chunk begin."""
+        """Start of the prose and start of the code of each chunk."""
         first = self.tables.first_chunks.astype(np.int64)
         sizes = run_lengths(first)
         firsts, slots = np.zeros((2, 2 * int(first[-1])), np.int64)
@@ -262,7 +265,8 @@ class Segment:
         return self._whole("keys")
 
     def block(self, first_term: int, last_term: int) -> Block:
-        """Return rows and positions of the terms from ``first_term`` up to, but excluding, ``last_term``."""
+        """Return the rows and positions of the terms from ``first_term`` up to, but excluding,
+        ``last_term``."""
         rows = self._span(self.tables.first_rows, first_term, last_term)
         positions = self._span(self.tables.first_positions, first_term, last_term)
         keys, counts = self._read("keys", *rows), self._read("counts", *rows)
@@ -339,7 +343,7 @@ class _Section:
 
 
 class _Writer:
-    """Writer of several sections at once. Each section's place in the file is fixed from the start."""
+    """Writer of several sections at once. The place of each section in the file is fixed from the start."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -374,27 +378,30 @@ class _Writer:
 
 
 def sum_lengths(lengths: Ints) -> Ints:
-    """Return, by column, the sum of the lengths and the count of lengths above 0: int64[2, columns]."""
+    """Return, for each column, the sum of the lengths and the number of lengths above 0: int64[2,
+    columns]."""
     present = [np.count_nonzero(column) for column in lengths.T]
     return np.array([lengths.sum(axis=0, dtype=np.int64), present], np.int64)
 
 
 def run_starts(lengths: Ints) -> Ints:
-    """Return the starts of consecutive runs, and the end of the last run: int64[len + 1]."""
+    """Return the starts of consecutive runs with the given lengths, and the end of the last run: int64[len +
+    1]."""
     starts = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     return starts
 
 
 def run_lengths(starts: Ints) -> Ints:
-    """Return the lengths of consecutive runs, the inverse of ``run_starts``."""
+    """Return the lengths of consecutive runs; the inverse of ``run_starts``."""
     wide = starts.astype(np.int64)
     lengths: Ints = wide[1:] - wide[:-1]
     return lengths
 
 
 def run_indexes(starts: Ints, lengths: Ints) -> Ints:
-    """Return the indexes of several runs in sequence; for [5, 0] and [2, 1] this is [5, 6, 0]."""
+    """Return the indexes in several runs, one run after another: starts [5, 0] and lengths [2, 1] give [5, 6,
+    0]."""
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)

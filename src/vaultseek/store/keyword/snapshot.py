@@ -1,4 +1,4 @@
-"""All segments of a keyword index at one moment, with the vault-wide statistics for ranking."""
+"""Snapshots of all segments of a keyword index, with the vault-wide statistics for ranking."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from vaultseek.store.keyword.strings import Strings
 Floats = NDArray[np.float64]
 _NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
 SPARSE_IDS = 16
-"""Maximum ratio of the largest id to the number of notes. Above it, a lookup table by id would waste
+"""Maximum ratio of the largest note id to the number of notes. Above it, a lookup table by id would waste
 memory."""
 KEPT_PARTS = 4
 """Number of snapshots of note subsets that are kept for the next search."""
 ENTRY_BYTES = 500
-"""Approximate bytes of a cached value besides its arrays."""
+"""Approximate number of bytes that a cached value takes in addition to its arrays."""
 
 
 class Sized(Protocol):
@@ -51,10 +51,10 @@ T = TypeVar("T", bound=Sized)
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """A segment as a search sees it.
+    """A segment as part of a snapshot.
 
-    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the numbers of its first note and first chunk over
-    all segments.
+    ``alive``: bool[notes], false for deleted notes. ``base`` and ``chunk_base``: the numbers of the segment's
+    first note and first chunk, counted over all segments.
     """
 
     segment: Segment
@@ -92,9 +92,8 @@ class ByteCache:
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the cached value of ``key``. If it is missing, ``make`` creates it; two threads may do so at
-        the same time.
-        """
+        """Return the cached value for ``key``. If it is missing, ``make`` creates it; two threads may do so
+        at the same time."""
         value = self._values.get(key)
         if value is not None:
             with suppress(KeyError):  # another thread may just have dropped it
@@ -118,7 +117,7 @@ class ByteCache:
 
 
 class Snapshot:
-    """All segments at one moment; immutable and thread-safe.
+    """Snapshot of all segments; immutable and thread-safe.
 
     ``cache_share``: share of the usual cache size that this snapshot may use.
     """
@@ -137,13 +136,13 @@ class Snapshot:
         """Number of chunks in all segments, including those of deleted notes."""
         cache_bytes = max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES)
         self.cache = ByteCache(round(cache_share * cache_bytes))
-        """Scores and places of terms computed by searches of this snapshot."""
+        """Cached scores and occurrences of terms, computed by searches of this snapshot."""
         self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
 
     def within(self, ids: Ints) -> Snapshot:
         """Return a snapshot as if only the notes with these ids existed.
 
-        It is kept for the next request with the same array of ids.
+        The new snapshot is kept for the next call with the same array of ids.
         """
         for known, part in self._parts:
             if known is ids:
@@ -172,9 +171,8 @@ class Snapshot:
 
     @cached_property
     def _numbers(self) -> Ints | None:
-        """Lookup table from ids to the numbers of live notes, int32; an id without a live note has ``size``.
-        None if ids are too large for a table.
-        """
+        """Lookup table from ids to the numbers of live notes, int32; the entry for an id without a live note
+        is ``size``. None if ids are too large for a table."""
         highest = int(self.notes.max(initial=0))
         if highest > SPARSE_IDS * max(self.size, SPARSE_IDS) or int(self.notes.min(initial=0)) < 0:
             return None
@@ -190,7 +188,7 @@ class Snapshot:
 
     @cached_property
     def count(self) -> int:
-        """The number of live notes: all notes except deleted ones. It is N in the formula of BM25F."""
+        """The number of live notes: all notes except deleted ones. This is N in the formula for BM25F."""
         return int(np.count_nonzero(self.alive))
 
     @cached_property
@@ -199,7 +197,7 @@ class Snapshot:
         return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of live notes whose stored language differs from the language that these rules
+        """Return the ids of live notes whose stored language differs from the language that ``rules``
         assign."""
         ids: list[int] = []
         for view in self.views:
@@ -211,8 +209,8 @@ class Snapshot:
 
     @cached_property
     def first_chunks(self) -> Ints:
-        """The first chunk of each note, int64[size + 1]; a note's chunks end before the next note's first
-        chunk."""
+        """The number of each note's first chunk, int64[size + 1]; a note's chunks end before the next note's
+        first chunk."""
         firsts = [view.segment.tables.first_chunks[:-1] + np.int64(view.chunk_base) for view in self.views]
         return joined([*firsts, np.array([self.chunk_count])], np.int64)
 
@@ -234,24 +232,24 @@ class Snapshot:
 
     @cached_property
     def averages(self) -> Floats:
-        """Mean length of each field over the live notes that have the field, float64[8]; 1 if no note has
-        it.
-        """
+        """Mean length of each field over the live notes that have the field, float64[8]; 1 if no note has the
+        field."""
         return means([_length_sums(view) for view in self.views], FIELD_SLOTS)
 
     @cached_property
     def chunk_averages(self) -> Floats:
-        """Mean lengths of prose and of code over the live chunks that have any, float64[2]."""
+        """Mean length of prose and of code over the live chunks that contain any, float64[2]."""
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield the places in each segment that has any, with note numbers as in that segment."""
+        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places; the
+        notes are numbered within the segment."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Split ``notes``, which are ascending: yield each segment that has some of them, and their numbers
-        in that segment."""
+        """Split ``notes``, which are ascending: yield each segment that contains some of them, with their
+        numbers in the segment."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 
@@ -285,7 +283,7 @@ def _length_sums(view: SegmentView) -> Ints:
 
 
 def _chunk_length_sums(view: SegmentView) -> Ints:
-    """Return the sum and number of the non-zero lengths of live chunks: int64[2, 2]."""
+    """Return the sum and the number of the non-zero lengths of live chunks: int64[2, 2]."""
     sums, tables = view.segment.chunk_length_sums, view.segment.tables
     if view.all_alive:
         return sums
@@ -294,8 +292,7 @@ def _chunk_length_sums(view: SegmentView) -> Ints:
 
 
 def means(sums: Sequence[Ints], width: int) -> Floats:
-    """Return the mean length of each column, given the sums of the lengths and the counts of lengths above
-    0.
-    """
+    """Return the mean length in each column, given the sums of the lengths and the numbers of lengths above
+    0."""
     totals, present = sum(sums, np.zeros((2, width), np.int64))
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)

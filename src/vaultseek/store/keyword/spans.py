@@ -1,4 +1,4 @@
-"""The places of index terms in a text: the ranges to highlight."""
+"""Positions of index terms in a text, which are the ranges to highlight."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from vaultseek.store.keyword.analysis import (
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
 
 CACHED_TOKENS = 20_000
-"""Number of tokens per language whose spans are kept."""
+"""Number of tokens per language whose spans are cached."""
 
 SAME_CHARS, SHORT_CHARS = 2, 5
-"""Number of first letters that no stemmer changes. In words up to the second length, such as *dying*, only
-the first letter is certain to stay."""
+"""Number of leading letters that no stemmer changes; and maximum length of a word, such as *dying*, in which
+only the first letter is certain to stay."""
 CACHED_TEXTS = 2048
-"""Number of texts, mostly passages, whose tokens are kept."""
+"""Number of texts, mostly passages, whose tokens are cached."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that are not combining marks but may compose with the preceding character: Hangul vowels and
 final consonants, and the voicing marks of half-width kana."""
@@ -43,15 +43,17 @@ Span = tuple[int, int, str]
 
 
 class _DistinctTokens(NamedTuple):
-    """The distinct tokens of a text: all of them, and by initial: the first letter of ASCII words in lower
-    case, "" for all others."""
+    """The distinct tokens in a text: ``all`` of them, and ``by_initial``.
+
+    The initial is the first letter, in lower case, of an ASCII word; it is "" for other tokens.
+    """
 
     all: frozenset[str]
     by_initial: Mapping[str, Sequence[str]]
 
     @classmethod
     def of(cls, tokens: Iterable[str]) -> _DistinctTokens:
-        """Return the distinct ones of these tokens."""
+        """Return the distinct tokens among ``tokens``."""
         distinct, by_initial = frozenset(tokens), defaultdict(list)
         for token in distinct:
             by_initial[token[0].lower() if token.isascii() and is_word(token) else ""].append(token)
@@ -59,9 +61,9 @@ class _DistinctTokens(NamedTuple):
 
 
 class _Tokens:
-    """Known tokens with the spans of their terms, and the tokens of each term.
+    """Known tokens with the spans of their terms, and the known tokens that contain each term.
 
-    Most tokens of a text contain no query term. Looking up the tokens of each term is therefore much faster
+    Most tokens in a text contain no query term. Looking up the tokens for each term is therefore much faster
     than checking the terms of each token.
     """
 
@@ -74,7 +76,7 @@ class _Tokens:
         return len(self._spans)
 
     def with_terms(self, terms: Collection[str], tokens: _DistinctTokens) -> dict[str, list[Span]]:
-        """Return the ``tokens`` that have one of the ``terms``, with the spans of these terms."""
+        """Return those ``tokens`` that contain one of the ``terms``, with the spans of these terms."""
         beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
         for initial in {"", *(term[0] for term in terms)}:
             for token in tokens.by_initial.get(initial, ()):
@@ -96,7 +98,8 @@ class _Tokens:
 
 
 class SpanFinder:
-    """Finds the terms of a text by the analysis rules of the note's language, which ``rules`` choose.
+    """Finder of index terms in texts, which uses the analysis rules for the note's language, as chosen by
+    ``rules``.
 
     For an unknown note, all languages of the query are tried.
     """
@@ -107,9 +110,11 @@ class SpanFinder:
         self._tokens: dict[Analyzers, _Tokens] = {}
 
     def spans(self, text: str, terms: Collection[str], own: str | None = None) -> list[Span]:
-        """Return the spans of these ``terms`` in ``text``; spans of a compound and its parts overlap.
+        """Return the spans of the given ``terms`` in ``text``; the spans of a compound and of its parts
+        overlap.
 
-        ``own`` is the language of the text's note, "" if unclear, None if the note is unknown.
+        ``own`` is the language of the note that contains the text: "" if it is unclear, None if the note is
+        unknown.
         """
         normalized, origins, places, tokens = _tokenized(text)
         matching = self._tokens_of(own).with_terms(terms, tokens)
@@ -161,10 +166,11 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 def _tokenized(
     text: str,
 ) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], _DistinctTokens]:
-    """Return a text as analysed, its original character positions if they differ, its tokens by place, and
-    its distinct tokens.
+    """Return a text as analysed, the original positions of its characters if they differ, its tokens with
+    their positions, and its distinct tokens.
 
-    Cached, because the same passages are shown again while a query is typed, and often for the next query.
+    The result is cached, because the same passages are shown again while a query is typed, and often for the
+    next query.
     """
     origins: Sequence[tuple[int, int]] = ()
     text = typed_apostrophes(text)
@@ -176,7 +182,7 @@ def _tokenized(
 
 @lru_cache(maxsize=16)
 def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanFinder:
-    """Return the finder for notes in these languages; the finder keeps its caches for the next search."""
+    """Return the finder for notes in the given languages. The finder keeps its caches for the next search."""
     return SpanFinder(QueryAnalyzer(rules.given, languages), rules)
 
 

@@ -1,4 +1,4 @@
-"""Many byte strings in one buffer: the vocabulary, words and chunk ids of a segment."""
+"""Byte strings in one buffer, used for the vocabulary, words and chunk ids of a segment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.integer[Any]]
 
 HEAD_BYTES = 8
-"""Number of leading bytes of a string that are compared at once."""
+"""Number of leading bytes of a string that are compared in one step."""
 
 
 class Strings(Sequence[bytes]):
-    """Byte strings in one buffer; must be sorted and distinct for ``find_all`` and ``with_prefix``."""
+    """Byte strings in one buffer. They must be sorted and distinct for ``find_all`` and ``with_prefix``."""
 
     __slots__ = ("_heads", "_offsets", "blob", "offsets")
 
@@ -30,13 +30,13 @@ class Strings(Sequence[bytes]):
 
     @classmethod
     def of(cls, values: Iterable[bytes]) -> Strings:
-        """Put the values into one buffer."""
+        """Put ``values`` into one buffer."""
         values = list(values)
         offsets = np.fromiter(accumulate(map(len, values), initial=0), np.uint32, len(values) + 1)
         return cls(b"".join(values), offsets)
 
     def __reduce__(self) -> tuple[type[Strings], tuple[bytes, Ints]]:
-        """Copy by content, because a view of memory cannot be pickled."""
+        """Copy the strings by content, because a view of memory cannot be pickled."""
         return Strings, (self.blob, self.offsets)
 
     def __len__(self) -> int:
@@ -54,9 +54,8 @@ class Strings(Sequence[bytes]):
         return self.blob[self._offsets[index] : self._offsets[index + 1]]
 
     def find_all(self, values: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the indexes of those ``values`` that are among these strings; ``heads`` are their
-        `first_bytes`.
-        """
+        """Return the indexes of the strings that are among ``values``; ``heads`` are the values'
+        `first_bytes`."""
         own = self._first_bytes()
         lows, highs = own.searchsorted(heads), own.searchsorted(heads, side="right")
         indexes: list[int] = []
@@ -68,7 +67,7 @@ class Strings(Sequence[bytes]):
         return indexes
 
     def with_prefix(self, prefix: bytes) -> range:
-        """Return the indexes of all values that begin with ``prefix``."""
+        """Return the indexes of all strings that begin with ``prefix``."""
         return range(self._place(prefix), self._place(prefix + b"\xff"))
 
     def _place(self, value: bytes) -> int:
@@ -78,8 +77,8 @@ class Strings(Sequence[bytes]):
         return bisect_left(self, value, low, high)
 
     def _first_bytes(self) -> Ints:
-        """Return the first bytes of each string as a number; the numbers are in ascending order. Most
-        comparisons need only these bytes."""
+        """Return the first bytes of each string as a number; the numbers are ascending. Most comparisons need
+        only these bytes."""
         if self._heads is None:
             starts = self.offsets[:-1].astype(np.int64)
             sizes = self.offsets[1:] - starts
@@ -92,12 +91,13 @@ class Strings(Sequence[bytes]):
 
 
 def first_bytes(values: Iterable[bytes]) -> Ints:
-    """Return the beginning of each value as a number with the same order, uint64[values]."""
+    """Return the beginning of each value as a number; the numbers sort like the values: uint64[values]."""
     heads = [int.from_bytes(value[:HEAD_BYTES].ljust(HEAD_BYTES, b"\0")) for value in values]
     return np.array(heads, np.uint64)
 
 
 def word_tables(pairs: Iterable[tuple[bytes, int]]) -> tuple[Strings, Ints]:
-    """Return ``words`` and ``word_terms`` of a segment from its distinct pairs of word and term."""
+    """Return the tables ``words`` and ``word_terms`` of a segment, given its distinct pairs of word and
+    term."""
     ordered = sorted(pairs)
     return Strings.of(word for word, _ in ordered), np.array([term for _, term in ordered], np.uint32)

@@ -1,7 +1,8 @@
-"""Scores and places of single terms in a snapshot.
+"""Scores and occurrences of single terms in a snapshot.
 
 Both are computed on demand and cached in the snapshot, so the next search with the same word only has to add
-them up. The places of a common word are read for each search, but only for the notes that it needs.
+them up. The occurrences of a common word are read for each search, but only in the notes that the search
+needs.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Maximum number of notes that contain a term for its places and passage scores to be cached for the next
-search."""
+"""Maximum number of notes with a term for which the term's occurrences and passage scores are cached for the
+next search."""
 ALTERNATIVES = 16
-"""``RARE_NOTES`` is multiplied by the number of a term's alternatives, but by no more than this, because each
+"""Maximum factor for ``RARE_NOTES``, which is multiplied by the number of a term's alternatives because each
 alternative is looked up separately."""
 
 
@@ -39,10 +40,10 @@ class TermIndex:
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read the data that ``scores`` needs for these terms in one go, if that saves time."""
+        """Read in one go the data that ``scores`` needs for the given terms, if that saves time."""
 
     def present(self, terms: Collection[str]) -> set[str]:
-        """Return the terms that the index contains."""
+        """Return those of the given terms that the index contains."""
         texts = [term.encode() for term in terms]
         heads = first_bytes(texts)
         return {
@@ -52,12 +53,12 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return three values: an index for reading the places of terms in these notes, the notes found in
-        that index, and the notes' numbers in it."""
+        """Return an index from which the occurrences of terms in ``notes`` can be read, those of the notes
+        that it contains, and their numbers in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
-        """Return the scores of the notes that have any of the terms."""
+        """Return the scores of the notes that contain any of the given terms."""
         return self.snapshot.cache.get(
             ("term", terms), lambda: score_terms(self.snapshot, self._term_numbers(terms))
         )
@@ -75,14 +76,13 @@ class TermIndex:
     def count_both(
         self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
     ) -> int:
-        """Return the number of notes with at least one of the two ``terms``, given the scores of each
-        term."""
+        """Return the number of notes that contain both of the ``terms``, given the scores of each term."""
         present = np.zeros(self.snapshot.size, np.bool_)
         present[first.notes] = True
         return int(np.count_nonzero(present[second.notes]))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent terms of words that begin with ``prefix``."""
+        """Return the ``limit`` most frequent terms for words that begin with ``prefix``."""
         found = []
         for view in self.snapshot.views:
             words = view.segment.tables.words.with_prefix(prefix.encode())
@@ -90,7 +90,7 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent terms of words one edit away from ``word``."""
+        """Return the ``limit`` most frequent terms for words that are one edit away from ``word``."""
         found = []
         for view in self.snapshot.views:
             words = view.segment.tables.words
@@ -100,7 +100,8 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
-        """Return the passage scores for ``notes`` (ascending). The result may contain other notes as well."""
+        """Return the passage scores of one term for ``notes``, which are ascending. The result may contain
+        other notes as well."""
         if _is_common(terms, df):
             return score_chunks(self.snapshot, self.places(terms, df, notes))
         return self.snapshot.cache.get(
@@ -108,9 +109,8 @@ class TermIndex:
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
-        """Return the ascending places of any of the terms in ``notes`` (ascending). The result may contain
-        other notes as well.
-        """
+        """Return the occurrences of any of the terms in ``notes`` as ascending places (see ``segment``).
+        ``notes`` are also ascending. The result may contain other notes as well."""
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:
@@ -150,13 +150,14 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
 
 
 _COUNTED = 256
-"""Minimum number of terms whose notes are counted per segment, beginning with the most frequent terms."""
+"""Minimum number of terms per segment whose notes are counted, beginning with the most frequent terms."""
 _SLACK_BYTES = 4
 """Maximum number of bytes by which one letter changes the length of a word."""
 
 
 def is_one_edit(first: str, second: str) -> bool:
-    """True if one letter was added, removed or replaced, or two adjacent letters were swapped."""
+    """Return true if the words differ by one letter added, removed or replaced, or by two adjacent letters
+    swapped."""
     shorter, longer = sorted((first, second), key=len)
     if first == second or len(longer) - len(shorter) > 1:
         return False
@@ -169,7 +170,8 @@ def is_one_edit(first: str, second: str) -> bool:
 
 
 def _candidates(words: Strings, word: bytes) -> Ints:
-    """Return words of similar length that share nearly all of ``word`` at their beginning and end.
+    """Return the numbers of words of similar length that share nearly all of ``word`` at their beginning and
+    end.
 
     One edit leaves half of the word intact, so few words remain to be compared.
     """
@@ -200,16 +202,16 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
     places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
     common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
     for at, byte in enumerate(word[::step]):
-        # Bytes beyond the word belong to the next word; a few too many do no harm here.
+        # Bytes beyond the word belong to the next word; counting a few too many is harmless here.
         going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
         common += going
     return common
 
 
 def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
-    """Return the ``limit`` terms with most rows among words found in some segments, most rows first.
+    """Return the ``limit`` terms with most rows, given the words found in some segments; most rows first.
 
-    Only the most frequent terms of each segment are counted; others are hardly ever among the first.
+    Only the most frequent terms in each segment are counted; others are hardly ever among the first.
     """
     counts: Counter[bytes] = Counter()
     for tables, words in found:

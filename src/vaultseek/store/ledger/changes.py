@@ -1,8 +1,9 @@
-"""The changes of a ledger since a position; every index follows the ledger through them.
+"""Changes to a ledger since a position; every index uses them to follow the ledger.
 
-An index stores its position, applies the pages that ``changes`` yields, and stores the position of each page
-with it. All indexes use the same names: ``sync`` applies the changes, ``synced_revision`` is the revision
-that is fully applied, and ``pending_count`` the number of notes changed since.
+An index applies the pages of changes that ``changes`` yields, and stores each page's position together with
+the page's content. All indexes use the same method names: ``sync`` applies the changes, ``synced_revision``
+is the last revision that is fully applied, and ``pending_count`` is the number of notes changed since that
+revision.
 """
 
 from collections.abc import Iterator
@@ -17,14 +18,14 @@ class RemovalsPruned(Exception):
 
 
 class Position(NamedTuple):
-    """A position in the order of changes, by revision, then by note; the default is the beginning."""
+    """A position in the order of changes, by revision, then by note id; the default is the beginning."""
 
     revision: int = 0
     note: int = LAST_NOTE
 
     @property
     def synced_revision(self) -> int:
-        """The last revision that is fully applied."""
+        """The last revision whose changes all come before this position."""
         return self.revision if self.note == LAST_NOTE else self.revision - 1
 
 
@@ -39,7 +40,8 @@ class Changes(NamedTuple):
 def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
     """Yield the changes after ``since``, at most ``size`` notes at a time, until none are left.
 
-    Raises RemovalsPruned, at the start or when notes are removed while pages are read.
+    Raises RemovalsPruned if removals after ``since`` have been pruned, which may also happen while pages are
+    read.
     """
     looked = since.revision
     while True:
@@ -69,7 +71,8 @@ def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
 def changed_rows(
     ledger: Ledger, since: int, columns: str, condition: str = "1 = 1"
 ) -> tuple[list[Any], list[int] | None]:
-    """Return these columns of notes changed after the revision ``since``, and the ids of removed notes.
+    """Return ``columns`` of the notes that changed after the revision ``since``, and the ids of removed
+    notes.
 
     Used for data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None, and
     the rows of all notes that satisfy ``condition`` are returned.

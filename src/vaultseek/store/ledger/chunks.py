@@ -1,4 +1,4 @@
-"""The chunks of notes, with the numbers that identify their vectors."""
+"""Chunks of notes, with the numbers that identify their vectors."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
 
 CACHED_NOTES = 2000
-"""Number of notes whose chunk numbers and ids are cached between two commits."""
+"""Number of notes whose chunk numbers and chunk ids are cached between two commits."""
 CACHED_CHUNKS = 2000
 """Number of chunks cached between two commits, about 2 kB each."""
 ChunkValues = Sequence[Sequence[Any]]
@@ -21,7 +21,7 @@ _INSERT = (
 
 
 class ChunkTable:
-    """The table ``chunks``."""
+    """The table ``chunks``, with the passages of notes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -29,15 +29,15 @@ class ChunkTable:
         self._chunks: RowCache[Chunk] = database.cache(CACHED_CHUNKS)
 
     def add(self, notes: Iterable[tuple[int, ChunkValues]]) -> None:
-        """Write the chunks of new notes: pairs of note id and chunks."""
+        """Write the chunks of new notes, given as pairs of note id and chunks."""
         self._database.run_many(
             _INSERT,
             ((note, ordinal, *chunk) for note, chunks in notes for ordinal, chunk in enumerate(chunks)),
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write the chunks that differ from the stored ones. With ``dirty``, the vectors of all unchanged
-        chunks are outdated as well.
+        """Write those of a note's chunks that differ from the stored ones. With ``dirty``, also mark the
+        vectors of the unchanged chunks as outdated.
 
         A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk
         ids, which depend on its path, but keeps its vectors.
@@ -64,7 +64,8 @@ class ChunkTable:
             self.outdate_vectors(note)
 
     def outdate_vectors(self, note: int) -> None:
-        """Mark the vectors of a note's chunks as outdated in every space, so that they are computed again."""
+        """Mark the vectors of a note's chunks as outdated in every vector space, so that they are computed
+        again."""
         self._database.run(
             "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 0, c.number, c.note FROM spaces s, chunks c"
             " WHERE c.note = ?",
@@ -76,7 +77,7 @@ class ChunkTable:
         self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
 
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
-        """Return the chunks of each note by note id, in document order."""
+        """Return the chunks of each note in document order, by note id."""
         chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
         for row in self._database.all_in(sql, notes):
@@ -84,16 +85,16 @@ class ChunkTable:
         return chunks
 
     def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
-        """Return the chunks of these notes with their numbers, in document order per note."""
+        """Return the chunks of ``notes`` with their numbers, in document order within each note."""
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.note, c.ordinal"
         return [chunk_row(row) for row in self._database.all_in(sql, notes)]
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
-        """Return the number and id of each chunk of these notes, in document order."""
+        """Return the number and id of each chunk of ``notes``, in document order."""
         return self._outlines.get_or_read(notes, self._read_outlines)
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
-        """Return chunks by number; numbers that no longer exist are left out."""
+        """Return chunks by their numbers; numbers that no longer exist are left out."""
         return self._chunks.get_or_read(numbers, self._read_chunks)
 
     def opening(self, note: int, limit: int) -> str:
@@ -109,7 +110,7 @@ class ChunkTable:
         return "\n\n".join(texts)[:limit]
 
     def ends(self, note: int, first: int, last: int) -> list[Chunk]:
-        """Return a note's first and last chunks, in document order."""
+        """Return the first ``first`` and the last ``last`` chunks of a note, in document order."""
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note = ? ORDER BY c.ordinal {{}} LIMIT ?"
         begin = self._database.all(sql.format("ASC"), note, first)
         end = self._database.all(sql.format("DESC"), note, last) if len(begin) == first else []
@@ -117,7 +118,7 @@ class ChunkTable:
         return list({row.number: row.chunk for row in numbered}.values())
 
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return chunk ids by number; numbers that no longer exist are left out."""
+        """Return chunk ids by chunk number; numbers that no longer exist are left out."""
         return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
 
     def _read_outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:

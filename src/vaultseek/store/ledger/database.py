@@ -1,4 +1,4 @@
-"""SQLite connections, one per thread, and the few statement forms that the tables use."""
+"""SQLite connections, one per thread, and the few kinds of statement that the tables use."""
 
 import contextlib
 import shutil
@@ -19,8 +19,8 @@ V = TypeVar("V")
 class RowCache(Generic[V]):
     """Thread-safe cache of up to ``capacity`` values by key.
 
-    Each commit clears it. A value read before a commit is not stored after it, so that no reader sees an
-    outdated row.
+    Each commit clears the cache. A value read before a commit is not stored after it, so that no reader sees
+    an outdated row.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -30,7 +30,7 @@ class RowCache(Generic[V]):
         self._lock = threading.Lock()
 
     def get_or_read(self, keys: Sequence[K], read: Callable[[Sequence[K]], Mapping[K, V]]) -> dict[K, V]:
-        """Return the values of the keys in order; ``read`` returns the missing ones.
+        """Return the values of ``keys`` in order; ``read`` is called for the keys that are not cached.
 
         Keys that ``read`` does not return are left out.
         """
@@ -45,7 +45,7 @@ class RowCache(Generic[V]):
         return {key: values[key] for key in keys if key in values}
 
     def clear(self) -> None:
-        """Remove everything; called after each commit."""
+        """Remove all values; called after each commit."""
         with self._lock:
             self._generation += 1
             self._values.clear()
@@ -84,21 +84,21 @@ class Database:
         return cache
 
     def clear_caches(self) -> None:
-        """Drop cached rows outdated by a commit."""
+        """Clear all caches, because a commit may have outdated their rows."""
         for cache in self._caches:
             cache.clear()
 
     def record_files(self) -> None:
-        """Record the identity of the files once all of them exist."""
+        """Record the identity of the database's files once all of them exist."""
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
-        """True unless an error suggested damage, or the files are missing, replaced or truncated.
+        """Return true unless an error suggested damage, or the files are missing, replaced or truncated.
 
-        SQLite keeps using files that were removed, and notices damage only where it reads. This checks only
-        their status: opening and closing the file here would drop SQLite's own locks on it.
+        SQLite keeps using files that were removed, and notices damage only where it reads. This method checks
+        only the status of the files: opening and closing the file here would drop SQLite's own locks on it.
         """
-        if self._sizes.acquire(blocking=False):  # or it is being cut off by ``shrink``
+        if self._sizes.acquire(blocking=False):  # otherwise ``shrink`` is cutting off the file
             try:
                 size = _size(self.file)
                 same = [_identity(file) for file in self._files()] == self._identities
@@ -112,7 +112,7 @@ class Database:
         return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
 
     def connection(self) -> sqlite3.Connection:
-        """Return the calling thread's connection; open it on first use."""
+        """Return the calling thread's connection, which is opened on first use."""
         return self._own()[0]
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
@@ -120,8 +120,8 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the body in one transaction; roll it back on any error, including an error in the commit
-        itself."""
+        """Run the ``with`` block in one transaction; roll it back on any error, including an error in the
+        commit itself."""
         with self._statement() as connection:
             if connection.in_transaction:  # a disk error can prevent even a rollback
                 connection.execute("ROLLBACK")
@@ -147,18 +147,18 @@ class Database:
             connection.executemany(sql, rows)
 
     def one(self, sql: str, *values: Any) -> Any:
-        """Return the first row, or None."""
+        """Return the first row of a query's result, or None."""
         with self._statement() as connection:
             return connection.execute(sql, values).fetchone()
 
     def all(self, sql: str, *values: Any) -> list[Any]:
-        """Return all rows."""
+        """Return all rows of a query's result."""
         with self._statement() as connection:
             return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of ``sql`` with ``values`` in its ``IN ({})``, in statements with a limited number
-        of values."""
+        """Yield the rows of ``sql`` with ``values`` in its ``IN ({})``. Several statements are used if there
+        are many values."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
@@ -167,7 +167,7 @@ class Database:
             yield from rows
 
     def all_below(self, sql: str, folder: str) -> list[Any]:
-        """Return the rows of ``sql`` whose ``path`` is inside ``folder``; "" is the whole vault."""
+        """Return the rows of ``sql`` whose ``path`` is inside ``folder``; "" stands for the whole vault."""
         if not folder:
             return self.all(sql)
         # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
@@ -176,15 +176,15 @@ class Database:
     def shrink(self, rewritten: str = "") -> bool:
         """Cut off the free pages of the file, and empty the log; return False if the log is being read.
 
-        Deleted text is overwritten in the file, but not in the log. With ``rewritten``, also rewrite the file
-        with full pages if the disk has room, and store this text as the value ``rewritten``.
+        Deleted text is overwritten in the file, but not in the log. If ``rewritten`` is given, also rewrite
+        the file with full pages if the disk has room, and store ``rewritten`` as the value of that name.
         """
         with self._sizes:
             if rewritten and self._rewrite():
                 self.set_meta("rewritten", rewritten)
             with self._statement() as connection:
-                connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
-            # While the log is read, the file keeps its size; SQLite cuts it off at some other time.
+                connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` would free only one page
+            # While the log is read, the file keeps its size; SQLite cuts it off later.
             self._size = self._size_to_be = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
             is_read = self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
             if not is_read:
@@ -192,8 +192,9 @@ class Database:
         return not is_read
 
     def _rewrite(self) -> bool:
-        """Rewrite the file; return False, with the file unchanged, if that failed. Other threads can read."""
-        # For a moment, there is also a temporary copy, and another in the log.
+        """Rewrite the file; return False, with the file unchanged, if that fails. Other threads can read
+        meanwhile."""
+        # Meanwhile, there is also a temporary copy of the file, and another copy in the log.
         size = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
         if shutil.disk_usage(self.file.parent).free < 2 * size + _ROOM_BYTES:
             return False
@@ -203,12 +204,12 @@ class Database:
         return False
 
     def meta(self, name: str) -> str:
-        """Return the value stored under a name; "" if it was never set."""
+        """Return the value stored under ``name``; "" if it was never set."""
         row = self.one("SELECT value FROM meta WHERE name = ?", name)
         return "" if row is None else str(row[0])
 
     def set_meta(self, name: str, value: str) -> None:
-        """Store a value by name."""
+        """Store a value under a name."""
         self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
 
     @contextmanager
@@ -226,7 +227,7 @@ class Database:
 
 
 def is_no_damage(error: sqlite3.DatabaseError, file: Path) -> bool:
-    """True if the error has a cause other than damage of the ``file``, such as a lock or a full disk."""
+    """Return true if the error has a cause other than damage to ``file``, such as a lock or a full disk."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
     # On a full disk SQLite also reports I/O errors, and the existing content is still readable.
     return code in _HARMLESS or (code == sqlite3.SQLITE_IOERR and _disk_is_full(file))
@@ -279,7 +280,7 @@ def connect(file: Path) -> sqlite3.Connection:
     is_new = _size(file) <= 0
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
     try:
-        if is_new:  # it has to come first, and would be written again each time
+        if is_new:  # must come first, and would otherwise be written again each time
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -291,7 +292,7 @@ def connect(file: Path) -> sqlite3.Connection:
 
 
 class Connections:
-    """The connections of all threads to one file; ``open`` opens a connection."""
+    """Connections of all threads to one file; ``open`` opens a new connection."""
 
     def __init__(self, open: Callable[[], sqlite3.Connection]) -> None:
         self._open = open
@@ -301,7 +302,8 @@ class Connections:
         self._closed = False
 
     def own(self) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, opened on first use, and the lock to hold while using it.
+        """Return the calling thread's connection, opened on first use, and the lock to hold while using the
+        connection.
 
         Raises sqlite3.ProgrammingError once the connections are closed.
         """
@@ -334,7 +336,8 @@ class Connections:
 
 
 def _interrupt(connection: sqlite3.Connection, lock: threading.RLock) -> bool:
-    """Interrupt a statement and take the lock; return False if it does not end in time."""
+    """Interrupt a connection's statement and take the lock; return False if the statement does not end in
+    time."""
     connection.interrupt()
     if not lock.acquire(timeout=LEDGER_CLOSE_SECONDS):
         return False

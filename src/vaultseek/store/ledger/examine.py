@@ -21,7 +21,7 @@ _REFUSED = f"FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = '{NO
 def examine(file: Path) -> Counts:
     """Check the ledger at ``file`` and return its counts.
 
-    Raises IndexDamaged if it is unreadable or was written by another version.
+    Raises IndexDamaged if the ledger is unreadable or was written by another version.
     """
     try:
         with contextlib.closing(_connect_read_only(file)) as connection:
@@ -37,8 +37,8 @@ def examine(file: Path) -> Counts:
 
 
 def examine_stored(file: Path) -> tuple[str, int, int]:
-    """Return the name of the ledger's vector store, the minimum number of passages that it must hold, and the
-    number of notes with text that could not be embedded.
+    """Return the name of the ledger's vector store, the minimum number of passages that the store must
+    contain, and the number of notes with text that could not be embedded.
 
     The name is empty if there is no store yet. Raises sqlite3.DatabaseError.
     """
@@ -55,7 +55,8 @@ def examine_stored(file: Path) -> tuple[str, int, int]:
 
 
 def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors of these keys in the ledger at ``file``; empty if another version wrote it.
+    """Return the vectors stored under ``keys`` in the ledger at ``file``; empty if another version wrote the
+    ledger.
 
     Raises sqlite3.DatabaseError.
     """

@@ -1,4 +1,4 @@
-"""The tables of files that are not notes, which links may point to, and of problems of files and folders."""
+"""Tables of files other than notes, which links may point to, and of problems with files and folders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from vaultseek.store.ledger.rows import to_json
 
 
 class AttachmentTable:
-    """The table ``attachments``: paths of files that are not notes."""
+    """The table ``attachments``, with the paths of files other than notes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -18,7 +18,7 @@ class AttachmentTable:
         """An object that is replaced after every change."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
-        """Add and delete paths of attachments."""
+        """Add and delete the paths of attachments."""
         added, removed = list(added), list(removed)
         if added or removed:
             self.version = object()
@@ -26,12 +26,12 @@ class AttachmentTable:
         self._database.run_many("DELETE FROM attachments WHERE path = ?", ((path,) for path in removed))
 
     def paths(self, folder: str = "") -> frozenset[str]:
-        """Return all paths, or those inside ``folder``."""
+        """Return the paths of all attachments, or of those inside ``folder``."""
         rows = self._database.all_below("SELECT path FROM attachments", folder)
         return frozenset(row[0] for row in rows)
 
     def contains(self, path: str) -> bool:
-        """True if there is an attachment at ``path``."""
+        """Return true if there is an attachment at ``path``."""
         return self._database.one("SELECT 1 FROM attachments WHERE path = ?", path) is not None
 
 
@@ -42,29 +42,30 @@ class ProblemTable:
         self._database = database
 
     def all(self) -> list[tuple[str, Problem]]:
-        """Return every problem with its path, sorted by path and line."""
+        """Return every problem with the path of its file, sorted by path and line."""
         return self._read("ORDER BY path, line")
 
     def of(self, path: str) -> list[tuple[str, Problem]]:
-        """Return the problems of one path, sorted by line."""
+        """Return the problems with the file or folder at a path, sorted by line."""
         return self._read("WHERE path = ? ORDER BY line", path)
 
     def paths(self, code: str) -> list[str]:
-        """Return the paths that have a problem with this code."""
+        """Return the paths of files and folders that have a problem with this code."""
         rows = self._database.all("SELECT DISTINCT path FROM problems WHERE code = ? ORDER BY path", code)
         return [row[0] for row in rows]
 
     def has(self, path: str, code: str) -> bool:
-        """True if this path has a problem with this code."""
+        """Return true if the file or folder at ``path`` has a problem with this code."""
         sql = "SELECT 1 FROM problems WHERE path = ? AND code = ?"
         return self._database.one(sql, path, code) is not None
 
     def add(self, path: str, problem: Problem) -> None:
-        """Add a problem of a note."""
+        """Add a problem found in a note."""
         self._insert([(path, problem.code, problem.message, problem.line, 0)])
 
     def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Replace all problems of notes, given as pairs of path and problems in the form of ``NoteRows``."""
+        """Replace all problems of the given notes, which are pairs of path and problems in the form of
+        ``NoteRows``."""
         notes = list(notes)
         self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
         self._insert((path, *problem, 0) for path, problems in notes for problem in problems)
@@ -77,15 +78,15 @@ class ProblemTable:
         self._insert((path, p.code, p.message, p.line, 1) for path, p in problems)
 
     def remove(self, path: str, code: str | None = None) -> None:
-        """Delete the problems of one path; with a code, only its problems with this code."""
+        """Delete the problems with a file or folder; with ``code``, only the problems with this code."""
         self._database.run("DELETE FROM problems WHERE path = ?1 AND coalesce(?2, code) = code", path, code)
 
     def tries(self) -> dict[str, int]:
-        """Return, by path, how often texts refused by the model were retried."""
+        """Return, by path, the number of times that texts refused by the model have been retried."""
         return dict(json.loads(self._database.meta("tries") or "{}"))
 
     def set_tries(self, tries: Mapping[str, int]) -> None:
-        """Set how often the texts of notes were retried."""
+        """Store, by path, the number of times that texts refused by the model have been retried."""
         self._database.set_meta("tries", to_json(dict(tries)))
 
     def _read(self, selection: str, *values: str) -> list[tuple[str, Problem]]:

@@ -62,14 +62,15 @@ words are typed."""
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Sorted ids of the notes that satisfy a filter, and the number of notes left after each condition."""
+    """Sorted ids of the notes that satisfy a filter, and the number of notes that remained after each
+    condition."""
 
     ids: NoteIds
     steps: tuple[tuple[str, int], ...]
 
 
 def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | None:
-    """Return the notes that satisfy ``condition``; None means every note."""
+    """Return the notes that satisfy ``condition``; None stands for every note."""
     if condition is None:
         return None
     revision = ledger.revision
@@ -90,16 +91,17 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], FilterResult]]] = (
     WeakKeyDictionary()
 )
-"""The last filter results of each ledger at its current revision, each for one time zone."""
+"""The latest filter results for each ledger at its current revision; each result is for one time zone."""
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """True if the vault has the property or the extension that a condition names, or if no passage has the
-    text of a condition ``Contains``, as written.
+    """Return true if the vault contains the property or the extension that a condition names, or if no
+    passage contains the text of a condition ``Contains`` as it is written.
     """
     if isinstance(condition, Contains):
-        rows = ledger.select("SELECT text FROM chunks WHERE text LIKE ?", f"%{condition.text}%")
-        return not any(condition.is_written_in(row[0]) for row in rows)
+        found = filter_notes(condition, ledger)
+        chunks = {} if found is None else ledger.chunks.by_note(found.ids.tolist())
+        return not any(condition.is_written_in(each.text) for of_note in chunks.values() for each in of_note)
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
@@ -171,7 +173,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
 
 
 def outdated(rules: Rules, ledger: Ledger) -> set[int]:
-    """Return the ids of all notes that may not be current by these rules."""
+    """Return the ids of all notes that may be outdated according to ``rules``."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
     for tag in rules.tags:
@@ -188,21 +190,24 @@ def _outdated(part: IsOutdated, ledger: Ledger) -> Ids:
 
 def _linking_to(part: Linked, ledger: Ledger) -> Ids:
     resolved = "coalesce(resolved, target)"
-    rows = _select_containing(
-        ledger, f"SELECT DISTINCT note, {resolved} FROM links", resolved, _link_stem(part.note)
-    )
+    select = f"SELECT DISTINCT note, {resolved} FROM links"
+    rows = _select_containing(ledger, select, resolved, _link_stem(part.note))
+    if inside := ledger.paths_of(sorted(ledger.forms.having(()))):
+        rows += ledger.select_in(f"{select} WHERE resolved IN ({{}})", sorted(inside.values()))
     return {note for note, path in rows if is_named(path, part.note)}
 
 
 def _linked_from(part: Linked, ledger: Ledger) -> Ids:
     rows = _select_containing(ledger, "SELECT id, path FROM notes", "path", _link_stem(part.note))
+    rows += ledger.paths_of(sorted(ledger.forms.having(()))).items()
     sql = "SELECT n.id FROM links l JOIN notes n ON n.path = l.resolved WHERE l.note = ?"
     sources = [note for note, path in rows if is_named(path, part.note)]
     return {row[0] for note in sources for row in ledger.select(sql, note)}
 
 
 def _link_stem(name: str) -> str:
-    """Return the part of a note's name contained in every link to it; the extension is optional in links."""
+    """Return the part of a note's name that every link to the note contains; the extension is optional in
+    links."""
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
@@ -226,7 +231,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
-    """Return the query for rows whose ``expression`` may contain all of these texts."""
+    """Return the rows of ``sql`` whose ``expression`` could contain all of the ``texts``."""
     conditions = (prefilter(text, is_path=expression == "path") for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:
@@ -257,7 +262,8 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return all notes whose text may pass a test, perhaps with others; None if no note can be excluded."""
+    """Return all notes whose text may satisfy a condition, possibly with other notes; None if no note can be
+    excluded."""
     match part:
         case Within(test=test):
             return text_candidates(test, ledger)
@@ -277,13 +283,13 @@ def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
 
 
 def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
-    condition, of_names = prefilter(text, rendered=True), prefilter(text)
-    if condition is None or of_names is None:
+    condition = prefilter(text)
+    if condition is None:
         return None
     by_text = " OR ".join(condition.sql(column) for column in ("text", "edits"))
     rows = ledger.select(f"SELECT note FROM chunks WHERE {by_text}", *condition.values * 2)
-    by_name = " OR ".join(of_names.sql(column) for column in _WORDED)
-    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *of_names.values * len(_WORDED))
+    by_name = " OR ".join(condition.sql(column) for column in _WORDED)
+    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
     return {row[0] for row in rows} | ledger.forms.having(spelled(text).terms)
 
 
@@ -297,7 +303,7 @@ COLUMNS = (
     "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency,"
     " name_day, day_first"
 )
-"""The columns that ``LedgerFacts`` are read from."""
+"""The columns from which ``LedgerFacts`` are read."""
 
 
 def _headings(value: str) -> list[str]:
@@ -316,7 +322,7 @@ READ: Mapping[str, Any] = {
     "tasks": _tasks,
     "properties": json.loads,
 }
-"""Functions that read a fact from its column."""
+"""Functions that read a fact from the column in which it is stored."""
 
 
 def _order(day_first: int | None) -> bool | None:
@@ -324,7 +330,7 @@ def _order(day_first: int | None) -> bool | None:
 
 
 class LedgerFacts:
-    """Facts about one note for filters, read from the ledger on demand."""
+    """Facts about one note that filters check, read from the ledger on demand."""
 
     def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
         self._ledger = ledger

@@ -1,6 +1,6 @@
-"""Normal forms of notes: days and months of their dates, names, properties and text, and their identifiers.
+"""Normal forms in notes: days and months in their dates, names, properties and text, and their identifiers.
 
-Filters find the notes that may have a day or an identifier here, in whatever spelling.
+Filters use this table to find the notes that may contain a day or an identifier, however it is written.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -8,18 +8,22 @@ from collections.abc import Collection, Iterable, Sequence
 from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.ledger.database import Database
 
+INSIDE = f"{MARK}*"
+"""Form stored for a note whose names or properties, which are stored as written, have markup or an invisible
+character inside a word. Such a note may contain any word."""
 MORE = MARK
-"""Form stored for a note that has more forms than are stored. Such a note may have any form."""
+"""Form stored for a note that has too many forms to store them all. Such a note may have any form."""
 
 
 class FormTable:
-    """The table ``forms``: ISO days ``2026-05-17``, months ``2026-05`` and identifiers ``=e4107`` by note."""
+    """The table ``forms``, with ISO days ``2026-05-17``, months ``2026-05`` and identifiers ``=e4107`` by
+    note."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Add the forms of notes that have none yet: pairs of note id and forms."""
+        """Add the forms of notes that have no forms in the table yet, given as pairs of note id and forms."""
         rows = ((note, form) for note, forms in notes for form in forms)
         self._database.run_many("INSERT INTO forms (note, form) VALUES (?, ?)", rows)
 
@@ -28,12 +32,14 @@ class FormTable:
         self._database.run("DELETE FROM forms WHERE note = ?", note)
 
     def having(self, forms: Collection[str]) -> set[int]:
-        """Return the ids of the notes that may have one of these forms."""
+        """Return the ids of the notes that may have one of the given forms, and of the notes that may contain
+        any word."""
         sql = "SELECT note FROM forms WHERE form IN ({})"
-        return {row[0] for row in self._database.all_in(sql, [*forms, MORE])} if forms else set()
+        wanted = [*forms, MORE, INSIDE] if forms else [INSIDE]
+        return {row[0] for row in self._database.all_in(sql, wanted)}
 
     def of_days(self, first: str, last: str, limit: int) -> list[int]:
-        """Return the ids of up to ``limit`` notes with a day, or a whole month, from ``first`` to
+        """Return the ids of up to ``limit`` notes that contain a day, or a whole month, from ``first`` to
         ``last``."""
         sql = "SELECT DISTINCT note FROM forms WHERE form BETWEEN ? AND ? LIMIT ?"
         return [
@@ -41,15 +47,14 @@ class FormTable:
         ]
 
     def naming_days(self, notes: Sequence[int], first: str, last: str) -> set[int]:
-        """Return those of the notes that have a day from ``first`` to ``last``, or one of the months in
-        between.
-        """
+        """Return those of the given notes that contain a day from ``first`` to ``last``, or a month in that
+        period."""
         low = first[:7] if _is_whole(first) else first
         sql = "SELECT note, form FROM forms WHERE note IN ({})"
         return {note for note, form in self._database.all_in(sql, notes) if low <= form <= last}
 
 
 def _is_whole(first: str) -> bool:
-    """Return True if a period begins with a whole month, so that it includes dates of that month without a
-    day."""
+    """Return true if a period begins with a whole month, so that the period includes dates that name only
+    that month."""
     return first.endswith("-01")

@@ -7,11 +7,12 @@ from typing import NamedTuple
 from vaultseek.store.ledger.database import Database
 
 KEPT_ANSWERS = 2000
-"""Maximum number of answers kept; the oldest are deleted."""
+"""Maximum number of answers that are kept; the oldest are deleted."""
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the lines that were shown; these are None if the note was only mentioned."""
+    """A note in an answer, with the range of lines that were shown, or None if the note was only
+    mentioned."""
 
     path: str
     start_line: int | None = None
@@ -19,7 +20,8 @@ class GivenNote(NamedTuple):
 
 
 class Given(NamedTuple):
-    """An answer to an agent: its time, the agent, the tool and the question, its tokens and its notes."""
+    """An answer given to an agent: its time, the agent, the tool, the question, the number of tokens, and the
+    notes."""
 
     time: float
     agent: str
@@ -50,7 +52,7 @@ class GivenTable:
             self._database.run("DELETE FROM given WHERE number <= ?", (number or 0) - KEPT_ANSWERS)
 
     def latest(self, most: int) -> list[Given]:
-        """Return the last answers, the latest first."""
+        """Return the last ``most`` answers, the latest first."""
         answers = self._database.all("SELECT * FROM given ORDER BY number DESC LIMIT ?", most)
         notes: dict[int, list[GivenNote]] = {number: [] for number, *_ in answers}
         sql = "SELECT * FROM given_notes WHERE answer >= ? ORDER BY rowid"
@@ -64,14 +66,14 @@ class GivenTable:
         return int(number)
 
     def forget(self) -> int:
-        """Delete everything; return the number of answers."""
+        """Delete all answers, and return their number."""
         with self._database.transaction():
             deleted = self._database.run("DELETE FROM given").rowcount
         self._database.shrink()
         return deleted
 
     def forget_deleted(self) -> None:
-        """Delete the paths of notes that no longer exist."""
+        """Delete the paths of notes that no longer exist from the stored answers."""
         known = "SELECT path FROM notes UNION SELECT path FROM attachments"
         with self._database.transaction():
             self._database.run(f"DELETE FROM given_notes WHERE path NOT IN ({known})")

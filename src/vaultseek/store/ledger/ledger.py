@@ -30,12 +30,12 @@ from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 REWRITTEN_SHARE = 0.1
-"""The file is rewritten once more than this share of the notes has changed. Until then, about this share of
-its space may be unused."""
+"""Share of changed notes above which the file is rewritten. Until then, about this share of its space may be
+unused."""
 
 
 class Ledger:
-    """One vault's ledger, grouped by table. One thread writes; any thread reads."""
+    """The ledger of one vault, with one attribute per table. One thread writes; any thread reads."""
 
     keeps_opens = True
     """False for a ledger without the tables ``opens`` and ``given``."""
@@ -43,7 +43,8 @@ class Ledger:
     """True for a ledger whose vector stores are created and filled by another process."""
 
     def __init__(self, file: Path) -> None:
-        """Open or create the ledger at ``file``; replace a damaged one or one with another schema."""
+        """Open or create the ledger at ``file``. A ledger that is damaged or has another schema is
+        replaced."""
         self._begin(open_database(file))
 
     def _begin(self, database: Database) -> None:
@@ -51,7 +52,7 @@ class Ledger:
         self._scoped = ScopedConnections(database.file)
         self._counts: Counts | None = None
         self.relinked: tuple[tuple[int, int, str], ...] = ()
-        """For a part of a ledger, the links that resolve differently than in the whole ledger: note id,
+        """In a part of a ledger, the links that resolve differently than in the whole ledger: note id,
         ordinal, path."""
         self.chunks = ChunkTable(self._database)
         self.links = LinkTable(self._database)
@@ -75,7 +76,7 @@ class Ledger:
         self.space = SpaceTable(self._database, FIRST)
         self.second_space = SpaceTable(self._database, SECOND)
         self.generation: str = self._database.meta("generation")
-        """Name that is unique to this ledger."""
+        """A name that is unique to this ledger."""
         self._revision = int(self._database.meta("revision"))
 
     def close(self) -> None:
@@ -86,7 +87,7 @@ class Ledger:
     def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
         """Return the part of the ledger about the notes in ``folders``, at the current revision.
 
-        Files at the paths ``hidden`` are left out. The part contains nothing about other notes. It is
+        Files whose paths are in ``hidden`` are left out. The part contains nothing about other notes. It is
         read-only, and valid until the next commit.
         """
         part = object.__new__(Ledger)
@@ -100,7 +101,8 @@ class Ledger:
         return part
 
     def _pending_in(self, part: Ledger) -> tuple[int, int]:
-        """Return the numbers of chunks and notes of a part that are waiting to be stored."""
+        """Return the number of chunks and the number of notes in ``part`` whose vectors are waiting to be
+        stored."""
         sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
         return chunks, notes
@@ -109,12 +111,12 @@ class Ledger:
         return ScopedDatabase(self._database, self._scoped, scope)
 
     def is_sound(self) -> bool:
-        """True unless the file shows damage. A damaged file is replaced when it is opened again."""
+        """Return true unless the file shows damage. A damaged file is replaced when it is opened again."""
         return self._database.is_sound()
 
     @contextmanager
     def commit(self) -> Iterator[int]:
-        """Run the body in one transaction and yield its new revision; roll back on an error."""
+        """Run the ``with`` block in one transaction and yield the new revision; roll back on an error."""
         revision = self._revision + 1
         with self._database.transaction():
             self._database.set_meta("revision", str(revision))
@@ -126,8 +128,8 @@ class Ledger:
         """Overwrite deleted text, free its space, and record the time; return False if a reader prevents
         this.
 
-        The history of deleted notes is also removed. If many notes have changed, pages are partly empty, and
-        the file is rewritten.
+        The history of deleted notes is also removed. If many notes have changed, the file's pages are partly
+        empty, and the file is rewritten.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
@@ -156,7 +158,7 @@ class Ledger:
         return self._revision
 
     def counts(self) -> Counts:
-        """Return the counts, which triggers maintain, in constant time."""
+        """Return the counts of the ledger's rows, in constant time, because triggers maintain the counts."""
         if self._counts is not None:
             return self._counts
         sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts, spaces WHERE space = ?"
@@ -164,23 +166,24 @@ class Ledger:
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
     def shared_lines(self, texts: Iterable[str]) -> frozenset[str]:
-        """Return the lines of these texts that many notes of the vault share, such as a footer."""
+        """Return the lines of ``texts`` that many notes in the vault share, such as a footer."""
         return self.lines.shared_in(texts, self.counts().notes)
 
     def languages(self) -> dict[str, int]:
-        """Return the number of notes by language, with "" for an unclear language; triggers maintain it."""
+        """Return the number of notes in each language, in constant time; "" stands for an unclear
+        language."""
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield possible link targets: path and aliases of each note, then each attachment without
-        aliases."""
+        """Yield the possible link targets: the path and aliases of each note, then the path of each
+        attachment."""
         yield from self.notes.aliases()
         for path in self.attachments.paths():
             yield path, ()
 
     def latest_notes(self, ids: Sequence[int], most: int) -> list[int]:
-        """Return the ids of up to ``most`` of these notes, last modified first; ties are in the order of
-        their paths."""
+        """Return the ids of up to ``most`` of the given notes, last modified first; ties are sorted by
+        path."""
         rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
         return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
 
@@ -189,9 +192,9 @@ class Ledger:
         return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
 
     def set_chunking_version(self, version: str) -> bool:
-        """Record the version of parsing and chunking; if it changed, mark every note for reading again.
+        """Record the version of parsing and chunking; if it has changed, mark every note for reading again.
 
-        Returns True if it changed, False if it is the same or was never recorded.
+        Returns True if the version has changed, False if it is the same or was never recorded.
         """
         old = self._database.meta("reading")
         if old == version:
@@ -215,8 +218,7 @@ class Ledger:
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Return how links to hidden notes resolve within a part of the ledger, in which the hidden notes do not
-    exist."""
+    """Resolve links to hidden notes within a part of the ledger in which these notes do not exist."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

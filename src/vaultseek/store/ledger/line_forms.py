@@ -1,8 +1,8 @@
-"""Forms of lines: a line without its values, so that lines made from one template compare equal.
+"""Forms of lines: a line without its values, so that lines made from the same template compare equal.
 
 ``Sleep: 7h`` and ``Sleep: 8h`` have the label ``sleep``; ``<< [[2026-01-03]] | [[2026-01-05]] >>`` is the
-same line in every daily note. A line or property that many notes share says nothing about the subject of one
-note.
+same line in every daily note. A line or property that many notes share says nothing about the subject of a
+single note.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from vaultseek.content.query.dates import find_dates
 LINE_CHARS = 160
 """Maximum length in characters of a line that gets a form. Longer lines are prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
-"""Numbers of lines at the beginning and the end of a note, and of headings, whose forms are stored."""
+"""Number of lines at the beginning of a note, number of lines at its end, and number of headings whose forms
+are stored."""
 LINE_VALUES = 8
-"""Maximum number of values per line or property."""
+"""Maximum number of values stored for a line or property."""
 
 _LINK = "\ufffc"
 """Character that stands for a link in a line."""
@@ -43,8 +44,9 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the values that differ between notes, as numbers. The number of an empty value
-    is 0.
+    """The label of a line, and the line's values, which differ between notes; both as numbers.
+
+    The number of an empty value is 0.
     """
 
     label: int
@@ -52,16 +54,17 @@ class Form(NamedTuple):
 
     @classmethod
     def of(cls, label: str, values: Sequence[str] = ()) -> Form:
-        """Return the form with this label and these values."""
+        """Return the form with ``label`` and ``values``."""
         return cls(_number(label), tuple(map(_number, values or ("",))))
 
     def rows(self) -> Iterator[tuple[int, int]]:
-        """Yield the label with each value."""
+        """Yield pairs of the label and each value."""
         return ((self.label, value) for value in self.values)
 
 
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
-    """Return the form of a rendered line with these links; None for prose, or if nothing remains."""
+    """Return the form of a rendered line that contains ``links``; None for prose, or if the line has no
+    label."""
     if len(line) > LINE_CHARS:
         return None
     for link in links:
@@ -86,9 +89,8 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
 
 
 def property_form(name: str, value: Any) -> Form | None:
-    """Return the form of a property; None for a property with names or tags of the note, and for a
-    description.
-    """
+    """Return the form of a property; None for a description, and for a property that contains the note's
+    names or tags."""
     if (key := name.casefold()) in NAMELESS or key == "description":
         return None
     items = value if isinstance(value, list) else [value]
@@ -99,13 +101,13 @@ def property_form(name: str, value: Any) -> Form | None:
 def lines_with_links(
     chunk: Chunk, links: Mapping[int, Sequence[Link]]
 ) -> Iterator[tuple[str, Sequence[Link]]]:
-    """Yield each line of a chunk with its links. ``links`` are the links of the whole note, by line."""
+    """Yield each line of a chunk with its links; ``links`` contains the links of the whole note by line."""
     for number, line in enumerate(chunk.text.split("\n"), start=chunk.start_line):
         yield line, links.get(number, ())
 
 
 def links_by_line(links: Iterable[Link]) -> dict[int, list[Link]]:
-    """Return the links in a note's text by line."""
+    """Return the links in a note's text by line number."""
     by_line: defaultdict[int, list[Link]] = defaultdict(list)
     for link in links:
         if link.property is None:
@@ -114,7 +116,8 @@ def links_by_line(links: Iterable[Link]) -> dict[int, list[Link]]:
 
 
 def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> set[tuple[int, int]]:
-    """Return the numbers of the forms of a note's ``names``, properties, headings, first and last lines."""
+    """Return the numbers that represent the forms of a note's ``names``, properties, headings, first and last
+    lines."""
     links = links_by_line(note.links)
     forms = [form_of(name) for name in names]
     forms += [property_form(name, value) for name, value in note.frontmatter.items()]
@@ -131,9 +134,7 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
 
 
 def _words(text: str) -> str:
-    """Return the words of a text, folded, without dates, without numbers, and without signs or letters
-    attached to numbers.
-    """
+    """Return the folded words of a text, without dates, numbers, and signs or letters attached to numbers."""
     text = fold_case(text)
     if _DIGITS.search(text):
         dates = [*find_dates(text)] if _YEAR.search(text) else []
@@ -148,7 +149,7 @@ def _has_date(text: str) -> bool:
 
 
 def value_number(name: str) -> int:
-    """Return the number that stands for a link to a note with this name in the values of a form."""
+    """Return the number that represents a link to the note ``name`` among the values of a form."""
     return _number(_words(name))
 
 

@@ -1,6 +1,5 @@
-"""The table of forms of lines and properties by note. It shows which lines and properties many notes
-share.
-"""
+"""Table of the forms of lines and properties by note. It shows which lines and properties many notes
+share."""
 
 import json
 import math
@@ -12,19 +11,22 @@ from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.line_forms import Form, form_of
 
 CACHED_LABELS, CACHED_PASSAGES = 2000, 2000
-"""Numbers of labels whose `Spread`, and of passages whose shared lines, are cached between two commits."""
+"""Number of labels whose `Spread` is cached between two commits, and number of passages whose shared lines
+are cached."""
 SPREAD_ROWS = 400
-"""Maximum number of lines read per label."""
+"""Maximum number of lines that are read for a label."""
 LEAST_NOTES = 8
 """Minimum number of notes that must share a line for it to count as part of a template."""
 SHARED_SHARE, SHARED_NOTES = 0.25, 300
-"""Share of a vault's notes that must have a line for previews to omit it. In a large vault, this number of
+"""Share of a vault's notes that must contain a line for previews to omit it; in a large vault, this number of
 notes is enough."""
 
 
 class Spread(NamedTuple):
-    """The spread of a label in the vault: the number of notes with the label, and the number of lines with
-    each value. At most ``SPREAD_ROWS`` lines are counted.
+    """Spread of a label in the vault: the number of notes with the label, and the number of lines with each
+    value.
+
+    At most ``SPREAD_ROWS`` lines are counted.
     """
 
     notes: int
@@ -32,16 +34,16 @@ class Spread(NamedTuple):
 
     @property
     def is_varied(self) -> bool:
-        """True if most notes have a value of their own, as in ``Decision: buy a kiln``."""
+        """True if most notes have their own value, as in ``Decision: buy a kiln``."""
         return 2 * len(self.values) > sum(self.values.values())
 
     def share(self, value: int) -> float:
-        """The share of the notes with this label that have this value."""
+        """Return the share of the notes with the label that have ``value``."""
         return min(1.0, self.values.get(value, 0) / self.notes) if self.notes else 0.0
 
 
 class LineTable:
-    """The table ``lines``: label and value of lines, names and properties, by note."""
+    """The table ``lines``, with the label and value of lines, names and properties, by note."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -49,7 +51,8 @@ class LineTable:
         self._shared: RowCache[frozenset[str]] = database.cache(CACHED_PASSAGES)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[int]]]]) -> None:
-        """Add the forms of notes that have none yet: pairs of note id and (label, value)."""
+        """Add the forms of notes that have no forms in the table yet, given as pairs of note id and (label,
+        value)."""
         rows = ((note, label, value) for note, lines in notes for label, value in lines)
         self._database.run_many("INSERT INTO lines (note, label, value) VALUES (?, ?, ?)", rows)
 
@@ -58,20 +61,20 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return the `Spread` of each of these labels that at least ``LEAST_NOTES`` lines have; an empty one
-        for the others."""
+        """Return the `Spread` of each of the given labels. The spread is empty for labels of fewer than
+        ``LEAST_NOTES`` lines."""
         return self._spreads.get_or_read(labels, self._read)
 
     def repeated(self, forms: Iterable[Form | None], least: int = LEAST_NOTES) -> set[Form]:
-        """Return the forms that are repeated in the vault: at least ``least`` notes have the label, and the
+        """Return the ``forms`` that recur in the vault: at least ``least`` notes have the label, and the
         values recur in several notes or differ only in numbers."""
         wanted = {form for form in forms if form is not None}
         spreads = self.spreads([*{form.label for form in wanted}])
         return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
     def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
-        """Return the lines of these texts that many of the vault's ``notes`` share, such as a footer, without
-        surrounding white space."""
+        """Return the lines of ``texts`` that many notes share, such as a footer, without surrounding white
+        space; ``notes`` is the number of notes in the vault."""
         least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
         shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
         return frozenset().union(*shared.values())

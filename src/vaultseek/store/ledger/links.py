@@ -1,4 +1,5 @@
-"""Links between notes. Each has its resolved path and its key: the name on which its resolution depends."""
+"""Links between notes. Each link has a resolved path, and a key: the name that determines how the link
+resolves."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,13 +12,13 @@ from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_
 CACHED_CONTEXTS = 2000
 """Number of notes whose link contexts are cached between two commits."""
 MISSING_READ = 5000
-"""Maximum number of links that are read in a search for missing targets."""
+"""Maximum number of links that are read to find missing link targets."""
 CONTEXTS_TO_NOTE = 1000
-"""Maximum number of links to one note for which the context is read. A note may have any number of
+"""Maximum number of links to one note for which contexts are read. A note may have any number of
 backlinks."""
 
 _RESOLVED = ("links", "successions")
-"""The tables whose targets resolve like links. Ordinals in the second table are negative."""
+"""The tables whose targets resolve like links. Ordinals in ``successions`` are negative."""
 _TARGETS = (
     "SELECT l.note, l.ordinal, n.path, l.target FROM {} l JOIN notes n ON n.id = l.note WHERE l.{} IN ({{}})"
 )
@@ -42,14 +43,15 @@ class LinkContext(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """The id of a note with a link, and the folded text of the link's line and the adjacent lines."""
+    """The id of a note that contains a link, and the folded text of the link's line and the adjacent
+    lines."""
 
     note: int
     text: str
 
 
 class LinkTable:
-    """The table ``links``."""
+    """The table ``links``, with the links in notes and their resolved targets."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -57,10 +59,10 @@ class LinkTable:
         self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the links of notes that have no links in the table yet. They are given as pairs of a note id
-        and links in the form of ``NoteRows``.
+        """Write the links of notes that have no links in the table yet, given as pairs of a note id and links
+        in the form of ``NoteRows``.
 
-        They are unresolved until ``resolve``.
+        The links are unresolved until ``resolve`` is called.
         """
         rows = ((note, i, *link) for note, links in notes for i, link in enumerate(links))
         self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
@@ -70,24 +72,24 @@ class LinkTable:
         self._database.run("DELETE FROM links WHERE note = ?", note)
 
     def resolve(self, links: Iterable[tuple[int, int, str | None]]) -> None:
-        """Set the resolved targets of links: (note id, ordinal, path or None)."""
+        """Store the resolved targets of links, given as (note id, ordinal, path or None)."""
         found = list(links)
         for table in _RESOLVED:
             sql = f"UPDATE {table} SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
             self._database.run_many(sql, (each for each in found if (each[1] < 0) == (table != "links")))
 
     def resolved(self, notes: Sequence[int]) -> dict[tuple[int, int], str | None]:
-        """Return the resolved targets of these notes' links, by note id and ordinal."""
+        """Return the resolved targets of the links in ``notes``, by note id and ordinal."""
         sql = "SELECT note, ordinal, resolved FROM {} WHERE note IN ({{}})"
         read = (self._database.all_in(sql.format(table), notes) for table in _RESOLVED)
         return {(note, ordinal): path for rows in read for note, ordinal, path in rows}
 
     def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
-        """Return the targets of all links and successions with one of these keys."""
+        """Return the targets of all links and successions that have one of the ``keys``."""
         return self._targets("key", sorted(keys))
 
     def targets_of(self, notes: Sequence[int]) -> list[LinkTarget]:
-        """Return the targets of all links and successions in these notes."""
+        """Return the targets of all links and successions in ``notes``."""
         return self._targets("note", notes)
 
     def _targets(self, column: str, values: Sequence[Any]) -> list[LinkTarget]:
@@ -95,40 +97,41 @@ class LinkTable:
         return [row for sql in statements for row in self._database.all_in(sql, values)]
 
     def from_notes(self, notes: Sequence[int]) -> list[LinkRow]:
-        """Return the links in these notes."""
+        """Return the links in ``notes``."""
         sql = _ROWS + " WHERE l.note IN ({}) ORDER BY l.note, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, notes)]
 
     def to_paths(self, paths: Sequence[str]) -> list[LinkRow]:
-        """Return the links that resolve to these paths."""
+        """Return the links that resolve to one of the ``paths``."""
         sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY n.path, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, paths)]
 
     def by_keys(self, keys: Sequence[str]) -> list[LinkRow]:
-        """Return the links with one of these keys."""
+        """Return the links that have one of the ``keys``."""
         sql = _ROWS + " WHERE l.key IN ({}) ORDER BY n.path, l.ordinal"
         return [link_row(row) for row in self._database.all_in(sql, keys)]
 
     def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
-        """Return the resolved links in the text of each of these notes, with their context."""
+        """Return the resolved links in the text of each note, with their context, by note id."""
         return self._contexts.get_or_read(notes, self._read_contexts)
 
     def contexts_to(self, paths: Mapping[int, str]) -> dict[int, Sequence[Mention]]:
-        """Return the links that resolve to each of these notes, given by id, with their context."""
+        """Return, by note id, the links that resolve to each of the given notes, with their context."""
         return self._mentions.get_or_read(
             list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
         )
 
     def missing(self, prefix: str, limit: int) -> list[tuple[str, int]]:
-        """Return missing link targets whose key begins with ``prefix``, with the number of linking notes.
+        """Return missing link targets whose key begins with ``prefix``, with the number of notes that link to
+        each.
 
         Reads only the first ``MISSING_READ`` links with such keys.
         """
         return self._database.all(_MISSING, prefix, prefix + chr(sys.maxunicode), MISSING_READ, limit)
 
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
-        """Yield (source id, target id) of links between different notes, for all notes or only from
-        ``notes``."""
+        """Return the pairs of source id and target id of all links between different notes; with ``notes``,
+        only of links from these notes."""
         sql = "SELECT DISTINCT l.note, t.id FROM links l JOIN notes t ON t.path = l.resolved"
         sql += " WHERE t.id != l.note"
         if notes is None:

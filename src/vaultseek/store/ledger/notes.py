@@ -1,4 +1,4 @@
-"""Notes with their names and tags, and the notes changed since a revision."""
+"""Tables of notes with their names and tags, and of removed notes."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,8 +33,8 @@ CACHED_NOTES = 4000
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
-"""Removals are pruned only if there are more than this, so that an index that is slightly behind need not be
-rebuilt."""
+"""Number of removals that must be exceeded before any are pruned, so that an index that is slightly behind
+need not be rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
@@ -42,11 +42,11 @@ _UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({_MARKS}) WHERE id = ?"
 _OUTDATE = (
     "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 1, n.id, n.id FROM spaces s, notes n WHERE n.id = ?"
 )
-"""Statement that marks the vector of a note as outdated in every space, so that it is computed again."""
+"""Statement that marks a note's vector as outdated in every vector space, so that it is computed again."""
 
 
 class NoteTable:
-    """The tables ``notes``, ``names``, ``tags`` and ``removed``; also writes a note's rows in other
+    """The tables ``notes``, ``names``, ``tags`` and ``removed``. Writing a note also writes its rows in other
     tables."""
 
     def __init__(
@@ -72,14 +72,15 @@ class NoteTable:
     # -- writing, inside a commit ----------------------------------------------------------------------
 
     def put(self, indexed: IndexedNote, revision: int) -> int:
-        """Add or replace a note, writing only chunks that differ; return the note's id."""
+        """Add or replace a note, writing only the chunks that differ; return the note's id."""
         rows = note_rows(indexed)
         number = self.numbers([rows.path])[rows.path]
         self.put_all([(number, rows)], revision)
         return number
 
     def put_all(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
-        """Add or replace notes, writing only chunks that differ. ``numbers`` gives the ids."""
+        """Add or replace notes, writing only the chunks that differ. The ids of the notes must come from
+        ``numbers``."""
         sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE id IN ({})"
         stored = {row[0]: row for row in self._database.all_in(sql, [number for number, _ in notes])}
         self._add([(number, rows) for number, rows in notes if number not in stored], revision)
@@ -89,14 +90,15 @@ class NoteTable:
         self._problems.replace((rows.path, rows.problems) for _, rows in notes)
 
     def numbers(self, paths: Sequence[str]) -> dict[str, int]:
-        """Return the id of each path: the existing one, or the next free one for a new note."""
+        """Return the id for each path: the id of the existing note, or the next free id for a new note."""
         stored = dict(self._database.all_in("SELECT path, id FROM notes WHERE path IN ({})", paths))
         row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = 'notes'")
         free = count(row[0] + 1 if row else 1)
         return {path: stored[path] if path in stored else next(free) for path in paths}
 
     def hashes(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """Return the content hash of each of these notes; new notes are left out."""
+        """Return the content hash of the note at each path; paths without a note in the ledger are left
+        out."""
         return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
 
     def move(self, source: str, target: str) -> None:
@@ -127,7 +129,7 @@ class NoteTable:
         return number
 
     def touch(self, unchanged: Iterable[UnchangedNote]) -> None:
-        """Store new ``stat`` values of notes whose content is unchanged."""
+        """Store the new ``stat`` values of files whose content is unchanged."""
         self._database.run_many(
             "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
             " WHERE path = ?",
@@ -135,8 +137,8 @@ class NoteTable:
         )
 
     def prune_removed(self, revision: int) -> None:
-        """Forget removals up to ``revision`` if there are many; every index must be at this revision or
-        later."""
+        """Forget removals up to ``revision`` if there are many of them; every index must have reached this
+        revision."""
         if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
             return
         revision = max(revision, int(self._database.meta("removals_pruned") or 0))
@@ -155,20 +157,21 @@ class NoteTable:
         return self._rows.get_or_read(ids, self._read_rows)
 
     def revisions(self, ids: Sequence[int]) -> dict[int, int]:
-        """Return the revision at which each of these notes was last written."""
+        """Return the revision at which each of the given notes was last written."""
         return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
 
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the folded names and headings of each of these notes, as one text."""
+        """Return the folded names and headings of each of the given notes, as one text."""
         return self._name_words.get_or_read(ids, self._read_name_words)
 
     def by_path(self, path: str) -> NoteRow | None:
-        """Return the note at a path."""
+        """Return the note at a path; None if there is no such note."""
         row = self._database.one(f"SELECT {NOTE_COLUMNS} FROM notes WHERE path = ?", path)
         return None if row is None else note_row(row)
 
     def ids_by_name(self, *names: str) -> set[int]:
-        """Return the ids of notes whose title, alias or file name is one of ``names``, ignoring case."""
+        """Return the ids of the notes whose title, alias or file name is one of ``names``; case is
+        ignored."""
         sql = "SELECT note FROM names WHERE name IN ({})"
         return {row[0] for row in self._database.all_in(sql, [*map(fold, names)])}
 
@@ -189,7 +192,7 @@ class NoteTable:
     def removed_since(self, revision: int) -> list[int] | None:
         """Return the ids of notes removed after ``revision``.
 
-        None if some of these removals were pruned; an index at ``revision`` must then be rebuilt.
+        Return None if some of these removals were pruned; an index at ``revision`` must then be rebuilt.
         """
         rows = self._database.all("SELECT note FROM removed WHERE revision > ?", revision)
         # Read after the rows, because another thread may prune in between.
@@ -197,13 +200,13 @@ class NoteTable:
         return None if revision < pruned else [row[0] for row in rows]
 
     def file_states(self, folder: str = "") -> dict[str, FileState]:
-        """Return the file state of each path, for all notes or those in ``folder``."""
+        """Return the file states of all notes by path, or only of the notes in ``folder``."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, racy FROM notes"
         rows = self._database.all_below(sql, folder)
         return {row[0]: FileState(FileStat(*row[1:5]), bool(row[5])) for row in rows}
 
     def file_state(self, path: str) -> FileState | None:
-        """Return the file state of the note at one path."""
+        """Return the file state of the note at a path; None if there is no such note."""
         sql = "SELECT size, mtime_ns, ctime_ns, inode, racy FROM notes WHERE path = ?"
         row = self._database.one(sql, path)
         return None if row is None else FileState(FileStat(*row[:4]), bool(row[4]))
@@ -229,7 +232,7 @@ class NoteTable:
         self._database.run(_UPDATE, *rows.columns(revision), number)
         if stored[1] != rows.hash:
             self._database.run(_OUTDATE, number)
-        # Retry a passage that the model refused once; the vectors of the others are kept.
+        # If the model refused a passage, all passages are tried again; vectors that exist are reused.
         # Title and aliases may be part of every chunk's embedded text.
         is_renamed = tuple(stored[2:]) != (rows.title, rows.title_source, rows.aliases)
         is_refused = self._problems.has(rows.path, NOT_EMBEDDED)

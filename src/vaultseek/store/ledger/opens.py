@@ -1,4 +1,4 @@
-"""The table ``opens``: which notes were opened from which queries."""
+"""The table ``opens``, which records which notes were opened from which queries."""
 
 import sys
 from collections.abc import Collection, Sequence
@@ -9,13 +9,13 @@ import numpy as np
 from vaultseek.store.ledger.database import Database
 
 KEPT_OPENS = 5000
-"""Maximum number of rows; the oldest are deleted."""
+"""Maximum number of rows in the table; the oldest are deleted."""
 READ_OPENS = 500
 """Number of the newest rows that one search reads."""
 
 
 class Open(NamedTuple):
-    """A note opened from a query: its path, its rank (from 1), the time and the client."""
+    """A note opened from a query: its path, its rank in the results (from 1), the time and the client."""
 
     query: str
     path: str
@@ -25,7 +25,8 @@ class Open(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """The unit vector of a query and its model; cosines of different models are not comparable."""
+    """The unit vector of a query, and the model that computed it. Cosines from different models are not
+    comparable."""
 
     model: str
     vector: Any
@@ -71,9 +72,8 @@ class OpenTable:
         return self._read(f"({selected})", READ_OPENS, *values)
 
     def near(self, meaning: Meaning, least: float) -> list[str]:
-        """Return the words of queries whose vectors have a cosine of at least ``least`` with the given
-        vector.
-        """
+        """Return the words of the queries whose vectors have a cosine of at least ``least`` with the vector
+        in ``meaning``."""
         key = meaning.model, len(meaning.vector)
         known = self._vectors.get(key)
         if known is None:
@@ -86,17 +86,17 @@ class OpenTable:
         return [words[place] for place in np.flatnonzero(matrix @ meaning.vector >= least)]
 
     def counts(self, notes: Sequence[int]) -> dict[int, int]:
-        """Return, by note id, how often each of these notes was opened from any query; counts of 0 are left
-        out."""
+        """Return, by note id, the number of times that each of the given notes was opened from a query;
+        counts of 0 are left out."""
         sql = "SELECT notes.id, count(*) FROM opens JOIN notes USING (path) WHERE notes.id IN ({}) GROUP BY 1"
         return dict(self._database.all_in(sql, notes))
 
     def latest(self, most: int) -> list[Open]:
-        """Return the latest rows, newest first."""
+        """Return the latest ``most`` rows, newest first."""
         return self._read("opens", most)
 
     def forget(self, words: str = "", path: str = "") -> int:
-        """Delete the rows of a query or of a note, or all rows; return their number."""
+        """Delete the rows of a query or of a note, or all rows; return the number of deleted rows."""
         with self._database.transaction():
             sql = "DELETE FROM opens WHERE (?1 = '' OR words = ?1) AND (?2 = '' OR path = ?2)"
             deleted = self._database.run(sql, words, path).rowcount

@@ -3,9 +3,7 @@
 Texts are compared in folded form but stored as written, and SQLite folds ASCII only. ``Straße`` folds to
 ``strasse``, the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters to composed ones. So a
 pattern searches for a run of letters that every spelling of the word contains unchanged, or for one of the
-rare characters that may replace a part of this run. Names and properties are stored with their markup and
-their invisible characters, which may be inside a word; a text with such a sign may contain any word. Matching
-rows must be compared exactly afterwards.
+rare characters that may replace a part of this run. Matching rows must be compared exactly afterwards.
 """
 
 import re
@@ -14,25 +12,22 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vaultseek.base.text import INVISIBLE, fold, is_unspaced
+from vaultseek.base.text import fold, is_unspaced
 
 _FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
 """Ranges beyond ASCII that contain characters which fold to other characters."""
 _LEAST = 2
-"""Minimum length of a run of letters that is worth a pattern, except in unspaced scripts."""
+"""Minimum length of a run of letters for which a pattern is useful, except in unspaced scripts."""
 _FOREIGN = 4
 """Maximum number of non-ASCII letters in one pattern; each letter may need further patterns for its other
 forms."""
-_INSIDE = ("GLOB", f"*[0-9A-Za-z\x80-\U0010ffff][*<&~=^{INVISIBLE}]*")
-"""Pattern for signs that may be inside a word of a text that is stored as written. Without the letter before
-the sign, every property with a mail address, ``Name <address>``, would match."""
 _CERTAIN = 3
 """Minimum number of certain letters in a run for its other letters to become wildcards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """A condition on an SQL expression that every text containing the word satisfies."""
+    """A condition on an SQL expression; every text that contains the word satisfies it."""
 
     patterns: tuple[tuple[str, str], ...]
 
@@ -42,17 +37,16 @@ class Prefilter:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The values to bind, in order."""
+        """The values to bind to the condition, in order."""
         return tuple(value for _, value in self.patterns)
 
 
 @lru_cache(maxsize=256)
-def prefilter(text: str, *, is_path: bool = False, rendered: bool = False) -> Prefilter | None:
-    """Return the condition that all texts containing ``text`` satisfy, both folded; None if no pattern
-    exists.
+def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
+    """Return a condition that every text containing ``text`` satisfies; None if no pattern exists.
 
-    ``is_path``: the texts are paths, which have no markup between words. ``rendered``: the texts have neither
-    markup nor invisible characters.
+    The texts are compared in folded form. With ``is_path``, they are paths, which have no markup between
+    words.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
     runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
@@ -71,8 +65,7 @@ def prefilter(text: str, *, is_path: bool = False, rendered: bool = False) -> Pr
         first, hidden = ("GLOB", f"*{letters}*"), []
     others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
     contained = (f"%{character}%" for character in others)
-    likes = (("LIKE", pattern) for pattern in (*beginnings, *contained))
-    return Prefilter((first, *likes, *(() if rendered else (_INSIDE,))))
+    return Prefilter((first, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
 
 
 # A Greek iota may have been written as a mark below another letter.
@@ -81,12 +74,12 @@ _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 
 def _is_settled(run: str) -> bool:
-    """True if nothing before the run can compose with its first letter."""
+    """Return true if the first letter of ``run`` cannot compose with any character before it."""
     return not any(map(unicodedata.combining, run))
 
 
 def _is_certain(letter: str) -> bool:
-    """True if SQL's LIKE finds every written form of the letter. LIKE ignores case only in ASCII."""
+    """Return true if SQL's LIKE finds every written form of the letter. LIKE ignores case only in ASCII."""
     if letter.isascii():
         return len(_origins().get(letter, "")) < 2
     return letter.upper() == letter
@@ -100,7 +93,7 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
     pattern = ""
     for letter in run:
         origins = _origins().get(letter, "")
-        if letter == " ":  # any number of white spaces of any kind
+        if letter == " ":  # stands for any white space
             pattern += "%"
         elif _is_certain(letter) or (letter.isascii() and not blank):
             pattern += letter
@@ -120,7 +113,7 @@ def _marks(run: str) -> Iterator[str]:
 
 
 def _parts(run: str) -> Iterator[str]:
-    """Yield characters that fold to several letters and may overlap the run."""
+    """Yield the characters that fold to several letters and may overlap the run."""
     for character, folded in _expanding():
         if run in folded or folded in run or _overlap(run, folded) or _overlap(folded, run):
             yield character
@@ -157,7 +150,8 @@ def _folding() -> Iterable[tuple[str, str]]:
 
 
 def _is_settled_alone(character: str) -> bool:
-    """True for most characters that fold to themselves; faster than folding every character."""
+    """Return true for most characters that fold to themselves. This is faster than folding every
+    character."""
     return (
         character.casefold() == character
         and not character.isspace()

@@ -1,6 +1,7 @@
 """Values stored in and returned by the ledger, and their conversion to and from rows."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ import orjson
 
 from vaultseek.base.currency import NOTHING_STATED, Stated
 from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
-from vaultseek.base.text import fold, normalize
+from vaultseek.base.text import INVISIBLE, fold, normalize
 from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
@@ -19,11 +20,11 @@ from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
 from vaultseek.content.query.normal_forms import DAY_OR_MONTH, is_code, normal_forms
 from vaultseek.content.query.words import pinned_names
-from vaultseek.store.ledger.forms import MORE
+from vaultseek.store.ledger.forms import INSIDE, MORE
 from vaultseek.store.ledger.line_forms import stored_forms
 
 NOTE_DAYS, NOTE_CODES = 200, 2000
-"""Maximum number of days, and of identifiers, stored per note."""
+"""Maximum number of days, and maximum number of identifiers, stored for a note."""
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
     " language, blocks, currency, name_day, day_first"
@@ -42,11 +43,11 @@ LinkTarget = tuple[int, int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class IndexedNote:
-    """A parsed note to store. ``modified`` is in seconds since the epoch.
+    """A parsed note to be stored. ``modified`` is in seconds since the epoch.
 
-    ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
-    "" if unclear. ``name_day`` is the ISO day in the path, and ``day_first`` the order of day and month in
-    names and properties (`note_dates.Dates`).
+    ``link_keys`` contains one key per link of the note; ``hash`` is the hash of the note's bytes.
+    ``language`` is "" if it is unclear. ``name_day`` is the ISO day in the path; ``day_first`` is true if
+    dates in names and properties put the day before the month (`note_dates.Dates`).
     """
 
     note: Note
@@ -94,7 +95,7 @@ class NoteRow:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the file."""
+        """The kind of the note's file."""
         return kind_of(self.path) or "note"
 
     @property
@@ -104,7 +105,7 @@ class NoteRow:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the note: title, file name if it differs, aliases."""
+        """The names of the note: the title, the file name if it differs from the title, and the aliases."""
         name = self.other_name
         return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
 
@@ -113,7 +114,8 @@ class NoteRow:
 class ChunkRow:
     """A chunk as the ledger stores it, with the id of its note.
 
-    ``number`` identifies the vector. It stays the same as long as the text does, even if the note moves.
+    ``number`` identifies the chunk's vector. The number stays the same as long as the text does, even if the
+    note moves.
     """
 
     note: int
@@ -123,7 +125,7 @@ class ChunkRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """A link with the id and path of its note, and the path that it currently resolves to."""
+    """A link, the id and path of the note that contains it, and the path to which it currently resolves."""
 
     note: int
     source: str
@@ -133,7 +135,7 @@ class LinkRow:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of notes, chunks, chunks with a stored vector, and vectors waiting to be stored."""
+    """The number of notes, of chunks, of chunks with a stored vector, and of vectors waiting to be stored."""
 
     notes: int
     chunks: int
@@ -142,15 +144,16 @@ class Counts:
 
 
 class NoteRows(NamedTuple):
-    """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
+    """The rows of one note in all tables, without ids and revision; all values except ``hash`` can be written
+    as JSON.
 
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks``, and a chunk's heading path,
     code and edits, are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` orders the computing of vectors; ``currency`` is the note's own
-    statement; a succession is (target, 1 for a successor, key). ``forms`` are the days, months and
-    identifiers in the note, ``lines`` the forms of its lines. ``folded_tags`` and ``names`` are used to find
-    the note.
+    problem is (code, message, line). ``turn`` determines the order in which vectors are computed.
+    ``currency`` contains the note's statements about its currency; a succession is (target, 1 for a
+    successor, key). ``forms`` are the days, months and identifiers in the note, ``lines`` the forms of its
+    lines. ``folded_tags`` and ``names`` are used to find the note.
     """
 
     path: str
@@ -183,7 +186,7 @@ class NoteRows(NamedTuple):
     problems: Sequence[Sequence[Any]]
 
     def columns(self, revision: int) -> tuple[Any, ...]:
-        """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
+        """Return the note's values for the columns ``NOTE_VALUES`` of the table ``notes``."""
         return (self.path, revision, *self.stat, *self[2:20])
 
 
@@ -195,7 +198,7 @@ NOTE_VALUES = (
 
 
 def note_rows(indexed: IndexedNote) -> NoteRows:
-    """Return the rows of a parsed note."""
+    """Convert a parsed note to rows."""
     from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
 
     note = indexed.note
@@ -236,8 +239,8 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
 
 
 def _shown_values(*values: Any) -> tuple[Any, ...]:
-    """Return the values without a trailing None. Most headings and tasks have one, because they are shown as
-    written."""
+    """Return the values without a trailing None. Most headings and tasks have such a None, because they are
+    shown as written."""
     return values[:-1] if values[-1] is None else values
 
 
@@ -248,7 +251,7 @@ def _link_values(link: Link) -> tuple[Any, ...]:
 
 def _forms(indexed: IndexedNote) -> list[str]:
     """Return the normal forms of a note: the days and months of its own dates and of dates in its text, and
-    its identifiers.
+    its identifiers; also ``INSIDE`` and ``MORE`` if they apply to the note.
     """
     note, order = indexed.note, indexed.day_first
     days: dict[str, None] = {}
@@ -258,6 +261,8 @@ def _forms(indexed: IndexedNote) -> list[str]:
     if indexed.name_day:
         days |= dict.fromkeys((indexed.name_day, indexed.name_day[:7]))
     names = "\n".join((*note.path.split("/"), note.title, *note.aliases, named_lines(note.frontmatter)))
+    written = (note.path, note.title, *note.aliases, to_json(note.frontmatter))
+    inside = [INSIDE] if any(map(_INSIDE_WORD.search, written)) else []
     texts = (text for chunk in indexed.chunks for text in (chunk.prose_text(), chunk.code_text()))
     for text, day_first in ((names, order), *((text, None) for text in texts)):
         for form in normal_forms(normalize(text), day_first):
@@ -267,8 +272,11 @@ def _forms(indexed: IndexedNote) -> list[str]:
                 elif DAY_OR_MONTH.fullmatch(term):
                     days[term] = None
         if len(days) > NOTE_DAYS or len(codes) > NOTE_CODES:
-            return [*sorted(days)[:NOTE_DAYS], *sorted(codes)[:NOTE_CODES], MORE]
-    return [*sorted(days), *sorted(codes)]
+            return [*sorted(days)[:NOTE_DAYS], *sorted(codes)[:NOTE_CODES], *inside, MORE]
+    return [*sorted(days), *sorted(codes), *inside]
+
+
+_INSIDE_WORD = re.compile(f"[^\\W_][*<&~=^{INVISIBLE}]")
 
 
 def _shown_names(note: Note) -> set[str]:
@@ -276,8 +284,8 @@ def _shown_names(note: Note) -> set[str]:
 
 
 def _names(note: Note) -> set[str]:
-    """Return the names of a note: title, aliases, and file name with extension, without it, and
-    percent-decoded."""
+    """Return the folded names of a note: title, aliases, and the file name with its extension, without it,
+    and percent-decoded."""
     file_name, path = note.path.rpartition("/")[2], note.path
     names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
     return ({fold(name) for name in names} | pinned_names(note.frontmatter)) - {""}
@@ -297,7 +305,7 @@ def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
 
 
 def note_row(row: Any) -> NoteRow:
-    """Return the note of a row of ``NOTE_COLUMNS``."""
+    """Convert a row of ``NOTE_COLUMNS`` to a note."""
     return NoteRow(
         id=row[0],
         path=row[1],
@@ -319,7 +327,7 @@ def note_row(row: Any) -> NoteRow:
 
 
 def chunk_row(row: Any) -> ChunkRow:
-    """Return the chunk of a row of ``CHUNK_COLUMNS``."""
+    """Convert a row of ``CHUNK_COLUMNS`` to a chunk."""
     code = tuple((start, end) for start, end in _list(row[6]))
     flat = _list(row[9])
     edits = tuple(map(Edit, flat[::3], flat[1::3], flat[2::3]))
@@ -328,17 +336,17 @@ def chunk_row(row: Any) -> ChunkRow:
 
 
 def link_row(row: Any) -> LinkRow:
-    """Return the link of a row of ``LINK_COLUMNS``."""
+    """Convert a row of ``LINK_COLUMNS`` to a link."""
     kind, target, heading, block, alias, line, prop = row[2:9]
     place = None if row[10] is None else Place(line, row[10], row[11])
     return LinkRow(row[0], row[1], Link(kind, target, heading, block, alias, line, prop, place), row[9])
 
 
 def _list(text: str) -> Any:
-    """Return a list of strings or of short tuples, as ``to_json`` wrote it; most are empty."""
+    """Return a list of strings or of short tuples from JSON that ``to_json`` wrote. Most lists are empty."""
     return () if text == "[]" else orjson.loads(text)
 
 
 def to_json(value: Any) -> str:
-    """Return compact JSON text."""
+    """Return ``value`` as compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

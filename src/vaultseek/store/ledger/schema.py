@@ -1,4 +1,5 @@
-"""The ledger's tables, and opening its file; a damaged file or another version's is replaced."""
+"""The ledger's tables, and the opening of its file. A file that is damaged or from another version is
+replaced."""
 
 import contextlib
 import logging
@@ -88,7 +89,7 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""Statements that create the tables. ``languages`` counts the notes of each language; "" stands for an
+"""Statements that create the tables. ``languages`` counts the notes in each language; "" stands for an
 unclear language. ``vectors`` has row ids: without them, a vector of 384 numbers would take a whole page,
 three times its size."""
 
@@ -126,7 +127,7 @@ counts, and counting takes long in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:
-    """Return the statements that create these tables and their indexes, without triggers."""
+    """Return the statements that create the tables called ``names`` and their indexes, without triggers."""
     statements = (statement.strip() for statement in (_TABLES + _COUNTED).split(";"))
     wanted = re.compile(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(names)})\b")
     return [statement for statement in statements if wanted.match(statement)]
@@ -167,7 +168,7 @@ _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
-    A damaged file, or one with another schema version, is replaced by a new one that inherits its vectors. A
+    A damaged file, or one with another schema version, is replaced by a new file that inherits its vectors. A
     file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
     checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
     """
@@ -189,7 +190,8 @@ def open_database(file: Path) -> Database:
 
 
 def close_database(database: Database) -> None:
-    """Close the database and seal its file with a checksum, which reveals any change until the next start."""
+    """Close the database and seal its file with a checksum, which reveals any change made before the next
+    start."""
     database.close()
     if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
@@ -198,7 +200,7 @@ def close_database(database: Database) -> None:
 
 def _break_seal(file: Path) -> bool | None:
     """Remove the seal, because it must not survive a crash. Return True if the file is unchanged since it was
-    closed, and None if that is unknown."""
+    closed, False if it has changed, and None if that is unknown."""
     seal = _seal(file)
     try:
         sealed = seal.read_text()
@@ -227,7 +229,7 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
             connection.execute("ROLLBACK")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-    except UnicodeDecodeError:  # of a damaged file
+    except UnicodeDecodeError:  # the file is damaged
         return False
     except sqlite3.DatabaseError as error:
         check_files()
@@ -259,7 +261,7 @@ def _create_tables(database: Database) -> None:
 
 
 def _inherit_vectors(database: Database) -> None:
-    """Copy the vectors and the history of a ledger that was moved aside, then delete it.
+    """Copy the vectors and the history from a ledger that was moved aside, then delete that ledger.
 
     Vectors are expensive to compute, and the history exists nowhere else. The rest may contain the text of
     notes that have been deleted since.

@@ -1,8 +1,10 @@
-"""A part of the ledger: the notes in some folders, except hidden ones, and nothing about other notes.
+"""A part of the ledger that shows the notes in some folders, except hidden ones, and nothing about other
+notes.
 
 SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
-that every statement in the program sees only rows of these notes. Tables unknown here appear empty. Links to
-notes outside the scope, and successions by such notes, resolve as if these notes did not exist.
+that every statement in the program sees only rows about these notes. Tables unknown to this module appear
+empty. Links to notes outside the scope, and successions by such notes, resolve as if these notes did not
+exist.
 """
 
 import sqlite3
@@ -23,7 +25,7 @@ EVERYWHERE: Folders = ("",)
 class Scope(NamedTuple):
     """The visible folders, and the links that resolve differently within them: note id, ordinal and path.
 
-    Files at the paths ``hidden`` are invisible, even in these folders.
+    Files whose paths are in ``hidden`` are invisible, even in the visible folders.
     """
 
     folders: Folders
@@ -31,7 +33,7 @@ class Scope(NamedTuple):
     relinked: tuple[tuple[int, int, str], ...] = ()
 
     def entries(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the statements that fill the tables, each with its values."""
+        """Yield the statements that write the scope to its tables, each with the values to bind."""
         for folder in self.folders:
             # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
             low, high = (f"{folder}/", f"{folder}0") if folder else ("", _LAST)
@@ -69,18 +71,18 @@ TABLES = (
     "CREATE TEMP TABLE relinked"
     " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
 )
-"""The tables that hold the scope, for the views."""
+"""Statements that create the temporary tables with the scope, which the views use."""
 
 
 class ScopedConnections:
-    """One connection per thread with the views; updates the scope whenever it changes."""
+    """One connection per thread, with the views. Whenever the scope changes, each connection is updated."""
 
     def __init__(self, file: Path) -> None:
         self._connections = Connections(lambda: _connect(file))
         self._local = threading.local()
 
     def own(self, scope: Scope) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, limited to the scope, and its lock."""
+        """Return the calling thread's connection, limited to ``scope``, and the connection's lock."""
         connection, lock = self._connections.own()
         if getattr(self._local, "scope", None) != scope:
             self._local.scope = None
@@ -104,7 +106,7 @@ class ScopedDatabase(Database):
         self.scope = scope
 
     def links_outside(self) -> list[LinkTarget]:
-        """Return the links and successions from visible notes to other notes."""
+        """Return the links and successions from visible notes to notes that are not visible."""
         return list(self.all(LINKS_OUTSIDE))
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
@@ -135,7 +137,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 def rows_of_visible(table: str, columns: Sequence[str]) -> str:
-    """Return the query for the rows of a table about visible notes."""
+    """Return the query for those rows of a table that are about visible notes."""
     if "note" in columns and "resolved" in columns:
         return _links(table, columns)
     condition = "0"
@@ -147,9 +149,8 @@ def rows_of_visible(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links as a union of several queries, the first of which can use the index of
-    targets.
-    """
+    """Return the query for links. It is a union of several queries, the first of which can use the index on
+    targets."""
     seen = _OF_PATH.format(column="t.resolved")
 
     def leading(to: str) -> str:

@@ -2,7 +2,7 @@
 
 ``is_successor`` is 1 if the target is a successor, and 0 if it is a predecessor. It is 2 for mere words,
 which name a successor only if there is a note with that name. Targets resolve like link targets
-(``LinkTable.resolve``); ordinals are negative, to differ from those of links.
+(``LinkTable.resolve``). Ordinals are negative, which distinguishes them from the ordinals of links.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,21 +22,21 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces another: its target as written, and its path, None if there is no such note."""
+    """A note that replaces another: its target as written, and its path, or None if there is no such note."""
 
     target: str
     path: str | None
 
 
 class SuccessionTable:
-    """The table ``successions``."""
+    """The table ``successions``, which records which notes replace which."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
-        """Write the successions of notes that have none in the table yet. They are given as pairs of a note
-        id and rows in the form of ``NoteRows``."""
+        """Write the successions of notes that have none in the table yet, given as pairs of a note id and
+        rows in the form of ``NoteRows``."""
         rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
         self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
 
@@ -45,8 +45,8 @@ class SuccessionTable:
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return, by path, the successors of these notes, which are given by id. Successors that the note
-        itself names come first."""
+        """Return, by path, the successors of the given notes, which are identified by id. Successors that the
+        note itself names come first."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))

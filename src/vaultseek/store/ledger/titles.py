@@ -1,4 +1,4 @@
-"""Titles that distinguish notes."""
+"""Titles that distinguish notes from each other."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,14 +9,14 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""A first heading that at least this many notes share does not count as a title."""
+"""Number of notes with the same first heading at which that heading stops counting as a title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
-    """Return the row of a note. If many notes share its first heading, its title is replaced by its file
-    name.
+    """Return the row of a note. If many notes share the note's first heading, the file name becomes its
+    title.
 
-    ``# Context`` in each of ten decisions is a section of a template and does not distinguish them.
+    ``# Context`` in each of ten decisions is a section of a template and does not distinguish the notes.
     """
     if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
         return row
@@ -26,6 +26,6 @@ def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
 
 
 def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
-    """Return, by path, the titles of these notes whose first heading many notes share."""
+    """Return, by path, the titles of those notes whose first heading many notes share."""
     titled = (with_own_title(row, ledger) for row in rows if not row.title_is_name)
     return {row.path: row.title for row in titled if row.title_is_name}

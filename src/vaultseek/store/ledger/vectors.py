@@ -1,4 +1,4 @@
-"""Computed vectors, and the vectors that the stores of the vector spaces lack."""
+"""Computed vectors, and records of the vectors that are missing from the stores of the vector spaces."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _PENDING_NOTES = _PENDING.format("", "n.id")
 
 
 class VectorTable:
-    """The table ``vectors``: computed vectors by the key of their text."""
+    """The table ``vectors``, with computed vectors by the key of their text."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -33,7 +33,7 @@ class VectorTable:
         self._put(vectors, "embeddings_copied")
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the vectors of these keys, as float32 bytes; unknown keys are left out."""
+        """Return the vectors stored under ``keys``, as float32 bytes; unknown keys are left out."""
         return dict(self._database.all_in("SELECT key, vector FROM vectors WHERE key IN ({})", keys))
 
     def embeddings_computed(self) -> int:
@@ -41,21 +41,21 @@ class VectorTable:
         return int(self._database.meta("embeddings_computed") or 0)
 
     def embeddings_copied(self) -> int:
-        """Return the number of vectors copied from another ledger since this one was created."""
+        """Return the number of vectors copied from other ledgers since this ledger was created."""
         return int(self._database.meta("embeddings_copied") or 0)
 
     def count(self, fingerprint: str) -> int:
-        """Return the number of a model's vectors."""
+        """Return the number of vectors computed by the model with this fingerprint."""
         sql = "SELECT count(*) FROM vectors WHERE key >= ? AND key < ?"
         return int(self._database.one(sql, f"{fingerprint}:", f"{fingerprint};")[0])
 
     def keys_after(self, key: str, limit: int) -> list[str]:
-        """Return the first keys after this one, in order."""
+        """Return the first ``limit`` keys after ``key``, in order."""
         sql = "SELECT key FROM vectors WHERE key > ? ORDER BY key LIMIT ?"
         return [row[0] for row in self._database.all(sql, key, limit)]
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete the vectors of these keys."""
+        """Delete the vectors stored under ``keys``."""
         with self._database.transaction():
             self._database.run_many("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
 
@@ -67,7 +67,8 @@ class VectorTable:
 
 
 class SpaceTable:
-    """The table ``unsynced``: what the store of one vector space lacks, and the store's name.
+    """The table ``unsynced``, which records the vectors missing from the store of one vector space, and the
+    store's name.
 
     Triggers enter the numbers of new chunks and notes, whose vectors must be stored, and of removed chunks
     and notes, whose vectors must be deleted. An entry is removed once the store has done the work.
@@ -80,28 +81,32 @@ class SpaceTable:
     # -- texts to be stored ----------------------------------------------------------------------------
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return, in constant time, the numbers of chunks and notes whose vectors are waiting to be
-        stored."""
+        """Return, in constant time, the number of chunks and the number of notes whose vectors are waiting to
+        be stored."""
         sql = "SELECT pending_chunks, pending_notes FROM spaces WHERE space = ?"
         row = self._database.one(sql, self._space)
         return (0, 0) if row is None else (row[0], row[1])
 
     def incomplete_notes(self) -> int:
-        """Return the number of notes with any vector waiting to be stored."""
+        """Return the number of notes with at least one vector waiting to be stored."""
         sql = "SELECT count(DISTINCT note) FROM unsynced WHERE space = ? AND gone = 0"
         return int(self._database.one(sql, self._space)[0])
 
     def chunk_numbers(self, limit: int) -> list[int]:
-        """Return the numbers of chunks waiting to be stored; chunks of recently modified notes come first."""
+        """Return the numbers of chunks whose vectors are waiting to be stored; recently modified notes come
+        first."""
         return [row[0] for row in self._database.all(_PENDING_CHUNKS, self._space, 0, limit)]
 
     def note_ids(self, limit: int) -> list[int]:
-        """Return the ids of notes whose own vectors are waiting to be stored, recently modified ones
+        """Return the ids of notes whose own vectors are waiting to be stored; recently modified notes come
         first."""
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
     def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
-        """Return the next waiting numbers, of chunks (0) or notes (1), in order."""
+        """Return the next numbers after ``number`` whose vectors are waiting to be stored, in order.
+
+        They are numbers of chunks if ``of_note`` is 0, and ids of notes if it is 1.
+        """
         sql = (
             "SELECT number FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ? AND number > ?"
             " ORDER BY number LIMIT ?"
@@ -109,19 +114,19 @@ class SpaceTable:
         return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
 
     def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return the chunk numbers among these that are waiting to be stored, in this order."""
+        """Return those chunks in ``numbers`` that are waiting to be stored, in the given order."""
         pending = self._pending(0, numbers)
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
         rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}
         return [rows[number] for number in numbers if number in rows]
 
     def notes(self, ids: Sequence[int]) -> list[int]:
-        """Return the notes among these whose own vectors are waiting to be stored, in this order."""
+        """Return those notes in ``ids`` whose own vectors are waiting to be stored, in the given order."""
         pending = self._pending(1, ids)
         return [id for id in ids if id in pending]
 
     def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Enter chunks and notes whose current vectors the store lacks."""
+        """Add entries for chunks and notes whose current vectors are missing from the store."""
         enter = (
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 0, number, note FROM chunks WHERE number = ?2",
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 1, id, id FROM notes WHERE id = ?2",
@@ -135,15 +140,16 @@ class SpaceTable:
     # -- vectors to be deleted -------------------------------------------------------------------------
 
     def orphans(self, limit: int) -> tuple[list[int], list[int]]:
-        """Return chunk numbers and note ids that no longer exist and may still have vectors in the store."""
+        """Return the numbers of chunks and the ids of notes that no longer exist but may still have vectors
+        in the store."""
         sql = "SELECT of_note, number FROM unsynced WHERE space = ? AND gone = 1 LIMIT ?"
         rows = self._database.all(sql, self._space, limit)
         chunks, notes = ([number for of_note, number in rows if of_note == kind] for kind in (0, 1))
         return chunks, notes
 
     def enter_removed(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Enter chunks and notes that were removed while their vectors were being stored. The store may have
-        written these vectors after it was told to delete them."""
+        """Add entries for chunks and notes that were removed while their vectors were being stored. The store
+        may have written these vectors after their deletion had been requested."""
         enter = (
             "INSERT OR IGNORE INTO unsynced SELECT ?1, 1, 0, ?2, 0"
             " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
@@ -153,18 +159,18 @@ class SpaceTable:
         self._enter(enter, chunks, notes)
 
     def remove_orphans(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Remove the entries of chunks and notes whose vectors were deleted from the store."""
+        """Remove the entries of chunks and notes whose vectors have been deleted from the store."""
         self._remove(1, chunks, notes)
 
     # -- stores ----------------------------------------------------------------------------------------
 
     def store(self) -> str:
-        """Return the name of the store that this table describes; "" if there is none yet."""
+        """Return the name of the store that this table describes; "" if there is no store yet."""
         return self._meta("store")
 
     def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
-        """Record that ``store`` is the current store. It is treated as empty unless ``is_renamed``, which
-        means that the same store only has a new name."""
+        """Record that ``store`` is the current store. It is treated as empty unless ``is_renamed`` is true,
+        which means that the same store only has a new name."""
         if is_renamed:
             self._set_meta("store", store)
             return
@@ -175,16 +181,16 @@ class SpaceTable:
             run("INSERT INTO unsynced SELECT ?, 0, 0, number, note FROM chunks", self._space)
             run("INSERT INTO unsynced SELECT ?, 0, 1, id, id FROM notes", self._space)
             if self._space == FIRST:
-                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are retried
+                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # every text is retried
             self._set_meta("store", store)
 
     @property
     def is_followed(self) -> bool:
-        """True if changes are recorded for this space."""
+        """True if changes are recorded for this vector space."""
         return self._database.one("SELECT 1 FROM spaces WHERE space = ?", self._space) is not None
 
     def end(self) -> None:
-        """Stop recording changes for this space."""
+        """Stop recording changes for this vector space."""
         with self._database.transaction():
             self._database.run("DELETE FROM unsynced WHERE space = ?", self._space)
             self._database.run("DELETE FROM spaces WHERE space = ?", self._space)
@@ -199,13 +205,14 @@ class SpaceTable:
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:
-        """Return the previous store, which answers queries until the current one is full."""
+        """Return the previous store, which answers queries until the current store is full; None if there is
+        no such store."""
         text = self._meta("previous_store")
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the previous store, which answers queries until the current one is full; None when the current
-        one is full."""
+        """Set the previous store, which answers queries until the current store is full; pass None once it is
+        full."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

@@ -1,4 +1,4 @@
-"""Diagnosing problems, with advice for each. Read-only.
+"""Diagnosis of problems, with advice for each. It changes nothing.
 
-Works without a daemon or configuration, whatever is broken: the checks are independent.
+It works without a daemon or a configuration, whatever is broken, because the checks are independent.
 """

@@ -1,4 +1,4 @@
-"""Runs every check in order. A check that crashes is also a finding."""
+"""Run all checks in order. A check that crashes is also reported as a finding."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,10 +31,10 @@ from vaultseek.tools.doctor.vaults import (
 def examine(
     config: Path | None = None, *, start_worker: bool = True, audited: bool = False
 ) -> Iterator[Finding]:
-    """Run all checks; ``config`` replaces the default configuration file.
+    """Yield the findings of all checks; ``config`` is the configuration file, if it is not the default one.
 
-    ``start_worker`` also loads the model, which takes some seconds. ``audited`` compares notes with their
-    indexed content.
+    ``start_worker`` also loads the model, which takes some seconds. With ``audited``, notes are also compared
+    with their indexed content.
     """
     settings, findings = check_settings(config)
     yield from _guarded("python", check_python)
@@ -72,13 +72,13 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
 
 
 DOCTOR_SECONDS = 5.0
-"""Timeout of the request to the daemon."""
+"""Timeout of the request to the daemon, in seconds."""
 
 _RESTART = "stop it with `vaultseek stop`; the next command starts it again"
 
 
 def daemon_status() -> JSON | VaultseekError | None:
-    """Return the daemon's status; None if no daemon is running, an error if it does not respond."""
+    """Return the daemon's status, None if no daemon is running, or an error if the daemon does not answer."""
     try:
         with Client(timeout=DOCTOR_SECONDS, name="vaultseek.doctor") as client:
             status: JSON = client.call("index/status", {})
@@ -92,7 +92,7 @@ def daemon_status() -> JSON | VaultseekError | None:
 
 
 def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
-    """Check the daemon's version and the states of its worker and its vaults."""
+    """Check the daemon's version and the state of its worker and of its vaults."""
     if status is None:
         yield Finding("daemon", OK, "not running; the first command that needs it starts it")
         return
@@ -123,7 +123,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
 
 
 def _models(vault: JSON) -> Iterator[Finding]:
-    """Yield the model of a vault with the reason for its choice, and a second model if it fails."""
+    """Yield the model of a vault, with the reason for choosing it, and the second model if it fails."""
     models = vault.get("models") or {}
     if models.get("main"):
         why = f", {models['why']}" if models.get("why") else ""
@@ -133,6 +133,6 @@ def _models(vault: JSON) -> Iterator[Finding]:
             f"model of {vault['name']} for other languages",
             WARNING,
             f"{models['second']} fails: {models['second_problem']}",
-            "it is retried; see the log folder, or set model.other_languages",
+            "the daemon tries again; see the log folder, or set model.other_languages",
             f"{models['second']} fails",
         )

@@ -1,4 +1,4 @@
-"""The result of a check."""
+"""The result of a check, as a data class."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,10 +11,10 @@ BROKEN: Status = "broken"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check, with advice.
+    """The result of a check, with advice if something is wrong.
 
-    In reports for strangers, ``public`` replaces a message that contains the user's words, such as a wrong
-    value or a folder's name.
+    In bug reports, ``public`` replaces a message that contains private words, such as a wrong value or a
+    folder's name.
     """
 
     check: str

@@ -1,4 +1,4 @@
-"""Bug reports from findings, without names of the user, the host, folders, vaults or notes."""
+"""Bug reports made from findings, without the names of the user, host, folders, vaults and notes."""
 
 import getpass
 import platform
@@ -15,15 +15,16 @@ from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 
 _SYSTEM = r"/(?:usr|opt|etc|proc|dev|run/user|bin|lib(?:64)?)(?![\w-])[^\s'\"`,;:()]*"
 _PATH = re.compile(rf"(?<![\w<.])(?:({_SYSTEM})|~?/(?=\S)[^'\"`,;:()\n]*)")
-"""A path. Names may contain spaces, so a user's path includes the following words, up to a character that
-ends a path."""
+"""Pattern of a path. Names may contain spaces, so a user's path includes the following words, up to a
+character that cannot be part of a path."""
 _CHECK = re.compile(r"((?:vault|(?:index|vectors|audit|engine|state|model) of) )(.+?)( for other languages)?")
-"""The name of a check of a vault, which contains the vault's name."""
+"""Pattern of the name of a check that contains a vault's name."""
 _END = r"(?=[/\s'\"`,;:()]|$)"
 
 
 def report(findings: Iterable[Finding], config: Path | None = None) -> str:
-    """Format the findings as Markdown; ``config`` is the checked configuration file."""
+    """Return the findings as Markdown for a bug report; ``config`` is the configuration file that was
+    checked."""
     lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
     redact = _Redactor(known_vaults(check_settings(config)[0]), config or paths.config_file())
     for finding in findings:
@@ -33,7 +34,7 @@ def report(findings: Iterable[Finding], config: Path | None = None) -> str:
 
 
 class _Redactor:
-    """A callable that replaces the user's names and paths in a text."""
+    """A callable that replaces private names and paths in a text."""
 
     def __init__(self, vaults: Sequence[KnownVault], config: Path) -> None:
         places = (config, paths.data_directory(), paths.state_directory())
@@ -50,7 +51,7 @@ class _Redactor:
         }
 
     def check(self, name: str) -> str:
-        """Return the name of a check, with a vault's name replaced."""
+        """Return the name of a check with the vault's name replaced."""
         match = _CHECK.fullmatch(name)
         if match is None:
             return self(name)

@@ -1,4 +1,4 @@
-"""Checks of the models, and of the worker, which embeds, stores and finds a text."""
+"""Checks of the models and of the worker, which has to embed a text, store its vector and find it."""
 
 import asyncio
 import tempfile
@@ -23,7 +23,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 DOCTOR_WORKER_SECONDS = 60.0
-"""Seconds for each step of the worker."""
+"""Timeout in seconds for each step of the check of the worker."""
 
 _OTHER_LANGUAGES = "model for other languages"
 _TEXT = "A text to embed and to find again."
@@ -31,7 +31,7 @@ _OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes
 
 
 def check_models(settings: Settings) -> Iterator[Finding]:
-    """Check that the models in use exist, are complete and have not changed since they were fetched."""
+    """Check that the models in use exist, are complete and have not changed since they were downloaded."""
     yield from _servers(settings)
     if settings.model.service is not None:
         return
@@ -55,7 +55,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
 
 
 def check_worker(settings: Settings) -> Iterator[Finding]:
-    """Start the worker, embed a text, store its vector and find it again."""
+    """Start the worker, embed a text, store its vector and search for it."""
     try:
         if settings.model.service is not None:
             model = served_model(settings.model.service)
@@ -76,7 +76,7 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """Report which text is sent to which server, and check the settings for it."""
+    """Report which text is sent to which server, and check the settings of these servers."""
     for check, service, what in (
         ("model", settings.model.service, "the text of notes and questions is sent to"),
         ("reranker", settings.reranker.service, "passages to rerank are sent to"),
@@ -128,14 +128,15 @@ def _model(check: str, name: str) -> Finding:
 
 
 async def _embed_and_find(model: LocalModel) -> str:
-    """Return the dimension of a vector, in words. Raises VaultseekError."""
+    """Embed a text and find it again; return a description of the vector and of how it was computed. Raises
+    VaultseekError."""
     down = asyncio.Event()
 
     def on_state(state: WorkerState) -> None:
         if state.status in ("down", "broken"):
             down.set()
 
-    # One attempt only: a second one would fail in the same way, later.
+    # Make only one attempt: a second attempt would fail in the same way, only later.
     settings = WorkerSettings(backoff_seconds=(2 * DOCTOR_WORKER_SECONDS,))
     worker = SemanticWorker(model, settings=settings, on_state=on_state)
     with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:

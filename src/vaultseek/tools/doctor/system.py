@@ -17,11 +17,11 @@ from vaultseek.content.files.watch import mounts, remote_file_system
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 DISK_LOW_BYTES = 500 * MIB
-"""Free disk space below which a warning is given."""
+"""Free disk space in bytes below which a warning is given."""
 WATCHES_ADVISED = 1_048_576
-"""Minimum number of inotify watches to advise."""
+"""Minimum number of inotify watches to recommend."""
 INSTANCES_ADVISED = 1024
-"""Minimum number of inotify instances to advise."""
+"""Minimum number of inotify instances to recommend."""
 
 _MINIMUM_PYTHON = (3, 11)
 _MAX_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
@@ -49,7 +49,7 @@ def check_python() -> Iterator[Finding]:
 
 
 def _extras() -> str:
-    """Return the installed extras, and the command that adds another one."""
+    """Return the installed extras, and the command that installs another extra."""
     present = [name for name in MODULES if has_extra(name)]
     absent = [name for name in MODULES if name not in present]
     message = ", ".join(present) or "none"
@@ -58,7 +58,7 @@ def _extras() -> str:
 
 
 def check_directories() -> Iterator[Finding]:
-    """Check that the directories of settings, indexes, logs and the socket are usable and private."""
+    """Check that the directories for settings, indexes, logs and the socket are usable and private."""
     for name, folder, private in (
         ("settings", paths.config_file().parent, False),
         ("indexes", paths.data_directory(), True),
@@ -69,11 +69,11 @@ def check_directories() -> Iterator[Finding]:
 
 
 def check_disk() -> Iterator[Finding]:
-    """Check the free disk space for the indexes."""
+    """Check that there is enough free disk space for the indexes."""
     folder = _nearest(paths.data_directory())
     free = shutil.disk_usage(folder).free
     message = f"{free // limits.MIB:,} MiB free where the indexes are"
-    advice = f"free some space on the disk of {folder}"
+    advice = f"free some space on the disk that holds {folder}"
     if free < limits.DISK_FREE_BYTES:
         yield Finding("disk", BROKEN, message, advice)
     elif free < DISK_LOW_BYTES:
@@ -101,7 +101,7 @@ def check_file_system() -> Iterator[Finding]:
 def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Finding]:
     """Check that inotify allows a watch for each folder and an instance for each vault.
 
-    The process ``daemon`` is not counted.
+    Watches and instances of the process ``daemon`` are not counted as used.
     """
     instances, watches = _inotify_in_use(without=daemon)
     messages, lines = [], []
@@ -131,7 +131,8 @@ def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Fin
 
 
 def _inotify_in_use(*, without: int | None = None) -> tuple[int, int]:
-    """Count the inotify instances and watches of processes visible in /proc, except ``without``."""
+    """Return the number of inotify instances and watches used by processes in /proc, except the process
+    ``without``."""
     instances = watches = 0
     for process in Path("/proc").glob("[0-9]*"):
         if process.name == str(without):
@@ -186,13 +187,13 @@ ENGINES = (
     "pydantic",
     "numpy",
 )
-"""Dependencies that vaultseek needs to index and search."""
+"""Dependencies needed for indexing and searching."""
 OPTIONAL = ("llama-index-core", "mcp", "sentence-transformers", "torch", "transformers")
-"""Dependencies of extras."""
+"""Dependencies of optional extras."""
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of Python and of each dependency by name; None if it is not installed."""
+    """Return the version of Python and of each dependency by name; None if a dependency is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     installed: dict[str, str | None] = {"Python": platform.python_version()}

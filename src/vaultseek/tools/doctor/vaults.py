@@ -1,4 +1,4 @@
-"""Checks of the vaults: readable notes, and intact indexes."""
+"""Checks of vaults: their notes must be readable, and their indexes intact."""
 
 import os
 import sqlite3
@@ -27,10 +27,12 @@ from vaultseek.store.ledger import examine as examine_ledger
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 AUDIT_SECONDS = 20.0
-"""Seconds for the comparison of one vault; a small vault is compared completely."""
+"""Maximum seconds for the audit of one vault; a small vault is compared completely."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
-_OUTDATED = "please report it; run `vaultseek stop`, delete `semantic` in its index, run `vaultseek start`"
+_OUTDATED = (
+    "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+)
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
 _READABLE = "`chmod u+rX` makes them readable"
@@ -40,14 +42,14 @@ _REMEDIES = {
     "unreadable_folder": _READABLE,
     "unreadable_note": _READABLE,
 }
-"""Remedies for problems with the content of files; all other problems are about names."""
+"""Remedies for problems with reading files; all other problems are about file names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
 _REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownVault:
-    """A vault with its name, its excluded globs and the kinds of files that are read."""
+    """A vault: its name, its folder, the globs it excludes and the kinds of files it reads."""
 
     name: str
     root: Path
@@ -56,7 +58,7 @@ class KnownVault:
 
 
 def known_vaults(settings: Settings) -> list[KnownVault]:
-    """Return the configured vaults, the registered vaults, and other vaults with an index."""
+    """Return the configured vaults, the registered vaults, and other vaults that have an index."""
     vaults: dict[Path, KnownVault] = {}
     for vault in (*settings.vaults, *read_registry().vaults):
         exclude = (*settings.index.exclude, *vault.exclude)
@@ -64,7 +66,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
         vaults.setdefault(vault.path, known)
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
         root = _root_of(folder)
-        # A missing folder of an unconfigured vault is not a problem.
+        # A missing folder is not a problem if the vault is not configured.
         if root is not None and paths.is_folder(root):
             known = KnownVault(vault_name(root), root, settings.index.exclude, settings.index.kinds)
             vaults.setdefault(root, known)
@@ -72,10 +74,12 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
 
 
 def check_notes(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the vault exists and its notes can be read."""
+    """Check that the vault exists and that its notes can be read."""
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
-        advice = "mount, open or restore it; or remove it from config.toml or with `vaultseek vault remove`"
+        advice = (
+            "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+        )
         yield Finding(
             check,
             BROKEN,
@@ -98,7 +102,7 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
         advice = "; ".join(("`vaultseek status` lists them", *remedies))
         yield Finding(check, WARNING, f"{count(notes, 'note')}, but {message}", advice)
     else:
-        rest = f"; left out: {_format_counts(excluded)}, `vaultseek status` lists them" if excluded else ""
+        rest = f"; left out: {_format_counts(excluded)}; `vaultseek status` lists them" if excluded else ""
         yield Finding(check, OK, f"{count(notes, 'note')} can be read{rest}")
 
 
@@ -107,12 +111,12 @@ def _format_counts(codes: Counter[str]) -> str:
 
 
 def count_folders(vaults: Sequence[KnownVault]) -> int:
-    """Count the folders to watch, including excluded ones, which are also watched."""
+    """Return the number of folders to watch; excluded folders are watched as well."""
     return sum(1 for vault in vaults for _ in os.walk(vault.root))
 
 
 def check_index(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the ledger and the keyword index are intact."""
+    """Check that a vault's ledger and keyword index are intact."""
     check = f"index of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     if not (directory / "ledger.sqlite").exists():
@@ -133,19 +137,21 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
 
 
 def check_vectors(vault: KnownVault) -> Iterator[Finding]:
-    """Check that the vector store exists, is intact and has the vectors listed in the ledger."""
+    """Check that the vector store exists, is intact and contains the vectors listed in the ledger."""
     check = f"vectors of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     ledger = directory / "ledger.sqlite"
     try:
         examined = name, passages, refused = examine_stored(ledger)
     except sqlite3.DatabaseError:
-        return  # there is no ledger, or its damage has been reported
+        return  # there is no ledger, or its damage was already reported
     if not name:
         yield Finding(check, OK, "not created yet; they are created when the model is loaded")
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
-    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is rebuilt without the model"
+    advice = (
+        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+    )
     public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"
@@ -172,13 +178,13 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 
 
 def audit_vault(vault: KnownVault) -> Iterator[Finding]:
-    """Compare the embedded texts in the index with the current notes, for some seconds."""
+    """Compare the embedded texts in the index with the current notes, for at most ``AUDIT_SECONDS``."""
     check = f"audit of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     try:
         examine_ledger(directory / "ledger.sqlite")
     except (IndexDamaged, OSError):
-        return  # it is missing, or has been reported
+        return  # the ledger is missing, or its damage was already reported
     ledger = Ledger(directory / "ledger.sqlite")
     try:
         model = find_model(ledger.space.store_model() or BUNDLED)
@@ -193,7 +199,9 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with outdated vectors"
         yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
     if found.unread:
-        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process crashed"
+        message = (
+            f"{count(len(found.unread), 'file')} of {found.notes:,} could not be read: a process crashed"
+        )
         advice = "`touch` a file to have it read again"
         yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
     if not found.outdated and not found.unread:

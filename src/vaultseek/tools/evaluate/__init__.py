@@ -1,1 +1,1 @@
-"""Measuring ranking quality on a vault with judged queries: index, search, metrics, report."""
+"""Measurement of ranking quality on a vault with judged queries: index, search, metrics and report."""

@@ -1,4 +1,4 @@
-"""Reader of queries and relevance judgements (qrels), in vaultseek's own format, BEIR's and TREC's."""
+"""Queries and relevance judgements (qrels), read from files in vaultseek's own format, BEIR's or TREC's."""
 
 import json
 import math
@@ -14,17 +14,19 @@ from vaultseek.core.search.request import parse_with_fields
 from vaultseek.errors import BadQuery, UsageError
 
 Grades = Mapping[str, int]
-"""Relevance grades by path: higher is better; 0 and unjudged notes are not relevant."""
+"""Relevance grades by path; higher is better. Notes with grade 0 and notes without a grade are not
+relevant."""
 ALL = "all"
-"""Name of the group of all queries, in addition to the categories."""
+"""Name of the group that contains all queries, in addition to the categories."""
 _ITERATIONS = ("0", "Q0")
-"""Values of the unused second column in TREC's format."""
+"""Values that the unused second column may have in TREC's format."""
 _HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query and its relevant notes, if any; ``filters`` as in a search request."""
+    """A query and the grades of its relevant notes, if any; ``filters`` has the same form as in a search
+    request."""
 
     id: str
     text: str
@@ -36,9 +38,10 @@ class JudgedQuery:
 def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[JudgedQuery]:
     """Read queries from a JSONL file, and their judgements from ``qrels``.
 
-    A line is ``{"id", "query"}`` with optional ``category`` and ``filters``. BEIR's ``_id`` and ``text`` and
-    lines ``id<TAB>query`` are also accepted. ``plain`` queries are words without operators. Raises UsageError
-    with file and line if the file cannot be parsed, or a query is not valid.
+    Each line is an object with ``id``, ``query`` and, optionally, ``category`` and ``filters``. BEIR's
+    ``_id`` and ``text``, and lines of the form ``id<TAB>query``, are also accepted. With ``plain``, queries
+    are words without operators. Raises UsageError with the file and line if a file cannot be parsed or a
+    query is invalid.
     """
     grades = read_qrels(qrels)
     judged: dict[str, JudgedQuery] = {}
@@ -59,11 +62,11 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
 
 
 def read_qrels(file: Path) -> dict[str, dict[str, int]]:
-    """Read grades by query id and path.
+    """Return the grades in a file, by query id and path.
 
-    The columns decide the format: ``query path grade`` separated by tabs, with or without a heading
-    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. A path without ``.md`` gets it.
-    Raises UsageError with file and line.
+    The columns determine the format: ``query path grade`` separated by tabs, with or without a header line
+    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. ``.md`` is added to a path unless the path
+    has a known extension. Raises UsageError with the file and line.
     """
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):
@@ -80,7 +83,7 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
 
 
 def missing_notes(queries: Sequence[JudgedQuery], paths: set[str]) -> list[str]:
-    """Return the relevant notes that are not in the vault, sorted."""
+    """Return the relevant notes that are not in the vault, sorted by path."""
     return sorted({path for query in queries for path, grade in query.grades.items() if grade > 0} - paths)
 
 
@@ -106,7 +109,7 @@ def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> 
     if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
         raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
     try:
-        # An invalid query would count as one that finds nothing.
+        # Without this check, an invalid query would count as a query that finds nothing.
         parse_with_fields(text, filters, plain=plain)
     except BadQuery as error:
         raise UsageError(f"{where}: {error}") from None
@@ -138,6 +141,7 @@ def _grade(text: str, where: str) -> int:
 
 
 def _columns(line: str) -> list[str]:
-    """Split at tabs if there are any, since paths contain spaces."""
+    """Return the columns of a line, which is split at tabs if it has any, because paths may contain
+    spaces."""
     columns = line.split("\t")
     return [column.strip() for column in (columns if len(columns) > 1 else line.split())]

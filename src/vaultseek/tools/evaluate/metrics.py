@@ -1,4 +1,4 @@
-"""Ranking metrics by ir_measures, confidence intervals by bootstrap, and significance by randomisation.
+"""Ranking metrics from ir_measures, bootstrap confidence intervals, and randomisation tests of significance.
 
 Sources: nDCG, Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques* (2002); percentile
 bootstrap, Efron and Tibshirani, *An Introduction to the Bootstrap* (1993); paired randomisation test,
@@ -15,14 +15,14 @@ import numpy as np
 from vaultseek.tools.evaluate.judgements import Grades
 
 RESAMPLES = 2_000
-"""Number of samples of the bootstrap and of the randomisation test."""
+"""Number of samples for the bootstrap and for the randomisation test."""
 
 METRICS = ("nDCG@5", "nDCG@10", "MRR", "Hit@1", "Hit@5", "P@5", "Recall@10", "Recall@100")
 _SEED = 20260115
 
 
 class Interval(NamedTuple):
-    """A mean over queries with its 95 % bootstrap confidence interval."""
+    """A mean over queries, with its 95 % bootstrap confidence interval."""
 
     mean: float
     low: float
@@ -30,9 +30,9 @@ class Interval(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The mean difference of a metric between two rankings of the same queries, with its interval.
+    """The mean difference in a metric between two rankings of the same queries, with its confidence interval.
 
-    ``p`` is the p-value of a two-sided paired randomisation test, which flips the signs of the differences at
+    ``p`` is the p-value of a two-sided paired randomisation test, which flips the signs of differences at
     random.
     """
 
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 def compute_metrics(
     rankings: Mapping[str, Sequence[str]], grades: Mapping[str, Grades]
 ) -> dict[str, dict[str, float]]:
-    """Return every metric of every judged query, in [0, 1], as metric to query id to value.
+    """Return every metric for every judged query, in [0, 1], as a mapping from metric and query id to value.
 
     ``rankings`` maps query ids to paths, best first; a missing ranking counts as no results. The gains of
     nDCG are the grades themselves, discounted by log2(rank + 1). For all other metrics, a note is relevant if
@@ -63,7 +63,8 @@ def compute_metrics(
 
 
 def bootstrap_interval(values: Sequence[float]) -> Interval:
-    """Return the mean of a metric over queries and its interval; zeros if there are no values."""
+    """Return the mean of a metric over queries, with its confidence interval; all zeros if there are no
+    values."""
     if not len(values):
         return Interval(0.0, 0.0, 0.0)
     array = np.array(values, np.float64)
@@ -74,7 +75,8 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """Compare two rankings: ``first`` minus ``second``, query by query in the same order."""
+    """Return the difference between two rankings, ``first`` minus ``second``, with values for the same
+    queries in the same order."""
     if not len(first):
         return Difference(0.0, 0.0, 0.0, 1.0)
     deltas = np.array(first, np.float64) - np.array(second, np.float64)
@@ -86,7 +88,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
 
 
 def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
-    """Return the median and the 95th percentile; zeros if there are no values."""
+    """Return the median and the 95th percentile in milliseconds; zeros if there are no values."""
     if not len(milliseconds):
         return 0.0, 0.0
     p50, p95 = np.percentile(np.array(milliseconds, np.float64), [50, 95])
@@ -103,8 +105,9 @@ NOISE_QUERIES = 40
 class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing if the minimum confidence is ``threshold``.
 
-    Noise consists of random letters. Foreign queries have no right note, while questions have one. The worst
-    category is the one that loses the largest share of its questions. None if there are no such queries.
+    Noise queries consist of random letters, foreign queries have no right note in the vault, and questions
+    have a right note. The worst category is the one that loses the largest share of its questions. A share is
+    None if there are no such queries.
     """
 
     threshold: float
@@ -115,7 +118,7 @@ class Refusal(NamedTuple):
 
 
 def keyboard_noise() -> list[str]:
-    """Return queries of one to four words of random letters, the same on every call."""
+    """Return queries of one to four words of random letters; every call returns the same queries."""
     generator = random.Random(_SEED)
 
     def word() -> str:
@@ -127,7 +130,7 @@ def keyboard_noise() -> list[str]:
 def refusals(
     noise: Sequence[float], foreign: Sequence[float], answerable: Mapping[str, Sequence[float]]
 ) -> list[Refusal]:
-    """Return the curve, computed from the best confidence of each query; answerable queries are given by
+    """Return the refusal curve, computed from the best confidence of each query; ``answerable`` is grouped by
     category."""
     everything = [confidence for values in answerable.values() for confidence in values]
     return [

@@ -1,4 +1,4 @@
-"""A measurement as text, in Markdown tables, and as JSON."""
+"""Evaluation reports as text, in Markdown tables, and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from vaultseek.tools.evaluate.run import Outcome, Report
 _CATEGORY_METRICS = ("nDCG@10", "Hit@1", "Recall@10")
 _MISSING_LISTED = 5
 REFUSAL_HEAD = ("nothing_below", "noise refused", "foreign refused", "questions lost", "most of them")
-"""The columns of the curve of refusals."""
+"""Column headings of the refusal curve."""
 
 
 def as_json(report: Report) -> JSON:
-    """Return the whole report as JSON, with the top ten results and the metrics of every query."""
+    """Return the whole report as JSON, with the ten best results and the metrics of every query."""
     return {
         "vault": report.vault,
         "model": report.model,
@@ -37,20 +37,20 @@ def as_json(report: Report) -> JSON:
 
 
 class _Table(NamedTuple):
-    """A table of a report; the first column has names, the others have numbers."""
+    """A table in a report; the first column contains names, the other columns numbers."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 def as_text(report: Report) -> str:
-    """Format the report as Markdown tables for a terminal or a file."""
+    """Return the report as Markdown tables, for a terminal or a file."""
     parts = ([part] if isinstance(part, str) else _aligned(part) for part in _parts(report))
     return "\n".join(line for part in parts for line in part)
 
 
 def _significance(difference: Difference) -> str:
-    """Return a mark for the p-value: ``*`` below 0.05, ``**`` below 0.01."""
+    """Return a mark for a difference's p-value: ``*`` below 0.05, ``**`` below 0.01, otherwise ""."""
     return "**" if difference.p < 0.01 else "*" if difference.p < 0.05 else ""
 
 
@@ -91,7 +91,7 @@ def _variant(outcome: Outcome, report: Report) -> JSON:
 
 
 def _parts(report: Report) -> Iterator[str | _Table]:
-    """Yield the lines and tables of a report, with empty lines between the tables."""
+    """Yield the lines and tables of a report, with empty lines between tables."""
     judged = report.sizes[ALL]
     sizes = (count(report.notes, "note"), count(report.passages, "passage"), f"{judged} judged queries")
     yield f"{report.vault}: {', '.join(sizes)}"
@@ -133,7 +133,8 @@ def _figures(outcome: Outcome) -> list[str]:
 
 
 def _comparison(report: Report) -> _Table:
-    """Return nDCG@10 with its interval, and the difference between the first variant and each other one."""
+    """Return a table of nDCG@10 with confidence intervals, and of the differences between the first variant
+    and the others."""
     rows = []
     for number, outcome in enumerate(report.outcomes):
         ndcg, gap = outcome.metrics[ALL]["nDCG@10"], outcome.differences["nDCG@10"]
@@ -159,7 +160,8 @@ def _by_category(report: Report, metric: str) -> _Table:
 
 
 def _confidence(outcome: Outcome) -> _Table:
-    """Return the mean confidence of the top result and the share of queries without results, by category."""
+    """Return a table of the top result's mean confidence and of the share of queries without results, by
+    category."""
     rows = [
         [group, f"{value:.3f}", f"{100 * outcome.empty_share[group]:.0f} %"]
         for group, value in outcome.confidence.items()
@@ -191,7 +193,7 @@ def _refusals(report: Report) -> _Table:
 
 
 def _aligned(table: _Table) -> Iterator[str]:
-    """Yield a Markdown table, padded so that it is aligned in a terminal."""
+    """Yield the lines of a Markdown table, padded so that its columns are aligned in a terminal."""
     widths = [max(map(len, column)) for column in zip(table.head, *table.rows, strict=True)]
     yield _row(table.head, widths)
     yield "|" + "|".join("-" * (width + 2) for width in widths) + "|"

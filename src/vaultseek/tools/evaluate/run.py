@@ -1,4 +1,4 @@
-"""Runs all queries with every variant, and computes the metrics of the results."""
+"""Run all queries with every variant, and compute the metrics of the results."""
 
 from __future__ import annotations
 
@@ -40,19 +40,20 @@ from vaultseek.tools.evaluate.metrics import (
 from vaultseek.tools.evaluate.variants import Variant, overrides
 
 OnQuery = Callable[[str, int, int], None]
-"""Progress callback: variant, queries done, queries in total."""
+"""Progress callback, called with the variant's name, the number of finished queries and the number of all
+queries."""
 _INVALID = "refused"
 CLUSTERS = 10
-"""Maximum number of link graph clusters in a report, largest first."""
+"""Maximum number of clusters from the link graph in a report; the largest are included."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
+    """Results of one query: paths, best first, the top result's confidence in [0, 1], and the duration.
 
-    ``partial`` names the kinds of search that were left out. ``strongest`` is the best confidence, in [0, 1],
-    among the notes that decide whether anything is found; it can be compared with any threshold. None if the
-    query is never refused.
+    ``partial`` lists the kinds of search that were left out. ``strongest`` is the best confidence, in [0, 1],
+    among the notes that decide whether anything is found; a threshold above it refuses the query. It is None
+    if the query is never refused.
     """
 
     paths: tuple[str, ...]
@@ -66,11 +67,11 @@ class QueryResult:
 class Outcome:
     """The metrics of one variant.
 
-    ``metrics`` maps category (``all`` among them) and metric to the mean over queries; ``per_query`` maps
-    metric and query id to the value; ``differences`` maps metric to the first variant minus this one.
-    ``confidence`` is the mean confidence of the top result by category, 0 for no results; ``empty_share`` the
-    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the kinds of
-    search that were left out for some queries.
+    ``metrics`` maps category (including ``all``) and metric to the mean over queries; ``per_query`` maps
+    metric and query id to the value; ``differences`` maps metric to the difference between the first variant
+    and this one. ``confidence`` is the mean confidence of the top result by category, where a query without
+    results counts as 0; ``empty_share`` is the share of queries without results by category. ``refused``
+    lists the ids of invalid queries, ``partial`` the kinds of search that were left out for some queries.
     """
 
     name: str
@@ -86,9 +87,11 @@ class Outcome:
 
 
 class Cluster(NamedTuple):
-    """A cluster of linked notes: its words, its number of notes, and the queries whose best notes are in it.
+    """A cluster of linked notes: its words, its number of notes, and the number of queries whose best notes
+    are in it.
 
-    ``quality`` is the mean nDCG@10 of these queries with the first variant; None if there are none.
+    ``quality`` is the mean nDCG@10 of these queries with the first variant, or None if there are no such
+    queries.
     """
 
     words: Sequence[str]
@@ -99,11 +102,11 @@ class Cluster(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole measurement.
+    """The report of a whole evaluation.
 
-    ``sizes`` is the number of judged queries by category, and ``unjudged`` the number of other queries.
-    ``results`` maps variant and query id to results. ``missing`` lists relevant notes that are not in the
-    vault.
+    ``sizes`` contains the number of judged queries by category; ``unjudged`` is the number of queries without
+    a relevant note. ``results`` maps variant and query id to results. ``missing`` lists relevant notes that
+    are not in the vault.
     """
 
     vault: str
@@ -116,22 +119,24 @@ class Report:
     queries: Sequence[JudgedQuery]
     missing: Sequence[str] = ()
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Settings in which each variant differs from the first one, including the mode."""
+    """The settings in which each variant differs from the first variant, including the mode."""
     refusals: Sequence[Refusal] = ()
-    """The refusal curve of the first variant."""
+    """The refusal curve for the first variant."""
     model: str = ""
-    """The model for notes and, if there is one, the model for questions in other languages."""
+    """Description of the model for notes and of the model for questions in other languages, if there is
+    one."""
     links: int = 0
     clusters: Sequence[Cluster] = ()
     """The clusters of the link graph, largest first."""
     copied: int = 0
     """Number of vectors copied from the daemon's index."""
     computed: int = 0
-    """Number of vectors computed for this index."""
+    """Number of vectors computed for the evaluation's own index."""
 
 
 def cache_directory(root: Path, base: Path | None = None) -> Path:
-    """Return the folder for the index of the vault at ``root``: in ``base``, or in vaultseek's data."""
+    """Return the folder for the evaluation index of the vault at ``root``, in ``base`` or in vaultseek's data
+    folder."""
     real = Path(os.path.realpath(root))
     if base is None:
         return paths.evaluation_directory(real)
@@ -150,12 +155,13 @@ async def evaluate(
 ) -> Report:
     """Run every query with every variant; the first variant is compared with each of the others.
 
-    ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
-    ``foreign`` are queries without an answer in the vault, for the refusal curve; judged queries without a
-    right note also count as foreign. None leaves the curve out. Raises UsageError if the vault has no notes.
+    With ``plain``, queries are treated as words without operators; ``limit`` is the number of results per
+    query. ``foreign`` contains queries without an answer in the vault, for the refusal curve; judged queries
+    without a relevant note also count as foreign. If it is None, the curve is left out. Raises UsageError if
+    the vault has no notes.
     """
     if not vault.ledger.counts().notes:
-        raise UsageError(f"{vault.name} has no notes; use another --vault")
+        raise UsageError(f"{vault.name} has no notes; choose another vault with --vault")
     results = {}
     for variant in variants:
         results[variant.name] = await _run_all(vault, queries, variant, plain, limit, on_query)
@@ -193,7 +199,7 @@ async def evaluate(
 def _clusters(
     vault: OpenVault, queries: Sequence[JudgedQuery], figures: Mapping[str, float]
 ) -> list[Cluster]:
-    """Return the clusters of a vault, each with the quality of the answers to queries about it."""
+    """Return a vault's clusters, each with the quality of the answers to queries about its notes."""
     if vault.graph is None:
         return []
     structure = VaultStructure().of(vault.graph, vault.ledger)
@@ -222,7 +228,7 @@ async def _refusals(
     variant: Variant,
     foreign: Sequence[str] | None,
 ) -> list[Refusal]:
-    """Return the refusal curve; empty for a variant that never refuses."""
+    """Return the refusal curve, or an empty list for a variant that never refuses queries."""
     if foreign is None or variant.grep or variant.mode != "hybrid":
         return []
     searcher, outage = Searcher(vault), _Outage()
@@ -301,16 +307,17 @@ async def _run(
 
 
 async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace | None, float]:
-    """Return a search and its milliseconds, repeating it while a failed worker recovers.
+    """Run a search and return its trace and its duration in milliseconds; repeat it while a failed worker
+    recovers.
 
-    Returns None if no kind of search answers.
+    The trace is None if no kind of search answers.
     """
     while True:
         start = time.perf_counter()
         trace: Trace | None = None
         with contextlib.suppress(Unavailable):
             trace = await searcher.run(request)
-            # Only for the time, because users also wait for the previews.
+            # Respond only to measure the time, because users also wait for the previews.
             respond(trace, "", start)
         milliseconds = (time.perf_counter() - start) * 1000
         if not outage.should_retry(trace):
@@ -319,14 +326,14 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
 
 
 class _Outage:
-    """The time since the worker last answered. It ensures that only one search waits for a worker that does
-    not come back."""
+    """The time since the worker last answered, so that only one search waits for a worker that does not come
+    back."""
 
     def __init__(self) -> None:
         self._since: float | None = None
 
     def should_retry(self, trace: Trace | None) -> bool:
-        """True if the worker's answer is missing and repeating the search may help."""
+        """Return True if the worker's answer is missing and repeating the search may help."""
         reasons = () if trace is None else trace.partial.values()
         if trace is not None and not any(
             reason.code in ("worker_unavailable", "loading") for reason in reasons
@@ -385,7 +392,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 class _Grep:
-    """The baseline: notes ranked by the number of query words in their text, folded and in memory."""
+    """The baseline without an index: notes ranked by the number of query words in their text, ignoring case
+    and accents."""
 
     def __init__(self, ledger: Ledger) -> None:
         ids = ledger.notes.ids()
@@ -397,10 +405,11 @@ class _Grep:
         }
 
     def search(self, text: str, limit: int, allowed: Container[str] | None = None) -> list[str]:
-        """Return paths by the number of distinct query words that occur, best first.
+        """Return the paths of notes, sorted by the number of distinct query words that they contain, best
+        first.
 
-        Stop words count only if there are no others. Ties are broken by the number of occurrences, then by
-        path. ``allowed`` restricts the notes.
+        Stop words count only if the query has no other words. Ties are broken by the number of occurrences,
+        then by path. If ``allowed`` is not None, only these paths are returned.
         """
         words = {fold(word) for word in text.split()}
         words = words - STOP_WORDS or words

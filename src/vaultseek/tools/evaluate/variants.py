@@ -1,4 +1,4 @@
-"""The variants to compare: the current settings, the baselines, and settings from ``--compare``."""
+"""Variants to compare: the current settings, the baselines, and the settings given with ``--compare``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ PLAIN_RRF = "plain RRF"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A named way to search; ``grep`` is the baseline without an index."""
+    """A named way to search; with ``grep``, the baseline that uses no index."""
 
     name: str
     settings: SearchSettings
@@ -27,10 +27,10 @@ class Variant:
 
 
 def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Variant]:
-    """Return the current settings, four baselines, and the variants in ``compared``.
+    """Return variants for the current settings, for four baselines, and for each entry of ``compared``.
 
-    An entry of ``compared`` is ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]``.
-    Raises UsageError if an entry has another form or an invalid setting, or its name is taken.
+    An entry of ``compared`` has the form ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]``. Raises
+    UsageError if an entry has another form, has an invalid setting, or has a name that is taken.
     """
     plain = {
         "fusion": "rrf",

@@ -1,4 +1,4 @@
-"""A vault in PostgreSQL: one schema with its ledger rows, words, vectors and state."""
+"""A vault in PostgreSQL: one schema that contains its ledger rows, words, vectors and state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vaultseek_server.settings import EngineOptions
 
 
 class PostgresBackend:
-    """One vault in PostgreSQL. It connects on first use, and reconnects after a loss.
+    """One vault in PostgreSQL. It connects on first use, and reconnects after the connection is lost.
 
     Every method raises ``Unavailable`` if the server does not answer.
     """
@@ -40,11 +40,11 @@ class PostgresBackend:
     # -- reading ---------------------------------------------------------------------------------------
 
     def position(self) -> str | None:
-        """Return the position of the engine's notes; None for an empty engine."""
+        """Return the position up to which the engine contains the notes; None for an empty engine."""
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:
-        """Return all state values by name, and the age of the heartbeat in seconds."""
+        """Return all values in the state by name, with the age of the heartbeat in seconds."""
         age = "extract(epoch FROM clock_timestamp() - written)::text FROM state WHERE name = 'heartbeat'"
         sql = f"SELECT name, value FROM state UNION ALL SELECT 'heartbeat age', {age}"
         state = dict(self.server.rows(sql))
@@ -52,7 +52,7 @@ class PostgresBackend:
         return state
 
     def shards(self) -> dict[str, str]:
-        """Return vault names by shard, for all shards of the engine."""
+        """Return the vault name of every shard in the engine, by shard."""
         begin = f"{self.options.prefix.lower()}_{VERSION}_".replace("_", "\\_")
         sql = (
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="
@@ -67,7 +67,7 @@ class PostgresBackend:
         return shards
 
     def check(self) -> str:
-        """Return the versions of server and extension, after writing and reading a temporary table.
+        """Return the versions of the server and its extension, after writing and reading a temporary table.
 
         Raises a one-line Unavailable if the server cannot store the data.
         """
@@ -84,7 +84,7 @@ class PostgresBackend:
             "lacks the extension pgvector 0.8 or newer": not is_new,
             f"has pgvector in the schema {place}": place not in (None, *EXTENSION_SCHEMAS),
             "does not let this user create schemas": not allowed,
-            "has a database that is not in UTF8": not is_utf8,
+            "has a database that is not encoded in UTF8": not is_utf8,
         }
         for text, is_so in problems.items():
             if is_so:
@@ -106,19 +106,19 @@ class PostgresBackend:
 
     @contextmanager
     def transaction(self) -> Iterator[dict[str, str]]:
-        """Run the body in one transaction with an exclusive right to write to the shard; yield the shard's
-        state."""
+        """Run the ``with`` block in one transaction with the exclusive right to write to the shard; yield the
+        shard's state."""
         self._create_schema()
         with self.server.transaction():
             self.server.run("SELECT 1 FROM state WHERE name = 'mark' FOR UPDATE")
             yield self.state()
 
     def set_state(self, name: str, value: str) -> None:
-        """Store a value by name."""
+        """Store a value in the state under a name."""
         self.server.run(SET_STATE, name, value)
 
     def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
-        """Store the indexer's heartbeat if the shard has one of these marks; return whether it has one."""
+        """Store the indexer's heartbeat if the shard has one of the ``marks``; otherwise return false."""
         sql = (
             "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
             " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"
@@ -132,7 +132,8 @@ class PostgresBackend:
         removed: Collection[int],
         position: str,
     ) -> None:
-        """Replace whole notes, given by their ledger rows and words; delete removed ones."""
+        """Replace whole notes, given as ledger rows and a segment of words, and delete the notes in
+        ``removed``."""
         run = self.server.run
         new = next((of_notes for table, of_notes in rows.items() if table.startswith("notes ")), ())
         gone = [*removed, *(row[0] for row in new)]
@@ -173,7 +174,7 @@ class PostgresBackend:
         if self._has_schema:
             return
         with self.server.transaction():
-            self.server.run("SELECT pg_advisory_xact_lock(7447)")  # otherwise two might create the same one
+            self.server.run("SELECT pg_advisory_xact_lock(7447)")  # otherwise two clients might create it
             if not self.server.has_table("state"):
                 self.server.run("CREATE EXTENSION IF NOT EXISTS vector")
                 self.server.run(f"CREATE SCHEMA IF NOT EXISTS {self.server.schema}")
@@ -187,11 +188,11 @@ _REMOVED = (
     " DO UPDATE SET revision = excluded.revision"
 )
 _INDEXED = {"key", "tag", "name"}
-"""Columns whose text is in an index."""
+"""Columns whose text is part of an index."""
 
 
 def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows with text cut to fit into an index."""
+    """Return the rows with their text cut to fit into an index."""
     names = columns[columns.index("(") + 1 : -1].split(", ")
     place = next((place for place, name in enumerate(names) if name in _INDEXED), None)
     if place is None:

@@ -1,4 +1,4 @@
-"""Open but unused connections to a PostgreSQL server."""
+"""Open connections to a PostgreSQL server that are not in use."""
 
 import select
 import threading
@@ -10,7 +10,7 @@ from typing import Any
 from vaultseek_server.settings import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Seconds after which an unused connection is closed, once another connection is returned."""
+"""Number of seconds after which an unused connection is closed, once another connection is returned."""
 MOST_IDLE = 4
 """Maximum number of unused connections to one server that stay open."""
 
@@ -18,8 +18,8 @@ MOST_IDLE = 4
 class IdleConnections:
     """Connections to one server that are kept for the next request.
 
-    The last used connection is taken first, so that the number of open connections matches the concurrent
-    use.
+    The most recently used connection is taken first, so that the number of open connections matches the
+    number in use at the same time.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class IdleConnections:
         self._lock = threading.RLock()
 
     def take(self, schema: str) -> Any:
-        """Return a connection, preferably one that finds the tables of ``schema``; None if there is none."""
+        """Return a connection, preferably one that already uses ``schema``; None if no connection is kept."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -39,12 +39,12 @@ class IdleConnections:
             if not connection.closed:
                 readable = select.poll()
                 readable.register(connection, select.POLLIN)
-                if not readable.poll(0):  # otherwise the server has ended it
+                if not readable.poll(0):  # otherwise the server has closed it
                     return connection
             connection.close()
 
     def put(self, connection: Any) -> None:
-        """Keep a connection for the next request, unless it is unusable or there are enough."""
+        """Keep a connection for the next request, unless it is unusable or enough connections are kept."""
         now = time.monotonic()
         is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
         with self._lock:
@@ -59,7 +59,7 @@ class IdleConnections:
             each.close()
 
     def close(self) -> None:
-        """Close all connections; others may be added later."""
+        """Close all kept connections; further connections may be added later."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, connection in idle:
@@ -68,5 +68,5 @@ class IdleConnections:
 
 @cache
 def idle_connections(options: EngineOptions) -> IdleConnections:
-    """Return the connections for all vaults of an engine."""
+    """Return the connections shared by all vaults in an engine."""
     return IdleConnections() if not options.shard else idle_connections(replace(options, shard=""))

@@ -1,4 +1,4 @@
-"""The ledger of a searcher: a shard's tables on the server, read by the ledger's own statements."""
+"""The ledger as a searcher sees it: a shard's tables on the server, read with the ledger's own statements."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ from vaultseek_server.settings import EngineOptions
 
 _PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
 _GLOB = "~ ('^' || replace(replace(?, '*', '.*'), chr(63), '.') || '$')"
-"""The PostgreSQL form of ``GLOB ?``."""
+"""The equivalent of ``GLOB ?`` in PostgreSQL."""
 
 
 class Statements:
-    """Runs statements written for SQLite."""
+    """A connection that runs statements written for SQLite."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -42,7 +42,7 @@ class Statements:
 
 @lru_cache(maxsize=1000)
 def translated(sql: str) -> str:
-    """Return a statement translated to PostgreSQL."""
+    """Translate a statement from SQLite to PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
     sql = sql.replace("instr(", "strpos(")
@@ -51,16 +51,16 @@ def translated(sql: str) -> str:
 
 
 class PostgresDatabase(Database):
-    """The tables of one shard, read-only. Every method raises ``Unavailable``."""
+    """The tables of one shard, read-only. Every method may raise ``Unavailable``."""
 
     def __init__(self, server: Server, values: dict[str, str]) -> None:
-        """``values`` replaces the table ``meta``."""
+        """Open the shard's tables; ``values`` replaces the table ``meta``."""
         Database.__init__(self, Path(server.schema))
         self.server = server
         self.values = values
 
     def meta(self, name: str) -> str:
-        """Return a stored value by name; "" if it was never set."""
+        """Return the value stored under ``name``; "" if it was never set."""
         return self.values.get(name, "")
 
     def is_sound(self) -> bool:
@@ -69,7 +69,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Raise Unavailable."""
+        """Raise Unavailable, because a searcher writes nothing."""
         raise Unavailable(
             "a searcher writes nothing; run the command where the vault is indexed", "unavailable"
         )
@@ -82,7 +82,7 @@ class PostgresDatabase(Database):
 
 
 class _Scoped(PostgresDatabase, ScopedDatabase):
-    """The tables limited to the notes in some folders, by views with the same names."""
+    """The tables of a shard, limited to the notes in some folders by views with the tables' names."""
 
     def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
@@ -97,12 +97,12 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
     @scope.setter
     def scope(self, scope: Scope) -> None:
         self._scope = scope
-        # Without a reference to this object, which only garbage collection would then close.
+        # Must not refer to this object; otherwise only garbage collection would close it.
         self.server.prepare = partial(_create_views, self.server.options, self.server.schema, scope)
         self.server.reset()
 
     def links_outside(self) -> list[LinkTarget]:
-        """Return the links from visible notes to other notes."""
+        """Return the links and successions from visible notes to notes that are not visible."""
         return list(self.all(_named(LINKS_OUTSIDE, self.server.schema)))
 
     def __del__(self) -> None:
@@ -110,7 +110,7 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
 
 
 def _create_views(options: EngineOptions, schema: str, scope: Scope, connection: Any) -> None:
-    """Create views that implement a scope. Raises Unavailable if the shard is gone."""
+    """Create the views that limit a connection to a scope. Raises Unavailable if the shard is missing."""
     sql = (
         "SELECT table_name::text, array_agg(column_name::text ORDER BY ordinal_position)"
         " FROM information_schema.columns WHERE table_schema = %s GROUP BY table_name"
@@ -129,13 +129,14 @@ def _create_views(options: EngineOptions, schema: str, scope: Scope, connection:
 
 
 def _named(sql: str, schema: str) -> str:
-    """Return a statement in which tables have the names used here."""
+    """Return a statement with the schema names of SQLite replaced by those of the shard."""
     sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
     return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
 
 class ShardLedger(Ledger):
-    """The ledger of an indexer on the server, for a searcher; none of it is on the local disk."""
+    """The ledger that an indexer stores on the server, for a searcher; nothing is stored on the local
+    disk."""
 
     keeps_opens = False
     is_read_only = True
@@ -144,11 +145,12 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """The tables with vectors of chunks and of notes for this searcher's model."""
+        """Names of the tables that contain the vectors of chunks and of notes made by this searcher's
+        model."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""
-        """The mark of the shard at the time of the last count."""
+        """The mark that the shard had when its contents were last counted."""
         self._is_replaced = False
         self._begin(self.database)
         self.space = self._lack = _Lack(self.database, FIRST)
@@ -164,15 +166,15 @@ class ShardLedger(Ledger):
         return not self._is_replaced
 
     def set_chunking_version(self, version: str) -> bool:
-        """Return False, because the indexer reads the notes."""
+        """Return False, because it is the indexer that reads the notes."""
         return False
 
     def _visible(self, scope: Scope) -> ScopedDatabase:
         return _Scoped(self.database, scope)
 
     def refresh(self, position: str, store: str, mark: str) -> bool:
-        """Show data written since the last refresh, at this position; return True if notes changed or a store
-        was created.
+        """Show the data written up to ``position``; return True if notes have changed or a vector store was
+        created.
 
         ``store`` is the name of the vector store. Each write leaves a new ``mark``, even if it writes only
         vectors.
@@ -189,7 +191,7 @@ class ShardLedger(Ledger):
         if changed or mark != self._mark:
             self._count()
             self._mark = mark
-        self._shown = (position, store)  # last, so that if it fails, the next refresh shows the same
+        self._shown = (position, store)  # last, so that the next refresh repeats one that failed
         return changed
 
     def _show(self, position: str, store: str) -> None:
@@ -197,7 +199,7 @@ class ShardLedger(Ledger):
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
 
     def _count(self) -> None:
-        """Count the contents once for each mark, because the counts are requested all the time."""
+        """Count the contents once for each mark, because the counts are requested often."""
         notes, chunks = self.database.one("SELECT notes, chunks FROM row_counts")
         stored = [self.backend.server.rows(f"SELECT count(*) FROM {table}") for table in self.vector_tables]
         there = [rows[0][0] if rows else 0 for rows in stored] or [0, 0]
@@ -225,18 +227,19 @@ class _Lack(SpaceTable):
     """Counts of texts without a vector on the server, which does not have the indexer's list of missing
     vectors.
 
-    Deleting the vectors of removed texts, and the second space, are up to the indexer.
+    The indexer handles the second space and deletes the vectors of removed texts.
     """
 
     counts = (0, 0)
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return the numbers of chunks and notes that had no vector when the shard was counted."""
+        """Return the number of chunks and the number of notes that had no vector when the shard was
+        counted."""
         return self.counts
 
     def orphans(self, limit: int) -> tuple[list[int], list[int]]:
-        """Return nothing."""
+        """Return two empty lists, because the indexer deletes the vectors of removed texts."""
         return [], []
 
     def end(self) -> None:
-        """Do nothing."""
+        """Do nothing, because the indexer records the changes."""

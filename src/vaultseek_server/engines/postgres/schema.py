@@ -1,4 +1,4 @@
-"""The tables of a shard: ledger, words, vectors and state."""
+"""Tables of a shard: ledger, words, vectors and state."""
 
 import hashlib
 import re
@@ -7,17 +7,18 @@ from vaultseek.store.ledger.schema import read_tables
 from vaultseek_server.settings import EngineOptions
 
 VERSION = 6
-"""Part of schema names, so that a different version uses different schemas."""
+"""Version that is part of every schema name, so that different versions use different schemas."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "successions", "forms", "lines", "attachments", "problems",
     "removed", "unsynced",
 )  # fmt: skip
 """The ledger tables that a shard contains."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")
-"""Ledger tables that are views here."""
+"""Tables in the ledger that are views in a shard."""
 WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
-"""Maximum length of text in an index of the server. The server allows 2,700 bytes."""
+"""Maximum number of characters in a text that is part of an index on the server. The server allows 2,700
+bytes."""
 _OWN_TABLES = """
 CREATE TABLE state (name text PRIMARY KEY, value text NOT NULL, written timestamptz NOT NULL DEFAULT now());
 INSERT INTO state VALUES ('mark', '');
@@ -51,19 +52,20 @@ def statements() -> list[str]:
 
 
 def schema_name(options: EngineOptions) -> str:
-    """Return the schema name of a shard: the readable part of the shard's name, and 64 bits of its digest."""
+    """Return the name of a shard's schema: the readable part of the shard's name, and 64 bits of its
+    digest."""
     digest = hashlib.blake2s(options.shard.encode(), digest_size=8).hexdigest()
     plain = re.sub(r"[^a-z0-9]+", "_", options.shard.lower())[:20].strip("_")
     return f"{options.prefix.lower()}_{VERSION}_{plain}_{digest}"
 
 
 def missing(options: EngineOptions) -> str:
-    """Return the message for a missing shard."""
+    """Return the error message for a missing shard."""
     return f"the engine has no shard {options.shard}; start the indexer that keeps it"
 
 
 def in_postgres(statement: str) -> str:
-    """Return a statement of the ledger's schema translated to PostgreSQL."""
+    """Translate a statement of the ledger's schema to PostgreSQL."""
     changes = (
         (" WITHOUT ROWID", ""),
         (" AUTOINCREMENT", ""),

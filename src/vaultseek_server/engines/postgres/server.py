@@ -1,4 +1,4 @@
-"""Requests to a PostgreSQL server, each with its own connection, and the server's errors in words."""
+"""Requests to a PostgreSQL server, each on its own connection, and the server's errors as messages."""
 
 import logging
 import re
@@ -15,25 +15,25 @@ from vaultseek_server.engines.postgres.connections import IdleConnections, idle_
 from vaultseek_server.settings import EngineOptions
 
 PAUSE_SECONDS = 2.0
-"""Seconds after a failure during which requests fail at once, so that not every search waits."""
+"""Number of seconds after a failure during which requests fail at once, so that not every search waits."""
 SLACK_SECONDS = 1.0
-"""Seconds after a statement's timeout at which its connection is abandoned, because a frozen server does not
-enforce the timeout."""
+"""Number of seconds after a statement's timeout at which its connection is abandoned, because a frozen server
+does not enforce the timeout."""
 EXTENSION_SCHEMAS = ("public", "extensions")
 """Schemas that may contain pgvector; some providers put extensions into a separate schema."""
 
 _REFUSAL = re.compile(r"(?:FATAL|fe_sendauth|SSL error): *(.+)")
-"""Pattern of the reason for a refused connection among libpq's lines."""
+"""Pattern that finds the reason for a refused connection in libpq's message."""
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """A server as used by one vault. Connections are opened on demand, and reopened after a loss.
+    """A server as used for one vault. Connections are opened on demand, and reopened when they are lost.
 
     Each request or transaction has a connection to itself, which is later reused, even for other vaults.
-    Statements use the tables of ``schema``. Connections that are not shared with other vaults may be prepared
-    by a function when they are opened.
+    Statements use the tables of ``schema``. If connections are not shared with other vaults, a function may
+    prepare them when they are opened.
     """
 
     def __init__(self, options: EngineOptions, schema: str, *, is_shared: bool = True) -> None:
@@ -44,7 +44,7 @@ class Server:
         self.is_indexing = False
         """True while an approximate index of vectors is being built."""
         self.prepare: Callable[[Any], None] = lambda connection: None
-        """Function called with each new connection."""
+        """Function that is called with each new connection."""
         self._local = threading.local()
         self._idle = idle_connections(options) if is_shared else IdleConnections()
         self._used: set[Any] = set()
@@ -58,7 +58,8 @@ class Server:
         self.reset()
 
     def reset(self) -> None:
-        """Close the connections that are in use here or unused; new connections are opened on demand."""
+        """Close all connections of this vault, whether in use or not; new connections are opened on
+        demand."""
         with self._lock:
             used = list(self._used)
         for connection in used:
@@ -67,7 +68,8 @@ class Server:
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """Yield a connection for a statement; within a transaction, the transaction's. Raises Unavailable."""
+        """Yield a connection for one statement; within a transaction, yield the transaction's connection.
+        Raises Unavailable."""
         import psycopg
 
         with self._held() as connection:
@@ -100,7 +102,7 @@ class Server:
             self._idle.put(connection)
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
-        """Return the rows of a statement; empty while the table does not exist. Raises Unavailable."""
+        """Return the rows that a statement yields; none if the table does not exist. Raises Unavailable."""
         import psycopg
 
         with self.connection() as connection:
@@ -120,13 +122,14 @@ class Server:
             return count
 
     def copy(self, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Add rows to a table, given with its columns. Raises Unavailable."""
+        """Add rows to a table; ``columns`` names the table and its columns. Raises Unavailable."""
         with self._copying(f"{columns} FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(storable(row))
 
     def copy_binary(self, columns: str, rows: bytes) -> None:
-        """Add rows to a table, given with its columns, in the binary format of COPY. Raises Unavailable."""
+        """Add rows, in the binary format of COPY, to a table; ``columns`` names the table and its columns.
+        Raises Unavailable."""
         with self._copying(f"{columns} FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows + b"\xff\xff")
 
@@ -136,15 +139,15 @@ class Server:
             yield copy
 
     def has_table(self, name: str) -> bool:
-        """Return true if the schema has a table. Raises Unavailable."""
+        """Return true if the schema contains the table ``name``. Raises Unavailable."""
         sql = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s"
         return bool(self.rows(sql, self.schema, name))
 
     @contextmanager
     def transaction(self, seconds: float | None = None) -> Iterator[None]:
-        """Run the body in a transaction, joining an existing one. Raises Unavailable.
+        """Run the ``with`` block in a transaction, joining one that is already running. Raises Unavailable.
 
-        ``seconds`` is the time limit of each statement, by default the limit for writes.
+        ``seconds`` is the time limit for each statement; by default, the limit for writes.
         """
         if self._depth:
             yield
@@ -210,7 +213,7 @@ class Server:
         options = self.options
         try:
             user, _, password = options.token().partition(":")
-        except ConfigError as error:  # the file may be being replaced
+        except ConfigError as error:  # another program may be replacing the file
             raise Unavailable(str(error), "unavailable") from error
         more: dict[str, Any] = {"user": user, "password": password} if user else {}
         if options.certificate:
@@ -249,7 +252,8 @@ class Server:
         log.log(level, "PostgreSQL at %s: %s", place, " ".join([first, *more])[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        # An error of class 57 ends a statement or the connection; it is not about the request.
+        # An error of class 57 means that the server ended the statement or the connection; the request is not
+        # at fault.
         is_open = connection is not None and not connection.closed
         is_answer = is_open and error.sqlstate is not None and not error.sqlstate.startswith("57")
         if is_answer or not isinstance(error, psycopg.OperationalError):
@@ -259,7 +263,7 @@ class Server:
             if connection is not None:
                 connection.close()
         refusal = _REFUSAL.search(str(error)) if connection is None else None
-        if connection is not None or refusal is None:  # a server that refuses another one keeps existing ones
+        if connection is not None or refusal is None:  # a server that refuses new connections keeps old ones
             self._idle.close()
         what = f"refuses the connection: {refusal[1]}" if refusal else "does not answer"
         self.outage = Unavailable(f"PostgreSQL at {place} {what}", "unavailable")

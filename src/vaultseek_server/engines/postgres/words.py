@@ -1,4 +1,4 @@
-"""The words of a shard: for each term, the notes that contain it, with counts and lengths.
+"""Words in a shard: for each term, the notes that contain it, with counts and lengths.
 
 The rows of a term are stored in pages of about two thousand notes, as arrays of its counts and the field
 lengths. So a search reads a few kilobytes by key, and weighs the counts by the current mean lengths. The best
@@ -39,17 +39,18 @@ from vaultseek_server.engines.postgres.schema import SET_STATE
 from vaultseek_server.engines.postgres.server import Server
 
 PAGE_BITS = 11
-"""Number of low bits of a note's id that give the note's place within its page."""
+"""Number of low bits in a note's id that give the note's position within its page."""
 ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
-"""A row of a page: the low bits of the note's id with the field, the count of the term, and the field's
-length."""
+"""A row in a page: the low bits of the note's id together with the field, the count of the term, and the
+length of the field."""
 _MOST = np.iinfo(np.uint16).max
 _LAST = "\U0010ffff"
 _SUMS = 2 * FIELD_SLOTS + 4
-"""Sums over all notes: the length and the presence of each field, and of the prose and code of chunks."""
+"""Number of sums over all notes: the length and the presence of each field, and of the prose and code of
+chunks."""
 _POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
-"""Name of the facts about all notes in the state table."""
+"""Name, in the table ``state``, of the facts about all notes."""
 _LOW = (1 << 32) - 1
 _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
 
@@ -57,7 +58,7 @@ _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pa
 class TermNotes(NamedTuple):
     """The notes that contain a term, and the term's number.
 
-    notes: int64[n], ascending ids. tf: float64[n], weighted frequencies.
+    notes: int64[n], ascending ids. tf: float64[n], weighted term frequencies.
     """
 
     number: int
@@ -66,10 +67,10 @@ class TermNotes(NamedTuple):
 
 
 class ShardSnapshot(Snapshot):
-    """The notes of a shard at one position. Notes are numbered by id, so some numbers are unused.
+    """The notes in a shard at one position. Notes are numbered by id, so some numbers are unused.
 
-    ``sums``: see ``_SUMS``. ``by_mark``: the number of notes by the byte of their language. ``last``: the
-    highest id.
+    ``sums``: see ``_SUMS``. ``by_mark``: the number of notes for each language byte. ``last``: the highest
+    id.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ShardSnapshot(Snapshot):
         self.by_mark = by_mark
         self.size = last + 1
         self.known: dict[str, TermNotes] = {}
-        """Terms read by earlier searches at this position."""
+        """Terms that searches have read at this position."""
         self.languages = frozenset(language_of_mark(int(mark)) for mark in by_mark)
         of_fields, of_chunks = self.sums[: 2 * FIELD_SLOTS], self.sums[2 * FIELD_SLOTS :]
         self.averages = means([of_fields.reshape(2, -1)], FIELD_SLOTS)
@@ -98,19 +99,19 @@ class ShardSnapshot(Snapshot):
 
     @cached_property
     def alive(self) -> NDArray[np.bool_]:
-        """Mask of existing notes, bool[size]. It is always true, because unused numbers have no words and
-        cannot match."""
+        """Mask of existing notes, bool[size]. All its values are true, because unused numbers have no words
+        and cannot match."""
         return np.ones(self.size, np.bool_)
 
     def within(self, ids: Ints) -> ShardSnapshot:
-        """Return the snapshot of only the notes with these ids; mean lengths still cover all notes."""
+        """Return the snapshot limited to the notes with ``ids``; mean lengths still cover all notes."""
         part = copy(self)
         part.alive, part.count = self.mask(ids), len(ids)
         return part
 
 
 class ShardTerms(TermIndex):
-    """The terms of a shard for one search."""
+    """The terms of a shard, as used by one search."""
 
     def __init__(self, snapshot: ShardSnapshot, server: Server) -> None:
         super().__init__(snapshot)
@@ -119,7 +120,8 @@ class ShardTerms(TermIndex):
         self._used: dict[str, TermNotes] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read, in one request, the notes of terms that no earlier search at this position has read."""
+        """Read, in one request, the notes for those terms that no earlier search at this position has
+        read."""
         known = self._shard.known
         self._used |= {term: known[term] for term in terms if term in known}
         if missing := [term for term in terms if term not in self._used]:
@@ -130,12 +132,12 @@ class ShardTerms(TermIndex):
             self._used |= read
 
     def present(self, terms: Collection[str]) -> set[str]:
-        """Return the terms that the index contains."""
+        """Return those of the given terms that the index contains."""
         self.prepare(terms)
         return {term for term in terms if len(self._used[term].notes)}
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
-        """Return the scores of the notes that contain any of the terms."""
+        """Return the scores of the notes that contain any of the given terms."""
         self.prepare(terms)
         found = [self._used[term] for term in terms]
         notes = np.concatenate([np.zeros(0, np.int64), *(each.notes for each in found)])
@@ -150,12 +152,12 @@ class ShardTerms(TermIndex):
         return TermScores(len(notes), rarity, notes, rarity * tf / (K1 + tf))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent terms of words that begin with ``prefix``."""
+        """Return the ``limit`` most frequent terms for words that begin with ``prefix``."""
         numbers = "IN (SELECT term FROM word_words WHERE word >= %s AND word < %s)"
         return self._most_frequent(numbers, prefix, prefix + _LAST, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
-        """Return the ``limit`` most frequent terms of words one edit away from ``word``."""
+        """Return the ``limit`` most frequent terms for words that are one edit away from ``word``."""
         half = len(word) // 2
         numbers: set[int] = set()
         for column, part in (("word", word[: half - 1]), ("backward", word[half + 1 :][::-1])):
@@ -166,7 +168,8 @@ class ShardTerms(TermIndex):
         return self._most_frequent("= ANY(%s)", list(numbers), limit)
 
     def _most_frequent(self, numbers: str, *values: Any) -> tuple[str, ...]:
-        """Return the terms whose numbers the SQL selects; terms with most rows come first."""
+        """Return the terms whose numbers the SQL condition ``numbers`` selects; terms with most rows come
+        first."""
         sql = (
             f"SELECT t.term FROM word_terms t JOIN word_pages p ON p.term = t.number WHERE t.number {numbers}"
             " GROUP BY t.term ORDER BY sum(octet_length(p.rows)) DESC, t.term LIMIT %s"
@@ -174,7 +177,8 @@ class ShardTerms(TermIndex):
         return tuple(row[0] for row in self._server.rows(sql, *values))
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return these notes, if they still exist, with their postings of the terms."""
+        """Return an index with the postings of ``notes``, those notes that still exist, and the numbers of
+        these notes in it."""
         sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
@@ -199,7 +203,7 @@ class ShardTerms(TermIndex):
 
 
 def _term_notes(number: int, pages: Sequence[tuple[int, bytes]], norms: FieldNorms) -> TermNotes:
-    """Return the notes of a term from its pages, ascending."""
+    """Return the notes that contain a term, ascending, from the term's pages."""
     notes, rows = _unpacked(pages)
     if not len(rows):
         return TermNotes(number, notes, np.zeros(0))
@@ -209,7 +213,7 @@ def _term_notes(number: int, pages: Sequence[tuple[int, bytes]], norms: FieldNor
 
 
 def _unpacked(pages: Sequence[tuple[int, bytes]]) -> tuple[Ints, NDArray[Any]]:
-    """Return the notes and the rows of some pages."""
+    """Return the notes and the rows in some pages."""
     rows = np.frombuffer(b"".join(data for _, data in pages), ROW)
     sizes = [len(data) // ROW.itemsize for _, data in pages]
     bases = np.repeat(np.array([page for page, _ in pages], np.int64) << PAGE_BITS, sizes)
@@ -217,7 +221,7 @@ def _unpacked(pages: Sequence[tuple[int, bytes]]) -> tuple[Ints, NDArray[Any]]:
 
 
 class Words(KeywordLane):
-    """The words of a shard, for its writer and for searches. Every method raises Unavailable."""
+    """The words of a shard, as used by its writer and by searches. Every method may raise Unavailable."""
 
     def __init__(self, server: Server, rules: LanguageRules) -> None:
         super().__init__(rules)
@@ -226,7 +230,7 @@ class Words(KeywordLane):
 
     @property
     def snapshot(self) -> ShardSnapshot:
-        """The words of all current notes."""
+        """A snapshot with the words of all current notes."""
         sql = "SELECT name, value FROM state WHERE name = ANY(%s)"
         state = dict(self._server.rows(sql, [_FACTS, "position"]))
         text = state.get(_FACTS, "[]")
@@ -237,7 +241,7 @@ class Words(KeywordLane):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """Finds the index terms of notes in a text, in the languages known to the last search."""
+        """The finder that locates index terms in a text, for the languages known at the last search."""
         last = self._last[1] if self._last[0] else self.snapshot
         return span_finder(self.rules, last.languages)
 
@@ -246,19 +250,20 @@ class Words(KeywordLane):
         return ShardTerms(snapshot, self._server)
 
     def stored(self) -> tuple[int, int]:
-        """Return the numbers of notes and passages; may scan everything."""
+        """Return the number of notes and the number of passages. This may scan both tables."""
         rows = self._server.rows("SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks)")
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes to which the rules now assign a language other than the one stored
-        with them."""
+        """Return the ids of notes that must be indexed again because the rules now assign them another
+        language."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term in at least ``least`` notes, its shortest word and its note count."""
+        """Return, for each term that occurs in at least ``least`` notes, its shortest word and the number of
+        these notes."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
@@ -270,7 +275,8 @@ class Words(KeywordLane):
         return sorted(counts.items())
 
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
-        """Replace the notes of a segment and delete removed ones, within a transaction."""
+        """Replace the notes in ``segment`` and delete the notes in ``removed``. Must be called within a
+        transaction."""
         notes = [] if segment is None else segment.tables.notes.tolist()
         marks = [] if segment is None else segment.tables.languages.tolist()
         new = [] if segment is None else list(postings_of(segment, self._numbers(segment.tables)))
@@ -291,7 +297,7 @@ class Words(KeywordLane):
         self._server.run(SET_STATE, _FACTS, json.dumps([count, sums.tolist(), by_mark, last]))
 
     def _numbers(self, tables: Tables) -> Ints:
-        """Return the numbers of a segment's terms, assigning new ones and storing new words."""
+        """Return the numbers of a segment's terms. New terms are numbered, and new words are stored."""
         texts = [text.decode() for text in tables.vocabulary[:]]
         sql = "INSERT INTO word_terms (term) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
         self._server.run(sql, texts)
@@ -307,7 +313,8 @@ class Words(KeywordLane):
         return numbers
 
     def _replace_pages(self, old: _Rows, new: _Rows, gone: Sequence[int]) -> None:
-        """Write the pages of all terms that the notes had or have, without the rows of removed notes."""
+        """Write the pages of all terms that the notes contained or contain now, without the rows of the notes
+        in ``gone``."""
         touched = np.unique(np.concatenate([old.pages, new.pages]))
         sql = (
             "DELETE FROM word_pages p USING unnest(%s::bigint[], %s::int[]) AS c(term, page)"
@@ -337,8 +344,8 @@ class Words(KeywordLane):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of some notes, and the page of each row, which is given by the row's term and the high bits of
-    the note's id."""
+    """The rows of some notes, and the page of each row. A page is identified by a term and the high bits of
+    the notes' ids."""
 
     pages: Ints
     rows: NDArray[Any]
@@ -358,7 +365,7 @@ class _Rows:
 
 
 def _sums(postings: Sequence[NotePostings]) -> Ints:
-    """Return the ``_SUMS`` of some notes."""
+    """Return the sums described at ``_SUMS`` for some notes."""
     nothing = np.zeros(0, np.int64)
     fields = np.concatenate([nothing, *(each.lengths for each in postings)]).reshape(-1, FIELD_SLOTS)
     chunks = np.concatenate([nothing, *(each.chunk_lengths for each in postings)]).reshape(-1, 2)

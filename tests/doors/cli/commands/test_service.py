@@ -120,19 +120,19 @@ def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path:
 
     for option in ("--sandbox", "--no-sandbox"):
         run("install", option)
-        assert "writes now" not in run("status").stdout
+        assert "outdated" not in run("status").stdout
         assert findings() == []
     run("install", "--sandbox")
     config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text('[team]\nlisten = "127.0.0.1:7447"\n')
-    warning = "the unit differs from the one that `vaultseek service install` writes now (PrivateNetwork)"
-    assert f"{warning}: run that again" in run("status").stdout
+    warning = "the service's unit is outdated (PrivateNetwork)"
+    assert f"{warning}: run `vaultseek service install` again" in run("status").stdout
     assert findings() == [warning]
     run("install", "--sandbox")
     assert findings() == []
     config.write_text("[team\n")
-    assert "writes now" not in run("status").stdout
+    assert "outdated" not in run("status").stdout
 
 
 def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
@@ -174,7 +174,7 @@ def test_a_manager_that_refuses_is_quoted(run: Run) -> None:
 
 def test_variables_of_the_shell_that_the_service_will_not_see_are_named(run: Run) -> None:
     done = run("install", VAULTSEEK_SEARCH__LIMIT="3")
-    assert "the service does not see VAULTSEEK_SEARCH__LIMIT of this shell" in done.stdout
+    assert "the service does not see this shell's VAULTSEEK_SEARCH__LIMIT" in done.stdout
 
 
 def test_status_of_the_service(run: Run) -> None:

@@ -140,7 +140,7 @@ def test_l13_what_the_user_put_there_stays_and_is_named(home: Path) -> None:
     for folder in folders:
         assert {name: text for name, text in contents(folder).items() if text != "mine"} == {}
         for name in ("mine.txt", "vaults/My notes", "vaults/A.md", "models/my-model", "run/mine", "backup"):
-            assert f"not touched: {folder / name}, because vaultseek did not make it\n" in shown
+            assert f"not touched: {folder / name}, because vaultseek did not create it\n" in shown
     assert all(Path(name).read_text() == "mine" for name in mine)
     assert "there is nothing to remove in your folders" in uninstall("--yes").output
 

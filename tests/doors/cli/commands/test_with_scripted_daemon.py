@@ -477,7 +477,7 @@ def test_status_names_what_is_wrong_with_the_file_of_a_running_daemon(
     daemon = FakeDaemon(**{"index/status": {**STATUS, "daemon": {**STATUS["daemon"], "config": str(file)}}})
     shown = " ".join(run(daemon, "status")[1].split())
     assert f"config: {file} {file}: " in shown
-    assert "`vaultseek config check` lists all" in shown
+    assert "`vaultseek config check` lists all problems" in shown
 
 
 def test_start_finds_the_daemon_that_runs(run: Run) -> None:
@@ -595,7 +595,7 @@ def test_a_note_without_neighbours_is_said_to_have_none(run: Run) -> None:
     head = {"vault": "notes", "vault_path": "/n", "path": "a.md", "title": "A"}
     daemon = FakeDaemon(**{"graph/neighbors": {**head, "notes": [], "edges": [], "total": 0, "depth": 1}})
     code, out, _ = run(daemon, "neighbors", "a")
-    assert (code, out.splitlines()[-1]) == (1, "No note links to it, and it links to none.")
+    assert (code, out.splitlines()[-1]) == (1, "It has no links, and no other note links to it.")
 
 
 def test_suggestions_are_printed_as_they_are_found(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ _FIRST = (
     *("find", "search", "read", "open", "links", "graph", "tags", "table"),
     *("status", "index", "vault", "config"),
 )
-"""The commands on the first screen of the help, in order."""
+"""Commands listed first in the help, in order; they fit on one screen."""
 _MORE = (
     *("context", "related", "why", "history", "agents", "properties"),
     *("neighbors", "unlinked", "broken-links", "orphans", "duplicates", "stale"),
@@ -22,7 +22,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _ADDED = plugins.names("commands")
-"""Commands of other packages, which are documented there."""
+"""Commands added by other packages; they are documented there."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
@@ -33,9 +33,9 @@ _PAGED = frozenset(
         "service logs",
     }
 )
-"""Commands whose output a pager may show."""
+"""Commands whose output may be shown in a pager."""
 _UNCOLOURED = frozenset({"lsp", "mcp", "complete", "completion", "skill"})
-"""Commands whose output is read by programs."""
+"""Commands whose output is meant for other programs."""
 _MODULES = {
     **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates"), "links"),
     **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
@@ -46,7 +46,7 @@ _MODULES = {
     **dict.fromkeys(("context", "why"), "search"),
     "open": "read",
 }
-"""The modules of commands that are in a module of another name."""
+"""Names of modules for commands whose module is not named after the command."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )
@@ -65,7 +65,7 @@ class _Commands(click.Group):
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands before the options; the first group fits on a screen."""
+        """Write the commands before the options; the first group of commands fits on one screen."""
         longest = max(map(len, _COMMANDS))
         room = formatter.width - formatter.current_indent - 6 - longest
         for title, names in (("Commands", _FIRST), ("More", _MORE)):
@@ -86,7 +86,7 @@ class _Commands(click.Group):
         name = args[0]
         if name in _COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        # click suggests similar names only among loaded commands, and none is loaded here.
+        # click suggests similar names only from loaded commands, and no command is loaded here.
         from difflib import get_close_matches
 
         similar = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
@@ -95,7 +95,8 @@ class _Commands(click.Group):
 
 
 def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
-    """Hide shared options without effect from the help of a command; they are still accepted."""
+    """Hide shared options from the help of a command on which they have no effect; they are still
+    accepted."""
     hidden = {"--pager"} if name not in _PAGED else set()
     hidden |= {"--no-color"} if name in _UNCOLOURED else set()
     for param in command.params:
@@ -123,7 +124,7 @@ def _other_daemon() -> str:
     from vaultseek.doors.cli.status_page import other_version
     from vaultseek.errors import VaultseekError
 
-    # If no daemon is running, a service manager would start one for any connection.
+    # If no daemon is running, do not connect: a service manager would start one for any connection.
     if daemon_pid() is None:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""``vaultseek agents``: the answers that agents were given."""
+"""``vaultseek agents``: the answers given to agents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 20
-"""Number of answers shown without ``--limit``."""
+"""Number of answers shown if ``--limit`` is not given."""
 
 
 @click.command()
@@ -36,9 +36,9 @@ SHOWN = 20
 def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int | None) -> int:
     """Show which of your notes AI agents were given.
 
-    For each answer: the time, the agent, the question, the tokens, and the lines of each note; a note without
-    lines was only mentioned. The latest come first. All of this stays in the index of the vault. The last
-    lines count the files that each entry of agents.hide hides.
+    Each answer is listed with its time, agent, question, tokens, and the lines of each note; a note without
+    lines was only mentioned. The latest answers come first. All of this stays in the vault's index. At the
+    end, each entry of agents.hide is shown with the number of files that it hides.
 
     \b
     vaultseek agents

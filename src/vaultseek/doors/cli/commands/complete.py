@@ -1,4 +1,4 @@
-"""``vaultseek complete``, for editors without a client of their own, and ``completion``, for shells."""
+"""``vaultseek complete``, for editors without their own vaultseek client, and ``completion``, for shells."""
 
 from typing import Any
 

@@ -99,7 +99,8 @@ def status(invocation: Invocation) -> int:
 
 
 def _settings_problem(file: Path | None) -> str:
-    """Return the first problem in the daemon's configuration file; a running daemon keeps its settings."""
+    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its
+    settings."""
     from vaultseek.settings.load import examine
 
     try:
@@ -108,4 +109,4 @@ def _settings_problem(file: Path | None) -> str:
         problem = str(error)
     else:
         problem = str(problems[0]) if problems else ""
-    return f"{problem}; `vaultseek config check` lists all" if problem else ""
+    return f"{problem}; `vaultseek config check` lists all problems" if problem else ""

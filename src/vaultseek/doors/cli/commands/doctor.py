@@ -1,4 +1,4 @@
-"""``vaultseek doctor``: find out why vaultseek does not work, and what to do."""
+"""``vaultseek doctor``: find out why vaultseek does not work, and how to fix it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _INDENT = 9
 @json_option()
 @click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
 @click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
-@click.option("--audit", is_flag=True, help="Compare vectors with the notes, for some seconds.")
+@click.option(
+    "--audit", is_flag=True, help="Also compare the vectors with the notes, which takes some seconds."
+)
 @local_options
 def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) -> int:
     """Check whether vaultseek can work.
@@ -63,7 +65,7 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
 
 
 def _check_service(invocation: Invocation) -> Iterator[Finding]:
-    """Yield a warning if the service's unit was written for other settings or by another version."""
+    """Yield a warning if the service's unit file was written with other settings or by another version."""
     from vaultseek.doors.cli.commands.service import OUTDATED, outdated_keys
     from vaultseek.tools.doctor.finding import WARNING, Finding
 

@@ -1,4 +1,4 @@
-"""``vaultseek evaluate``: measure the ranking with judged queries, without the daemon."""
+"""``vaultseek evaluate``: measure the quality of the ranking with judged queries, without the daemon."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def evaluate(
 
 
 def _keep(root: Path, report: Report) -> None:
-    """Store the measurement for ``vaultseek ui``."""
+    """Store the evaluation report for ``vaultseek ui``."""
     import contextlib
     import json
 
@@ -156,7 +156,7 @@ def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
 
     root = vault_of(invocation, Path.cwd())
     if root is None:
-        raise UsageError("which vault? use --vault DIR, or run this in the folder of a vault")
+        raise UsageError("which vault? use --vault DIR, or run this inside a vault")
     real = Path(os.path.realpath(root))
     entry = next((vault for vault in settings.vaults if vault.path == real), None)
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))

@@ -1,4 +1,4 @@
-"""``vaultseek find``: search as you type, and open the chosen notes."""
+"""``vaultseek find``: search while typing, and open the chosen notes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
-"""Number of results of a live search; nobody looks at more."""
+"""Maximum number of results in a live search; users rarely look further."""
 EVERY_NOTE = "ext:md"
 HISTORY = 50
-"""Number of recently opened notes whose queries are offered while nothing is typed."""
+"""Number of recently opened notes whose queries are suggested while nothing is typed."""
 OFFERED_QUERIES = 8
-"""Number of former queries offered before the filters."""
+"""Maximum number of earlier queries suggested before the filters."""
 
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, shell_complete=completed_by(complete_query))
 @mode_option(MODE_HELP)
-@click.option("--all-vaults", is_flag=True, help="Search every vault, instead of one.")
+@click.option("--all-vaults", is_flag=True, help="Search every vault instead of one.")
 @click.option("--obsidian", is_flag=True, help="Open the note in Obsidian, even if an editor is set.")
 @daemon_options
 def find(
@@ -101,7 +101,7 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         print("Indexing. No note is changed, and nothing leaves this computer.")
         with progress(color=invocation.color) as show, connect(invocation) as client:
             client.call("vault/add", {"path": folder}, timeout=None)
-            # Wait only until word search works; vectors take minutes, and the search shows how many are
+            # Wait only until search by word works. Vectors take minutes, and the search shows how many are
             # missing.
             client.call(
                 "search",
@@ -119,9 +119,9 @@ async def _search(
     *,
     all_vaults: bool,
 ) -> bool:
-    """Show the search until a usable choice is made; return False if no choice was made.
+    """Show the live search until the user makes a usable choice. Return False if the user chose nothing.
 
-    Each chosen result comes with its query and its vault's folder.
+    ``use`` is called with the chosen results, each with its query and its vault's folder.
     """
     from vaultseek.client.asynchronous import AsyncClient, OnDemand
     from vaultseek.doors.cli.live.filters import Suggestion, suggest
@@ -143,7 +143,7 @@ async def _search(
             return list({item["text"]: item for item in items}.values())
 
         async def opened_in(vault: str) -> Sequence[JSON]:
-            with suppress(VaultseekError):  # a team token has no history
+            with suppress(VaultseekError):  # clients with a team's token have no history
                 answer = await ask("search/history", {"vault": vault, "limit": HISTORY})
                 return answer["opened"] if answer["learn"] else ()
             return ()

@@ -1,4 +1,4 @@
-"""``vaultseek graph``: the structure of a vault's links, paths between notes, and links that are missing."""
+"""``vaultseek graph``: the structure of a vault's links, paths between notes, and missing links."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    In NOTE, or in the notes changed last; the first links are printed after a second, and better ones as
-    they are found. Nothing is written. Exit code 1 if there are none.
+    Suggests links in NOTE, or in the notes changed last. The first links are printed after a second, and
+    better ones as they are found. Nothing is written. Exit code 1 if no links seem to be missing.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     if answer["next"] is None:
@@ -126,14 +126,14 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Format, by default by the extension of FILE.",
+    help="Format; by default, the extension of FILE decides.",
 )
 @daemon_options
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, for other programs.
 
-    For example Gephi, Cytoscape and NetworkX. Each note has its title, PageRank, cluster and modification
-    time.
+    Programs such as Gephi, Cytoscape and NetworkX can read the file. It gives each note's title, PageRank,
+    cluster and modification time.
 
     \b
     vaultseek graph export notes.gexf
@@ -170,7 +170,7 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
         lines += ["", terminal.paint("Bridges", "bold")]
     for note in answer["bridges"]:
         share = f"{note['share']:.0%}" if note["share"] >= 0.005 else "less than 1%"
-        lines.append(_note(note, f"{share} of the paths", terminal))
+        lines.append(_note(note, f"on {share} of the paths", terminal))
     return "\n".join([*lines, "", *_clusters(answer, terminal)])
 
 
@@ -189,7 +189,7 @@ def _note(note: JSON, remark: str, terminal: Terminal) -> str:
 
 def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if not answer["clusters"]:
-        yield "No clusters: too few notes are linked with each other."
+        yield "No clusters: too few notes are linked to each other."
         return
     yield heading_line("Clusters", answer["cluster_count"], terminal)
     for cluster in answer["clusters"]:
@@ -226,7 +226,7 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
 
 
 def _suggest_on(answer: JSON, invocation: Invocation, limit: int) -> int:
-    """Print the links found so far, then the better ones found in further notes."""
+    """Print the links found so far, and then better links as they are found in more notes."""
     from vaultseek.core.graph.suggestions import best_of
 
     in_parts = not (invocation.json or invocation.paths)

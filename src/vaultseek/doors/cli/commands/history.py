@@ -1,4 +1,4 @@
-"""``vaultseek history``: the notes opened from searches."""
+"""``vaultseek history``: notes opened from search results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("what", required=False, metavar="[QUERY|NOTE]")
 @click.option("--forget", is_flag=True, help="Forget one query or note, or everything.")
 @click.option("--off/--on", "off", default=None, help="Stop or resume recording.")
-@limit_option("Show at most N.", default=20)
+@limit_option("Show at most N notes.", default=20)
 @json_option()
 @daemon_options
 def history(
@@ -33,7 +33,7 @@ def history(
     """Show the notes you opened, and from which searches.
 
     The latest come first. Notes you open rank higher when you repeat the search. All of this stays in the
-    index of the vault.
+    vault's index.
 
     \b
     vaultseek history
@@ -56,7 +56,8 @@ def history(
 
 
 def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: str) -> int:
-    """Turn a recording on or off in the configuration; ``kept`` is added to the message when it is off."""
+    """Turn a kind of recording on or off in the configuration. The text ``kept`` is added to the message for
+    "off"."""
     from vaultseek.base import paths
     from vaultseek.settings.toml import set_key
 

@@ -1,4 +1,4 @@
-"""``vaultseek index``, which shows progress, and ``compact``."""
+"""``vaultseek index``, which can show progress, and ``vaultseek compact``."""
 
 from contextlib import suppress
 
@@ -15,7 +15,7 @@ from vaultseek.errors import Cancelled
 
 _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
-    "`vaultseek index --wait` waits until it is done"
+    "and `vaultseek index --wait` waits until it is done"
 )
 _REMEMBERED = (
     "is now one of your vaults; `vaultseek vault list` shows them, and `vaultseek vault remove` forgets one"
@@ -32,7 +32,7 @@ _REMEMBERED = (
 @json_option("Print the final state as one JSON object.")
 @daemon_options
 def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
-    """Index the notes that changed, and add the vault if new.
+    """Index the notes that changed, and add the vault if it is new.
 
     The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
     to index changes now. Ctrl-C ends the display, not the indexing.
@@ -53,7 +53,8 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
 
 
 def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JSON:
-    """Wait until the daemon, or the cluster at that address, has indexed everything; return the state."""
+    """Wait until the daemon, or the cluster at the given address, has indexed everything; return the vault's
+    status."""
     from vaultseek.doors.cli.progress import progress
 
     quiet = invocation.json
@@ -75,7 +76,7 @@ def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JS
 def _refresh(invocation: Invocation) -> JSON:
     state: JSON = {}
     with connect(invocation) as client:
-        # With many changes this call times out, and the daemon continues indexing.
+        # If there are many changes, this call times out, and the daemon continues indexing.
         with suppress(Cancelled):
             params = invocation.params(remember=True)
             state = dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))
@@ -107,5 +108,5 @@ def compact(invocation: Invocation, /) -> int:
     with connect(invocation) as client:
         answer = client.call("index/compact", invocation.params(), timeout=None)
     freed = f", {size(answer['freed_bytes'])} less than before" if answer["freed_bytes"] else ""
-    left = f"No deleted text is left in the index of {clean(answer['vault'])}"
+    left = f"No deleted text is left in the index for {clean(answer['vault'])}"
     return print_result(answer, invocation, f"{left}: {size(answer['bytes'])}{freed}.")

@@ -1,4 +1,4 @@
-"""``vaultseek inspect``: how a note is parsed, without daemon, index or model."""
+"""``vaultseek inspect``: show how a note is parsed, without the daemon, the index or a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from vaultseek.core.notes.inspect import Inspector
 
 INSPECTED_ITEMS = 30
-"""Number of headings, links, tasks and so on shown of each kind without ``--all``."""
+"""Maximum number of items of each kind (headings, links, tasks and so on) that are shown without
+``--all``."""
 
 
 @click.command()
@@ -39,9 +40,9 @@ INSPECTED_ITEMS = 30
 def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, all_: bool) -> int:
     """Show how vaultseek reads a note.
 
-    Title, properties, outline, links and their targets, tags, tasks, passages, problems.
-    Needs no daemon and no model. NOTE is a file, or a path, name or alias in the vault.
-    Use - to read the note from standard input.
+    Shows its title, properties, outline, links and their targets, tags, tasks, passages and problems. Needs
+    no daemon and no model. NOTE is a file, or a path, name or alias in the vault. Use - to read the note from
+    standard input.
 
     \b
     vaultseek inspect "Boiler.md" daily/2024-05-01.md
@@ -84,10 +85,10 @@ def _file(invocation: Invocation, note: str) -> tuple[Path | None, JSON]:
 
 
 def _find_file(invocation: Invocation, note: str) -> Path:
-    """Return the file of ``note``: a path relative to the current folder, or a path, name or alias in the
-    vault."""
+    """Return the file that ``note`` refers to: a path relative to the current folder, or a path, name or
+    alias in the vault."""
     if os.path.lexists(note):
-        return Path(os.path.abspath(note))  # the inspector handles links
+        return Path(os.path.abspath(note))  # the inspector handles symbolic links
     root = vault_of(invocation, Path(current_folder()))
     if root is None:
         raise NotFound(f"{note}: no such file; to look it up in a vault by path or name, use --vault DIR")
@@ -110,7 +111,7 @@ def _standard_input(invocation: Invocation, path: str | None) -> tuple[Path | No
 
 
 def _path_in_vault(path: str, root: Path | None) -> str:
-    """Return ``path`` relative to the vault's root. Raises BadPath if it is outside the vault."""
+    """Return ``path`` relative to the vault's root. Raises BadPath if the path is outside the vault."""
     inside = os.path.normpath(path)
     if root is not None and os.path.isabs(inside) and _is_inside(Path(inside), root):
         inside = os.path.relpath(inside, root)
@@ -125,7 +126,7 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 @lru_cache(maxsize=8)
 def _inspector(root: Path | None) -> Inspector:
-    """Return the inspector of a vault, cached because it lists all notes for resolving links."""
+    """Return the inspector of a vault; it is cached because it lists all notes to resolve links."""
     from vaultseek.core.notes.inspect import Inspector
 
     return Inspector(root)

@@ -1,4 +1,4 @@
-"""``vaultseek links`` and the other commands about links between notes, and ``duplicates``."""
+"""``vaultseek links`` and other commands about links between notes, and ``vaultseek duplicates``."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def links(invocation: Invocation, /, note: str) -> int:
 )
 @list_options
 def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
-    """Show the notes that a note is linked with.
+    """Show the notes that are linked with a note.
 
     Links count in both directions.
 
@@ -97,9 +97,9 @@ def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
 @note_argument
 @list_options
 def unlinked(invocation: Invocation, /, note: str) -> int:
-    """Show where a note is mentioned but not linked.
+    """Show where a note is mentioned without a link.
 
-    By its title, an alias or its file name.
+    Finds mentions of its title, aliases and file name.
     """
     answer = call_note(invocation, "links/unlinked", note)
     return print_answer(answer, invocation, "mentions", _mentions)
@@ -111,8 +111,8 @@ def unlinked(invocation: Invocation, /, note: str) -> int:
 def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes.
 
-    In one note or in the whole vault. Grouped by missing note, the most linked first. Exit code 1 if there
-    are none.
+    Looks in one note or in the whole vault. The links are grouped by missing note, the most linked one first.
+    Exit code 1 if there are none.
     """
     return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
@@ -158,7 +158,7 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
     lines = list(_head(answer, terminal))
     if not answer["notes"]:
-        lines.append("No note links to it, and it links to none.")
+        lines.append("It has no links, and no other note links to it.")
     for note in answer["notes"]:
         sign = DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
@@ -230,7 +230,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
         head = [*_head(answer, terminal), ""] if "currency" in answer else []
         return "\n".join([*head, page(answer, terminal, now=time.time())])
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
-    reason = missing or "no note is similar in meaning or linked with it"
+    reason = missing or "no note is similar to it in meaning or linked with it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 
@@ -241,8 +241,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the most similar notes, in pairs.
 
-    Sorted by shared text and by meaning, the most similar first. The list does not stop at duplicates; you
-    decide which pairs are.
+    The pairs are sorted by shared text and by meaning, the most similar first. The list does not end where
+    duplicates end; you decide which pairs are duplicates.
 
     \b
     vaultseek duplicates -n 20

@@ -49,7 +49,7 @@ def models() -> None:
 def list_(invocation: Invocation) -> int:
     """Show the models on this machine.
 
-    Kind, dimension of the vectors, window in tokens, size, digest, and which ones are in use.
+    Shows each model's kind, vector dimension, window in tokens, size and digest, and which models are in use.
 
     \b
     vaultseek models list
@@ -160,7 +160,7 @@ def use(invocation: Invocation, model: str) -> None:
         print_error(f"the environment variable {overruled} overrides the file; unset it")
 
 
-# The table of models
+# -- the table of models
 
 _HEADINGS = ["name", "kind", "dimension", "window", "size", "digest", ""]
 
@@ -187,7 +187,7 @@ def _other_folders(directories: set[str], used: Mapping[str, str]) -> Iterator[J
             print_error(error)
 
 
-# Models in the settings
+# -- models in the settings
 
 
 def _settings(invocation: Invocation) -> Settings:
@@ -200,7 +200,7 @@ def _settings(invocation: Invocation) -> Settings:
 
 
 def _used(settings: Settings) -> dict[str, str]:
-    """Return, by the model's folder, what each model is used for; unused models are left out."""
+    """Return descriptions of how models are used, keyed by the model's folder; unused models are left out."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO, choose_models
     from vaultseek.semantic.models.service import SERVER
@@ -226,7 +226,7 @@ def _used(settings: Settings) -> dict[str, str]:
 
 
 def _resolve(model: str) -> tuple[str, Kind]:
-    """Return the value of the setting for a name or folder, and the kind of the model."""
+    """Return the value to set for a model's name or folder, and the kind of the model."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO
     from vaultseek.semantic.models.directories import bundled_directory, is_bundled, named_directory
@@ -256,7 +256,7 @@ def _resolve(model: str) -> tuple[str, Kind]:
 
 @contextmanager
 def _bar(name: str, *, quiet: bool, color: bool) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that updates a progress bar; it does nothing without a terminal."""
+    """Yield a function that updates a progress bar; without a terminal, the function does nothing."""
     if quiet or not sys.stderr.isatty():
         yield lambda done, total: None
         return

@@ -1,4 +1,4 @@
-"""``vaultseek read`` and ``open``: a note on the terminal, in the editor or in Obsidian."""
+"""``vaultseek read`` and ``vaultseek open``: show a note in the terminal, the editor or Obsidian."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""``vaultseek search``, ``context`` and ``why``: notes for a query, evidence for a question, and a rank."""
+"""``vaultseek search``, ``context`` and ``why``: find notes, gather evidence, and explain a note's rank."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
 def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> int:
     """Print what several notes say about a question.
 
-    For a language model: the most useful passages, each with its note, heading, lines and date of change.
-    Passages that did not fit are listed at the end. Tokens are estimated at three bytes each, so the budget
-    holds for any model.
+    Selects the most useful passages for a language model, each with its note, heading, lines and date of
+    change. Passages that did not fit are listed at the end. Tokens are estimated at three bytes each, so the
+    budget holds for any model.
 
     \b
     vaultseek context "how do I descale the boiler" --tokens 1000
@@ -111,12 +111,12 @@ def _text(answer: JSON, terminal: Terminal) -> str:
 @click.command(cls=QueryCommand)
 @click.argument("query", shell_complete=completed_by(complete_query))
 @note_argument
-@limit_option("Maximum number of results of the explained search.", default=limits.SHOWN_RESULTS)
+@limit_option("Maximum number of results in the explained search.", default=limits.SHOWN_RESULTS)
 @mode_option("Kind of search to explain.")
 @json_option()
 @daemon_options
 def why(invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None) -> int:
-    """Explain the rank of a note in a search, or its absence.
+    """Explain a note's rank in a search, or why it is missing.
 
     Exit code 1 if the search does not return the note.
 

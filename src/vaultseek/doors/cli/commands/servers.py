@@ -1,4 +1,4 @@
-"""``vaultseek mcp``, for agents that search and read the notes, and ``lsp``, for editors with LSP."""
+"""``vaultseek mcp``, for agents that search and read notes, and ``vaultseek lsp``, for editors with LSP."""
 
 from functools import partial
 from pathlib import Path
@@ -21,19 +21,19 @@ DEFAULT_PORT = 7467
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free one.",
+    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free port.",
 )
 @click.option(
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
-@click.option("--compact", is_flag=True, help="Offer only three tools, for models that many tools confuse.")
+@click.option("--compact", is_flag=True, help="Offer only three tools, for models that are confused by many.")
 @daemon_options
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, compact: bool) -> None:
     """Let an AI agent search and read notes.
 
     Uses the Model Context Protocol. The agent's host starts this command and talks to it over standard input
-    and output. It ends with the host. With --vault, the agent sees only that vault. The agent cannot change
-    anything.
+    and output. The command ends when the host ends. With --vault, the agent sees only that vault. The agent
+    cannot change anything.
 
     \b
     {"mcpServers": {"notes": {"command": "vaultseek",
@@ -53,7 +53,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
         from vaultseek.doors.mcp.http import serve_http
 
         if invocation.vault is not None:
-            vault_folder(invocation)  # so that a missing vault is refused before it is announced
+            vault_folder(invocation)  # refuse a missing vault before announcing the server
         number = DEFAULT_PORT if port is None else port
 
         def announce(address: str, token_file: Path) -> None:
@@ -74,11 +74,11 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks after notes and headings.")
 @daemon_options
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
-    """Serve an editor: completion, links, renaming and more.
+    """Serve an editor with completion, links, renaming and more.
 
-    Also backlinks, diagnostics and search by meaning. The editor starts this command and talks to it over
-    standard input and output, using the Language Server Protocol. Each note belongs to the
-    vault whose folder contains it. The server writes nothing: the editor makes all edits.
+    Also offers backlinks, diagnostics and search by meaning. The editor starts this command and talks to it
+    over standard input and output, using the Language Server Protocol. Each note belongs to the vault whose
+    folder contains it. The server writes nothing: the editor makes all edits.
 
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })

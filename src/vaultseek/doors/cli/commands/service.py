@@ -29,8 +29,8 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 def service() -> None:
     """Run the daemon as a service that starts at login.
 
-    It restarts when it fails. Uses systemd user units or a launchd agent. Without either, use `vaultseek
-    start`.
+    The service restarts when it fails. It uses systemd user units or a launchd agent. Without either, use
+    `vaultseek start`.
     """
 
 
@@ -39,11 +39,11 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Have systemd deny the daemon network and write access. By default if the system allows it.",
+    help="Have systemd deny the daemon network and write access; by default, if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
-    """Write the files of the service and start it.
+    """Write the service's files and start it.
 
     Writes only to your own folders. Run it again to update the files.
     """
@@ -62,7 +62,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
         changed = write_file(file, text)
         print(f"wrote {clean(file)}" if changed else f"up to date: {clean(file)}")
     unload(manager)
-    # A manually started daemon would keep the service's daemon from starting.
+    # A daemon that was started manually would prevent the service's daemon from starting.
     if stop_daemon():
         print("stopped the running daemon; the service starts its own")
     run_all(manager.start)
@@ -70,7 +70,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
     print("to undo this: vaultseek service remove")
     if names := sorted(name for name in os.environ if name.startswith("VAULTSEEK_")):
         variables = ", ".join(map(clean, names))
-        print(f"the service does not see {variables} of this shell; put these settings into config.toml")
+        print(f"the service does not see this shell's {variables}; put these settings into config.toml")
 
 
 @service.command()
@@ -106,7 +106,7 @@ def status(invocation: Invocation) -> int:
         state = " · ".join(line.strip() for line in lines if line.strip())
         print(f"{manager.name}: {clean(state) or 'no answer'}")
     if keys := outdated_keys(invocation):
-        print(f"{OUTDATED} ({', '.join(keys)}): run that again")
+        print(f"{OUTDATED} ({', '.join(keys)}): run `vaultseek service install` again")
     pid = reach.holder()
     print("no daemon is running" if pid is None else f"a daemon is running: pid {pid or '?'}")
     return SUCCESS if files and pid is not None else UNAVAILABLE
@@ -114,7 +114,7 @@ def status(invocation: Invocation) -> int:
 
 @service.command()
 @click.option("-n", "--lines", default=LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True)
-@click.option("--journal", "journal_", is_flag=True, help="Show the journal of systemd: starts, crashes.")
+@click.option("--journal", "journal_", is_flag=True, help="Show systemd's journal of starts and crashes.")
 @local_options
 def logs(invocation: Invocation, /, lines: int, journal_: bool) -> None:
     """Show the end of the daemon's log."""
@@ -156,11 +156,11 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 
-OUTDATED = "the unit differs from the one that `vaultseek service install` writes now"
+OUTDATED = "the service's unit is outdated"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:
-    """Return the keys of the installed unit that `install` would now write with other values."""
+    """Return the keys of the installed unit file whose values `install` would now write differently."""
     manager = service_manager()
     unit = manager.folder / _UNITS[1]
     if unit not in manager.files or not is_ours(unit):
@@ -168,15 +168,15 @@ def outdated_keys(invocation: Invocation) -> list[str]:
     installed = unit.read_text(encoding="utf-8")
     try:
         text = _files(invocation, sandbox=service_files.is_sandboxed(installed))[unit.name]
-    except ConfigError:  # the unit's requirements are unknown
+    except ConfigError:  # the settings are invalid, so the unit's requirements are unknown
         return []
     changed = {*installed.splitlines()} ^ {*text.splitlines()}
-    # Another shell may set the same folders with other variables, or with none.
+    # Another shell may set the same folders with other variables, or with none at all.
     return sorted({line.partition("=")[0] for line in changed} - {"Environment"})
 
 
 SERVICE_MANAGER_SECONDS = 60.0
-"""Timeout for systemctl and launchctl."""
+"""Timeout in seconds for systemctl and launchctl."""
 UNLOAD_POLL_SECONDS = 0.1
 
 _UNITS = (f"{service_files.LABEL}.socket", f"{service_files.LABEL}.service")
@@ -185,7 +185,8 @@ _PLIST = f"{service_files.AGENT}.plist"
 
 @dataclass(frozen=True)
 class Manager:
-    """A service manager: its folder and the service's files there, and its command lines."""
+    """A service manager: the folder and names of the service's files, and the commands that control the
+    service."""
 
     name: str
     folder: Path
@@ -199,22 +200,22 @@ class Manager:
 
     @property
     def files(self) -> list[Path]:
-        """Paths of the service's files, whether or not they exist."""
+        """Paths of the service's files, which may not exist."""
         return [self.folder / name for name in self.file_names]
 
 
 def service_manager() -> Manager:
-    """Return the service manager of this platform."""
+    """Return the service manager used on this platform."""
     return _launchd() if sys.platform == "darwin" else _systemd()
 
 
 def installed_files() -> list[Path]:
-    """Return the files of the service that `vaultseek service install` wrote."""
+    """Return the service's files that were written by `vaultseek service install`."""
     return [file for file in service_manager().files if is_ours(file)]
 
 
 def remove_service() -> list[Path]:
-    """Stop the service and delete its files; return them."""
+    """Stop the service and delete its files; return the paths of the deleted files."""
     manager = service_manager()
     if files := installed_files():
         for command in manager.stop:
@@ -227,7 +228,7 @@ def remove_service() -> list[Path]:
 
 
 def check_reachable(manager: Manager) -> None:
-    """Raise Unavailable if the service manager does not answer this user."""
+    """Check that the service manager answers this user. Raises Unavailable if it does not."""
     result = try_run(manager.probe)
     if result is None or result.returncode:
         raise Unavailable(
@@ -237,14 +238,14 @@ def check_reachable(manager: Manager) -> None:
 
 
 def may_make_namespaces() -> bool:
-    """True if users of this system may sandbox a process. If they may not, a sandboxed unit would not
+    """Return True if users of this system may sandbox a process; otherwise, a sandboxed unit would not
     start."""
     result = try_run(("unshare", "--user", "--map-root-user", "--mount", "--net", "true"))
     return result is not None and result.returncode == 0
 
 
 def journal(lines: int) -> str:
-    """Return the last lines of the service in systemd's journal."""
+    """Return the service's last lines in systemd's journal."""
     command = ["journalctl", "--user", "--no-pager", "--lines", str(lines)]
     result = try_run([*command, *(f"--unit={unit}" for unit in _UNITS)])
     if result is None or result.returncode:
@@ -253,7 +254,7 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before starting the new one, and wait up to a minute for its end."""
+    """Unload an older service before the new one is started, and wait up to a minute until it has ended."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)
@@ -265,7 +266,7 @@ def unload(manager: Manager) -> None:
 
 
 def run_all(commands: Sequence[Sequence[str]]) -> None:
-    """Run commands in order. Raises Unavailable with the output of the first command that fails."""
+    """Run commands in order. If a command fails, raises Unavailable with the last line of its output."""
     for command in commands:
         result = try_run(command)
         if result is None or result.returncode:
@@ -278,7 +279,7 @@ def run_all(commands: Sequence[Sequence[str]]) -> None:
 
 
 def try_run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
-    """Run a command and return its result; None if it cannot be started or takes too long."""
+    """Run a command and return its result, or None if it cannot be started or takes too long."""
     try:
         return subprocess.run(
             command,
@@ -294,9 +295,9 @@ def try_run(command: Sequence[str]) -> subprocess.CompletedProcess[str] | None:
 
 
 def write_file(file: Path, text: str) -> bool:
-    """Write a file of the service atomically. Return False if it already had this text.
+    """Write one of the service's files atomically. Return False if it already contains ``text``.
 
-    Raises Unavailable if the file cannot be written, or was not written by vaultseek.
+    Raises Unavailable if the file cannot be written, or if an existing file was not written by vaultseek.
     """
     try:
         if file.is_symlink() or file.exists():
@@ -311,13 +312,13 @@ def write_file(file: Path, text: str) -> bool:
         file.parent.mkdir(parents=True, exist_ok=True)
         paths.write_atomically(file, text, mode=0o644)
     except OSError as error:
-        message = f"cannot write {file}: {error.strerror}; nothing was started, check its permissions"
+        message = f"cannot write {file}: {error.strerror}; nothing was started; check its permissions"
         raise Unavailable(message) from None
     return True
 
 
 def is_ours(file: Path) -> bool:
-    """True if the file exists and was written by ``vaultseek service install``."""
+    """Return True if the file exists and was written by ``vaultseek service install``."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return not file.is_symlink() and service_files.MARK in file.read_text(encoding="utf-8")
     return False
@@ -335,7 +336,8 @@ def _systemd() -> Manager:
         start=(
             (*control, "daemon-reload"),
             (*control, "enable", *_UNITS),
-            # Both at once: systemd refuses to start the service while an older socket unit is active.
+            # Restart both units at once: systemd refuses to start the service while an older socket unit is
+            # active.
             (*control, "restart", *_UNITS),
         ),
         stop=((*control, "disable", "--now", *_UNITS),),
@@ -353,7 +355,7 @@ def _launchd() -> Manager:
         "launchd",
         folder,
         file_names=(_PLIST,),
-        # launchd refuses to load an agent twice, and one that is still ending counts.
+        # launchd refuses to load an agent twice, even if the first is still ending.
         before_start=(unload,),
         start=(("launchctl", "bootstrap", domain, str(folder / _PLIST)),),
         stop=(unload,),

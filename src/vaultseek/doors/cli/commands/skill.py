@@ -1,4 +1,4 @@
-"""``vaultseek skill``: a file that tells agents with a shell how to search the notes."""
+"""``vaultseek skill``: a file that tells agents with shell access how to search the notes."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +13,7 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder whose presence shows that an agent is installed, each with the agent's skills
-folder."""
+"""Folders in the home folder that show that an agent is installed, with the folder for the agent's skills."""
 
 
 @click.command()
@@ -58,12 +57,13 @@ def skill(install: bool, yes: bool) -> int:
             raise UsageError(
                 f"cannot write {place}: {error.strerror}; print it with `vaultseek skill`"
             ) from None
-    print("Written. An agent reads it when it next starts.")
+    print("The skill is written. Agents read it when they next start.")
     return SUCCESS
 
 
 def skill_files(home: Path) -> list[Path]:
-    """Return the file of the skill for each agent found in ``home``. Raises UsageError if there is none."""
+    """Return the path of the skill file for each agent found in ``home``. Raises UsageError if no agent is
+    found."""
     folders = [folder for signs, folder in AGENTS if any((home / sign).is_dir() for sign in signs)]
     if not folders:
         raise UsageError(
@@ -74,7 +74,7 @@ def skill_files(home: Path) -> list[Path]:
 
 
 def installed_skills(home: Path) -> list[Path]:
-    """Return the skill files that any version has written into ``home``."""
+    """Return the skill files in ``home`` that were written by any version of vaultseek."""
     places = [home / folder / "vaultseek" / "SKILL.md" for _, folder in AGENTS]
     return [place for place in places if not place.is_symlink() and _is_ours(_content(place) or "")]
 

@@ -1,4 +1,4 @@
-"""``vaultseek stale``: outdated notes, and links to superseded ones."""
+"""``vaultseek stale``: outdated notes, and links to superseded notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vaultseek table``: an Obsidian base, or the notes found by a query, as a table."""
+"""``vaultseek table``: show an Obsidian base, or the notes found by a query, as a table."""
 
 from __future__ import annotations
 
@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "md")
 LEAST_COLUMNS = 8
-"""Minimum width of each column on a narrow screen, if its content is that wide."""
+"""Minimum width of each column on a narrow screen, unless its content is narrower."""
 _LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 _EXPONENT = re.compile(r"e([+-])0*")
 _GAP = "  "
 
 
 def printed(answer: JSON, form: str, terminal: Terminal) -> str:
-    """Return the answer's tables as CSV, Markdown or text, in the format ``form``."""
+    """Return the tables in ``answer`` as text in the format ``form``: CSV, Markdown or a table for the
+    terminal."""
     tables: list[JSON] = answer["tables"]
     if form == "csv":
         return "\r\n".join(map(_csv, tables))
@@ -45,7 +46,7 @@ def printed(answer: JSON, form: str, terminal: Terminal) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return the value of a cell as one line; for a link, its text."""
+    """Return the value of a cell on one line, with a link reduced to its text."""
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, float):
@@ -59,7 +60,7 @@ def cell_text(value: Any) -> str:
     )
 
 
-# -- a terminal
+# -- for the terminal
 
 
 def _text(table: JSON, terminal: Terminal, answer: JSON, *, heading: bool) -> str:
@@ -85,7 +86,7 @@ def _title(table: JSON) -> str:
 
 
 def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
-    """Return the header and the rows, with a line before each group and the summaries at the end."""
+    """Return the table's lines: header, rows, a line before each group, and summaries."""
     columns = table["columns"][: _columns_that_fit(len(table["columns"]), terminal)]
     ids = [column["id"] for column in columns]
     if not (ids and table["rows"]):
@@ -115,7 +116,7 @@ def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
 
 
 def _groups(table: JSON) -> Iterator[tuple[JSON, Sequence[JSON]]]:
-    """Yield each group with its rows; without groups, yield all rows as a single group without a value."""
+    """Yield each group with its rows or, if there are no groups, all rows as one group without a value."""
     place = 0
     for group in table["groups"] or [{"count": len(table["rows"])}]:
         yield group, table["rows"][place : place + group["count"]]
@@ -138,7 +139,7 @@ def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:
 
 
 def _total_line(table: JSON) -> str:
-    """Return the summaries of all rows, labelled as totals if groups have their own summaries."""
+    """Return the summaries of all rows on one line, marked as totals if groups have their own summaries."""
     text = _summary_line(table["summaries"], table)
     return f"all · {text}" if table["groups"] else text
 
@@ -152,7 +153,7 @@ def _is_numeric(rows: Sequence[JSON], id: str) -> bool:
 
 
 def _widths(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[int]:
-    """Return the column widths; on a screen, the widest columns are narrowed until all columns fit."""
+    """Return the width of each column; on a screen, the widest columns are narrowed until the table fits."""
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     if not terminal.screen:
         return widths
@@ -202,7 +203,7 @@ def _csv(table: JSON) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value for a spreadsheet, with numbers in full precision, including those in lists."""
+    """Return a value for use in a spreadsheet, with all numbers in full precision, even in lists."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -215,7 +216,8 @@ def _plain(value: Any) -> str:
 
 
 def _in_full(number: float) -> str:
-    """Return a number with all its digits, or as ``1e-7`` where JavaScript would write that."""
+    """Return a number in full precision, in exponent notation only where JavaScript would use it, as in
+    ``1e-7``."""
     return _EXPONENT.sub(r"e\1", repr(number))
 
 
@@ -244,7 +246,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _written(row: JSON, id: str) -> str:
-    """Return a cell in Markdown: links stay links, and a note's name becomes a link."""
+    """Return a cell in Markdown: links remain links, and a note's name becomes a link."""
     value = row["cells"].get(id)
     if id in ("file.name", "file.basename", "title"):
         target = row["path"].removesuffix(".md")
@@ -264,7 +266,7 @@ def _written(row: JSON, id: str) -> str:
     required=True,
     shell_complete=completed_by(complete_query_or_file),
 )
-@click.option("--view", metavar="NAME", help="View of a base, by default the first.")
+@click.option("--view", metavar="NAME", help="View of the base; by default, the first one.")
 @click.option(
     "--this",
     metavar="NOTE",
@@ -276,7 +278,7 @@ def _written(row: JSON, id: str) -> str:
     shell_complete=completed_by(complete_columns),
     metavar="LIST",
     multiple=True,
-    help="Properties, title, modified, … or expressions.",
+    help="Columns to show: properties, title, modified, …, or expressions.",
 )
 @click.option(
     "--sort",
@@ -289,17 +291,18 @@ def _written(row: JSON, id: str) -> str:
     "--group", metavar="COLUMN", shell_complete=completed_by(complete_columns), help="Column to group by."
 )
 @click.option(
-    "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
+    "--summary", metavar="COLUMN=NAME", multiple=True, help="Summary of a column: Average, Sum, Earliest, …"
 )
 @click.option(
     "-n",
     "--limit",
     type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
     metavar="N",
-    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} for words.",
+    help=f"Show at most N rows, by default {limits.LISTED_ITEMS_MOST}, or {limits.RESULTS} "
+    "if the query has words.",
 )
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, by default table."
+    "--format", "format_", type=click.Choice(FORMATS), default=None, help="Output format, a table by default."
 )
 @json_option()
 @daemon_options
@@ -316,11 +319,11 @@ def table(
     limit: int | None,
     format_: str | None,
 ) -> int:
-    """Show an Obsidian base, or the notes of a query.
+    """Show an Obsidian base, or the notes that match a query.
 
-    A note may contain several bases, shown as several tables. A base has its own columns; for a query, choose
-    them here. A column is a property, a fact such as title or modified, or an expression in the language of
-    Bases.
+    A note may contain several bases; each is shown as a table. A base has its own columns; for a query,
+    choose the columns here. A column is a property, a fact such as title or modified, or an expression in the
+    language of Bases.
 
     \b
     vaultseek table Books.base --view "Top rated"
@@ -359,7 +362,8 @@ def table(
 
 
 def _file(name: str, invocation: Invocation) -> str:
-    """Return a base or note as the daemon expects it; an existing file also determines the vault."""
+    """Return the path or name of a base or note for the daemon. The path of an existing file determines the
+    vault."""
     if not os.path.isfile(name):
         return name
     path = os.path.realpath(name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 VALUE_COLUMNS = 40
-"""Maximum width of a value in the overview of all properties."""
+"""Maximum width in columns of a property's value when all properties are listed."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``vaultseek ui``: a browser page that searches and reads notes."""
+"""``vaultseek ui``: a page in the browser for searching and reading notes."""
 
 import shlex
 import shutil
@@ -19,7 +19,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with their own window. Other editors would need this command's terminal."""
+"""Editors that have their own window; other editors would need this command's terminal."""
 
 
 @click.command()
@@ -27,15 +27,15 @@ WINDOWED = (
     "--port",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="Port; by default 7468, or any free one if that is taken.",
+    help="Port; by default 7468, or any free port if that one is taken.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address, without opening a browser.")
-@click.option("--all-vaults", is_flag=True, help="Search all vaults at first, instead of one.")
+@click.option("--all-vaults", is_flag=True, help="Begin with all vaults instead of one.")
 @daemon_options
 def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
 
-    Serves one page on a port of this computer and opens it. Only the browser that opens the address has
+    Serves one page on a port on this computer and opens it. Only the browser that opens the address has
     access. The page stops with this command: on Ctrl-C, when the terminal closes, or after an idle hour.
 
     \b
@@ -65,7 +65,7 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
 
 
 def _first_vault(invocation: Invocation) -> str | None:
-    """Return the folder of the vault that the page searches first; None for all vaults."""
+    """Return the folder of the vault that the page searches first, or None for all vaults."""
     try:
         return vault_folder(invocation)
     except (UsageError, NotFound):
@@ -75,7 +75,7 @@ def _first_vault(invocation: Invocation) -> str | None:
 
 
 def _editor() -> str | None:
-    """Return the name of the editor, if it has its own window."""
+    """Return the name of the user's editor if it has its own window, or None."""
     try:
         words = shlex.split(user_editor())
     except ValueError:

@@ -1,4 +1,4 @@
-"""``vaultseek uninstall``: removal of vaultseek's files in the user's folders, after listing them."""
+"""``vaultseek uninstall``: remove vaultseek's files from the user's folders after listing them."""
 
 import contextlib
 import os
@@ -51,7 +51,7 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
         if place.left_because:
             print(clean(f"not touched: {place.path}, {place.left_because}"))
         for foreign in place.foreign:
-            print(clean(f"not touched: {foreign}, because vaultseek did not make it"))
+            print(clean(f"not touched: {foreign}, because vaultseek did not create it"))
     for root in vaults:
         print(clean(f"not touched: the notes in {root}"))
     if settings.index.kept_at:
@@ -72,10 +72,11 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A file or folder created by vaultseek, its content, and the reason if it is kept.
+    """A file or folder created by vaultseek, with a description of its content.
 
-    ``own`` content is removed; ``foreign`` content was put there by other programs or people. ``follow`` is
-    True if a link at this place may be followed, because its target belongs to vaultseek.
+    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; those
+    in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic link
+    to be followed, because its target belongs to vaultseek.
     """
 
     path: Path
@@ -97,12 +98,11 @@ OWN = re.compile(
     r"|(daemon|worker[^/]*|audit)\.(log|crash)(\.\d+)?|config\.toml"
     r"|(\w+/)?\.(vaults|known|fetched|config|backend-migration|served-\w+)\.(json|toml)\.\d+"
 )
-"""Paths of the files and folders that vaultseek creates in its folders, except fetched models."""
+"""Pattern of the paths that vaultseek creates in its folders, except those of fetched models."""
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
-    """Yield the existing files and folders of vaultseek. On macOS, indexes, logs and settings share a
-    folder."""
+    """Yield vaultseek's existing files and folders. On macOS, indexes, logs and settings share a folder."""
     for file in installed_files():
         yield _Place(file, "the service", [file])
     for file in installed_skills(Path.home()):
@@ -116,7 +116,7 @@ def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
         if os.path.lexists(folder):
             contents.setdefault(folder, []).append(content)
     for folder, parts in contents.items():
-        # A link may keep the settings elsewhere, together with those of other programs.
+        # The settings may be behind a symbolic link, in a folder shared with other programs.
         follow = parts != ["settings"]
         reason = _reason_to_leave(folder, vaults)
         own, foreign = ([], []) if reason else _content(folder, follow=follow)
@@ -124,7 +124,7 @@ def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
 
 
 def _content(folder: Path, *, follow: bool) -> tuple[list[Path], list[Path]]:
-    """Return the content of a folder in two parts: made by vaultseek, and other content."""
+    """Return the content of a folder as two lists: paths created by vaultseek, and other paths."""
     if folder.is_symlink() and not follow:
         return [folder], []
     real = folder.resolve()
@@ -160,8 +160,8 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
 
 
 def _remove(place: _Place) -> None:
-    """Remove everything that vaultseek made at a place, even if it was made after the listing, and folders
-    that are then empty."""
+    """Remove everything that vaultseek created at ``place``, even since the listing, and then remove empty
+    folders."""
     try:
         if not _is_folder(place.path.resolve() if place.follow else place.path):
             paths.remove(place.path)

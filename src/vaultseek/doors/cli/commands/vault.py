@@ -42,13 +42,13 @@ def list_(invocation: Invocation, /) -> int:
 
 
 def _notes(vault: JSON) -> str:
-    # Nobody has counted the notes of an index that is not open yet.
+    # The notes in an index that is not open yet have not been counted.
     return "" if vault["state"] == "opening" else count(vault["notes"], "note")
 
 
 @vault.command()
 @click.argument("folder", metavar="DIR", shell_complete=completed_by(complete_folder))
-@click.option("--name", metavar="NAME", help="Name of the vault, by default the folder's name.")
+@click.option("--name", metavar="NAME", help="Name of the vault; by default, the folder's name.")
 @click.option("--language", metavar="CODE", help="Language of the notes, for word stems: en, de, fr, …")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Notes or folders to leave out.")
 @json_option()
@@ -102,7 +102,7 @@ def resume(invocation: Invocation, /, name: str) -> int:
 
 
 def _call(invocation: Invocation, method: str, name: str, **params: Any) -> JSON:
-    """Call ``method`` for the vault with that name, or the one in that folder."""
+    """Call ``method`` for the vault with this name or, if there is none, at this path."""
     try:
         return call_daemon(invocation, method, {"vault": vault_argument(name), **params})
     except VaultMissing as no_name:

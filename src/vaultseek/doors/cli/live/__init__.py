@@ -1,5 +1,5 @@
-"""The live search: a list that follows the typing, with a preview of the selected note.
+"""The live search: a list that is updated during typing, with a preview of the selected note.
 
-``finder`` calls the daemon and keeps its answer, ``preview`` formats it, ``filters`` suggests filters. Only
-``screen`` depends on the drawing library, and is imported when the command is used.
+``finder`` calls the daemon and keeps the answer, ``preview`` formats it, and ``filters`` suggests filters.
+Only ``screen`` depends on the drawing library; it is imported when the command is used.
 """

@@ -1,4 +1,4 @@
-"""Suggestions for Tab in a live search: the rest of a filter, or filters that narrow the results."""
+"""Suggestions for the Tab key in a live search: the rest of a filter, or filters that narrow the results."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -11,14 +11,14 @@ from vaultseek.doors.cli.completion_values import about
 from vaultseek.doors.cli.terminal import clean, count
 
 OFFERED = 8
-"""Number of tags, and number of folders, suggested from the results."""
+"""Maximum number of tags, and of folders, suggested from the results."""
 
 Complete = Callable[[str], Awaitable[Sequence[JSON]]]
-"""A function that completes the end of a query."""
+"""A function that returns completions for the end of a query."""
 
 
 class Suggestion(NamedTuple):
-    """A text that replaces the ``replaced`` characters before the cursor, and its meaning."""
+    """A suggested text, the number of characters before the cursor that it replaces, and its meaning."""
 
     text: str
     replaced: int
@@ -26,14 +26,14 @@ class Suggestion(NamedTuple):
 
 
 async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> list[Suggestion]:
-    """Return the suggestions for Tab after the text ``before``, best first."""
+    """Return suggestions for the Tab key after the text ``before``, best first."""
     items = await complete(before) if before.strip() else ()
     suggested = [Suggestion(clean(item["text"]), item["replaces"], about(item)) for item in items]
     return suggested or list(_narrowing(before, results))
 
 
 def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
-    """Yield the filters that some but not all results pass, most frequent first."""
+    """Yield filters that match some, but not all, results; the most frequent first."""
     space = " " if before and not before.endswith((" ", "(")) else ""
     kinds = _counted([{result.get("kind") or "note"} for result in results])
     tags = _counted([set(chain(*map(_ancestors, result.get("tags") or ()))) for result in results])
@@ -48,7 +48,7 @@ def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
 
 
 def _ancestors(name: str) -> Iterator[str]:
-    """Yield ``a`` and ``a/b`` for ``a/b``."""
+    """Yield a path and all paths above it, shortest first: ``a`` and ``a/b`` for ``a/b``."""
     parts = clean(name).removeprefix("#").split("/")
     yield from ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1) if parts[0])
 

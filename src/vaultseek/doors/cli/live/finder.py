@@ -14,27 +14,26 @@ from vaultseek.doors.cli.output import with_command
 from vaultseek.errors import VaultseekError
 
 SEARCH_GRACE_SECONDS = 0.2
-"""Seconds that a search runs before the next letter may cancel it, so that results appear even during fast
-typing."""
+"""Seconds for which a search runs before the next letter may cancel it, so that results appear even during
+fast typing."""
 QUIET_SECONDS = 0.25
-"""Seconds without typing after which an empty answer is shown, because half a word may match nothing."""
+"""Seconds without typing before an empty answer is shown, because an unfinished word may match nothing."""
 LINKS_READ = 50
-"""Maximum number of completions among which the note to link is looked up by its path."""
+"""Maximum number of completions in which the note to link is looked up by its path."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
-"""A placeholder note in the vault's folder, in which a copied link is assumed to be pasted."""
+"""Path of an imaginary note in the vault's root, into which a copied link is assumed to be pasted."""
 LINES_AROUND = 300
-"""Number of lines of a note read before and after the matching line."""
+"""Number of lines read before and after the matching line of a note."""
 
 Call = Callable[[str, JSON], Awaitable[JSON]]
-"""A function that calls the daemon with a method and parameters. Raises VaultseekError."""
+"""A function that calls a method of the daemon with parameters. Raises VaultseekError."""
 
 
 class Finder:
-    """A live search. ``recent`` is the answer shown while nothing is typed, and ``query`` is the initial
-    text.
+    """A live search. ``recent`` is the answer shown while nothing is typed; ``query`` is the initial text.
 
-    ``on_change`` is called whenever there is something new to show.
+    ``on_change`` is called whenever there is something new to display.
     """
 
     def __init__(
@@ -50,12 +49,14 @@ class Finder:
         self.query = " ".join(query.split())
         self.answer = {} if self.query else recent
         self.message = ""
-        """The reason why there is no answer to the query, or an empty text."""
+        """The reason why there is no answer to the query, or ""."""
         self.selected = 0
         self.unfolded = False
-        """True once the selection has moved beyond the certain results, which reveals the other results."""
+        """True once the selection has moved beyond the certain results, which reveals the less certain
+        results."""
         self.marked: dict[tuple[str, str], JSON] = {}
-        """The marked results by vault and path, in marking order; they survive a new query."""
+        """The marked results, keyed by vault and path, in the order in which they were marked; a new query
+        keeps them."""
         self.preview: Preview | None = None
         self.on_change = on_change
         self._call = call
@@ -70,39 +71,39 @@ class Finder:
 
     @property
     def results(self) -> Sequence[JSON]:
-        """The visible results of the last answer, best first."""
+        """The visible results in the last answer, best first."""
         results: list[JSON] = self.answer.get("results") or []
         return results[: len(results) - self.folded]
 
     @property
     def folded(self) -> int:
-        """The number of less certain results that are still hidden."""
+        """Number of less certain results that are still hidden."""
         return 0 if self.unfolded else int(self.answer.get("less_certain") or 0)
 
     @property
     def result(self) -> JSON | None:
-        """The selected result, if any."""
+        """The selected result, or None."""
         return self.results[self.selected] if self.results else None
 
     @property
     def pending(self) -> bool:
-        """True until the answer matches the current query."""
+        """True until the answer to the current query has arrived."""
         return self._answered != self.query
 
     @property
     def is_beginning(self) -> bool:
-        """True until there is an answer or an error to show."""
+        """True until there is an answer or an error to display."""
         return not (self.answer or self.message)
 
     def type(self, text: str) -> None:
-        """Search for ``text`` from now on; if its words are unchanged, a running search continues."""
+        """Search for ``text`` from now on; if only its spaces have changed, a running search continues."""
         query = " ".join(text.split())
         if query != self.query:
             self.query = query
             self._typed.set()
 
     def move(self, by: int) -> None:
-        """Select another result in the list. Moving beyond the last one reveals the folded results."""
+        """Move the selection in the list. Moving beyond the last result reveals the hidden results."""
         self.unfolded = self.unfolded or self.selected + by >= len(self.results)
         selected = max(0, min(self.selected + by, len(self.results) - 1))
         if selected != self.selected:
@@ -111,17 +112,17 @@ class Finder:
 
     @property
     def chosen(self) -> Sequence[JSON]:
-        """The marked results, or else the selected one."""
+        """The marked results or, if none are marked, the selected result."""
         if self.marked or self.result is None:
             return list(self.marked.values())
         return [self._chosen(self.result)]
 
     def is_marked(self, result: JSON) -> bool:
-        """True if a result is marked."""
+        """Return True if the result is marked."""
         return self._place(result) in self.marked
 
     def mark(self) -> None:
-        """Toggle the mark of the selected result, and select the next one."""
+        """Toggle the mark on the selected result, and select the next result."""
         if self.result is not None:
             place = self._place(self.result)
             if self.marked.pop(place, None) is None:
@@ -130,16 +131,16 @@ class Finder:
             self.on_change()
 
     def _chosen(self, result: JSON) -> JSON:
-        """Return a result with its vault's folder and the query that it answers."""
+        """Return a result together with its vault's folder and the query that it answers."""
         return {**result, "vault_path": self.vault_path(result), "query": self._answered}
 
     def _place(self, result: JSON) -> tuple[str, str]:
-        # A searcher has only the name, no folder.
+        # A searcher knows only the vault's name, not its folder.
         named = result.get("vault") or self.answer.get("vault") or ""
         return self.vault_path(result) or str(named), result["path"]
 
     async def links(self) -> list[str]:
-        """Return a link to each chosen note, in the style of its vault. Raises VaultseekError."""
+        """Return a link to each chosen note, in the style of the note's vault. Raises VaultseekError."""
         return await asyncio.gather(*map(self._link, self.chosen))
 
     async def _link(self, result: JSON) -> str:
@@ -156,11 +157,11 @@ class Finder:
         return f"[{text}]({destination(link)})"
 
     def vault_path(self, result: JSON) -> str:
-        """Return the folder of a result's vault."""
+        """Return the folder of the vault that contains a result, or "" if it is unknown."""
         return str(result.get("vault_path") or self.answer.get("vault_path") or "")
 
     async def run(self) -> None:
-        """Follow query and selection until cancelled; may be run again afterwards."""
+        """Keep the answer and the preview up to date until cancelled; may be called again afterwards."""
         if self.pending:
             self._typed.set()
         async with asyncio.TaskGroup() as tasks:
@@ -187,7 +188,7 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. Return False if the answer takes long and another query was typed."""
+        """Wait for the answer. Return False if it takes long and another query is typed in the meantime."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())
@@ -197,7 +198,8 @@ class Finder:
         return search.done()
 
     async def _is_transient(self, search: asyncio.Future[JSON]) -> bool:
-        """True if the answer is empty but the list is not, and typing continues; the list is then kept."""
+        """Return True if the answer is empty, the list is not, and typing continues; the list is then
+        kept."""
         if search.exception() is not None or search.result().get("results") or not self.results:
             return False
         try:
@@ -211,7 +213,7 @@ class Finder:
         return await self._call(self._method, {**self._request, "query": query}) if query else self._recent
 
     async def _show(self, query: str, search: asyncio.Future[JSON]) -> None:
-        """Show an answer. If a query is refused, the last results are kept."""
+        """Show an answer. If the daemon refuses the query, the last results are kept."""
         try:
             self.answer, self.message = search.result(), ""
             self.selected, self.unfolded = 0, False

@@ -1,4 +1,4 @@
-"""The first vault: asking for the folder of the notes."""
+"""The first vault: asking the user for the folder of notes."""
 
 import json
 import os
@@ -19,13 +19,13 @@ _MOST_BYTES = 1_000_000
 
 
 def choose_vault() -> str:
-    """Ask for a folder of notes and return it. Raises UsageError if none is chosen."""
+    """Ask the user for a folder of notes and return it. Raises UsageError if the user chooses none."""
     known = obsidian_vaults()
     print("Which folder has your notes?\n")
     for number, folder in enumerate(known, 1):
         print(f"  {number}  {clean(_from_home(folder))}")
-    expected = "Its number, or the path of another folder" if known else "The path of a folder"
-    while answer := _answer(f"{expected} (Enter leaves): "):
+    expected = "Enter its number, or the path of another folder" if known else "Enter the path of a folder"
+    while answer := _answer(f"{expected} (press Enter to quit): "):
         is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
         folder = known[int(answer) - 1] if is_number else os.path.abspath(os.path.expanduser(answer))
         if os.path.isdir(folder):
@@ -35,7 +35,7 @@ def choose_vault() -> str:
 
 
 def obsidian_vaults() -> list[str]:
-    """Return the existing folders that Obsidian lists as vaults, the last opened first."""
+    """Return the existing folders that Obsidian lists as vaults, most recently opened first."""
     files = [_OBSIDIAN_FILE_OF_MACOS] if sys.platform == "darwin" else _OBSIDIAN_FILES
     opened: dict[str, float] = {}
     for file in files:

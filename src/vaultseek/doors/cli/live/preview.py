@@ -1,4 +1,4 @@
-"""Rows of results, and the preview of a note: the lines around the match, with highlighted words."""
+"""Rows for results, and the preview of a note: the lines around the match, with highlighted words."""
 
 import re
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from vaultseek.doors.cli.output import with_command
 from vaultseek.doors.cli.terminal import bar, clean, count, cut, width_of, wrap
 
 Row = list[tuple[str, str]]
-"""A line of the screen, as parts of text with the names of their styles."""
+"""A row on the screen, as pieces of text with the names of their styles."""
 
 SHOWN_ABOVE = 3
-"""Inverse of the share of the height that is used for lines above the matching line."""
+"""Fraction of the preview's height above the matching line, as a divisor: 3 means a third."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
 
 @dataclass(frozen=True)
 class Preview:
-    """Lines of a note starting with number ``first``; ``line`` is the number of the matching line, or 0.
+    """Lines of a note, from line number ``first`` on; ``line`` is the number of the matching line, or 0.
 
-    ``words`` are the matching words as written in the note.
+    ``words`` contains the matching words as written in the note.
     """
 
     lines: tuple[str, ...]
@@ -33,13 +33,14 @@ class Preview:
     words: tuple[str, ...] = ()
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
-        """Return the rows of a window, scrolled down by ``scroll`` rows from the matching line."""
+        """Return the rows of a window whose top is ``scroll`` rows below its initial position at the
+        match."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
 
     def scrolled(self, by: int, columns: int, height: int, scroll: int) -> int:
-        """Return the next ``scroll``, keeping the window within the note."""
+        """Return the new ``scroll`` after scrolling by ``by`` rows, limited to the note."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE)
         return max(-start, min(scroll + by, max(0, len(rows) - height) - start, len(rows)))
@@ -69,7 +70,7 @@ class Preview:
 
 
 def written_words(result: JSON) -> tuple[str, ...]:
-    """Return the highlighted words of the result's preview, as written there."""
+    """Return the highlighted words in a result's preview, as written there."""
     preview = str(result.get("preview") or "")
     words = (preview[low:high] for low, high in result.get("highlights") or ())
     return tuple(dict.fromkeys(word for word in words if word.strip()))
@@ -77,20 +78,20 @@ def written_words(result: JSON) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _laid_out(preview: Preview, columns: int) -> tuple[list[Row], int]:
-    """Return all rows, and the number of the matching line's first row."""
+    """Return all rows of a preview, and the index of the matching line's first row."""
     rows = list(preview._rows(columns))
     match = next((place for place, (number, _) in enumerate(rows) if number == preview.line), 0)
     return [row for _, row in rows], match
 
 
 def _pattern(word: str) -> str:
-    """Return the expression that finds a word; in scripts with spaces, only as a whole word."""
+    """Return a regular expression that finds a word; in scripts with spaces, it matches only whole words."""
     escaped = re.escape(word)
     return escaped if is_unspaced(word) else rf"(?<!\w){escaped}(?!\w)"
 
 
 def _wrapped(line: str, columns: int) -> list[str]:
-    """Wrap a line of a note; a line that fits keeps all spaces."""
+    """Wrap a line of a note into rows; a line that fits keeps all its spaces."""
     text = clean(line.replace("\t", "    "))
     if width_of(text) <= columns:
         return [text]
@@ -101,11 +102,11 @@ def _wrapped(line: str, columns: int) -> list[str]:
 _SELECTED, _MARKED = "▌", "*"
 _BAR_CELLS, _CERTAINTY_COLUMNS = 4, 10
 _TITLE_SHARE = 0.7
-"""Maximum share of a row for a long title; the folder gets the rest."""
+"""Maximum share of a row's width for a long title; the rest is for the folder."""
 
 
 def row(result: JSON, columns: int, *, selected: bool, marked: bool = False, scored: bool = False) -> Row:
-    """Return the row of a result: mark, title, heading, folder and certainty, on one screen line."""
+    """Return the row for a result: mark, title, heading, folder and certainty."""
     certainty = _certainty(result) if scored and columns >= 4 * _CERTAINTY_COLUMNS else ""
     room = max(1, columns - len(_SELECTED + _MARKED) - width_of(certainty))
     title, folder = _title(result), _folder(result)
@@ -131,7 +132,7 @@ def _certainty(result: JSON) -> str:
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the line below the list, each with its style: the figures and the remarks."""
+    """Yield the parts of the status line, figures and remarks, each with the name of its style."""
     if message:
         yield "warning", clean(message)
         return

@@ -1,4 +1,4 @@
-"""The screen of the live search: prompt, list, preview and keys, drawn by prompt_toolkit."""
+"""The screen of the live search: prompt, list, preview and key hints, drawn by prompt_toolkit."""
 
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -42,11 +42,11 @@ from vaultseek.doors.cli.terminal import clean, count, width_of, wrap
 from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
-"""Minimum width in columns for showing the preview beside the list; on narrower screens, it is below the
-list."""
+"""Minimum screen width in columns for showing the preview beside the list; on narrower screens, it is below
+the list."""
 HALVED_COLUMNS = 140
-"""Minimum width in columns for an equally wide list and preview; on narrower screens, the list is wider than
-the preview, to show the names."""
+"""Minimum screen width in columns for a list and preview of equal width; on narrower screens, the list is
+wider, so that names are readable."""
 KEYS = (
     ("Enter", "open", 1),
     ("Tab", "filter", 3),
@@ -56,20 +56,20 @@ KEYS = (
     ("PgUp PgDn", "scroll", 7),
     ("Esc", "leave", 2),
 )
-"""The keys, in the order in which the bottom line shows them, each with its action, and its priority on
-screens that are too narrow for all keys."""
+"""The keys in the order of the bottom line, each with its action and with a priority for screens too narrow
+for all keys."""
 
 STATUS_ROWS = 3
-"""Maximum height in rows of the line of figures and remarks, on screens that are too narrow for one row."""
+"""Maximum height in rows of the status line, on screens where it does not fit one row."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns possible continuations of the text before the cursor."""
 Choice = tuple[Sequence[JSON], bool]
-"""The results to open, and True to open them in Obsidian."""
+"""The results to open, and a flag that is True to open them in Obsidian."""
 
 _PROMPT = "> "
 _SMALLEST = 3
-# Magenta is the only colour readable on black, white and both Solarized backgrounds.
+# Magenta is the only colour that is readable on black, on white and on both Solarized backgrounds.
 _STYLE = Style.from_dict(
     {
         "prompt": "bold",
@@ -100,7 +100,7 @@ _STYLE = Style.from_dict(
 
 
 class Screen:
-    """The windows of a live search. ``color`` is False for a screen without colour.
+    """The windows of a live search; without ``color``, the screen is monochrome.
 
     If standard output is a pipe, the screen is drawn on standard error.
     """
@@ -120,7 +120,7 @@ class Screen:
         self._scroll = 0
         self._browsing = False
         self._notice = ""
-        """Text shown instead of the remarks until a key is pressed."""
+        """Text that replaces the remarks until a key is pressed."""
         self._prompt = Buffer(
             document=Document(query),
             completer=_Filters(suggest),
@@ -144,20 +144,21 @@ class Screen:
             input=input,
             output=self._output,
         )
-        # Escape alone acts at once, and before a letter it still means Alt.
+        # A single Escape takes effect almost at once, but Escape before a letter still means Alt.
         self._application.ttimeoutlen = self._application.timeoutlen = 0.05
         finder.on_change = self._application.invalidate
 
     async def run(self) -> Choice | None:
-        """Show the search in its last state until something is chosen; return the choice, or None."""
+        """Show the search in its last state until the user chooses results or leaves; return the choice, or
+        None."""
         self._application.create_background_task(self._finder.run())
         return await self._application.run_async()
 
     def notify(self, notice: str) -> None:
-        """Show a text instead of the remarks until a key is pressed."""
+        """Show a text in place of the remarks until a key is pressed."""
         self._notice = clean(notice)
 
-    # The layout
+    # -- layout
 
     def _layout(self) -> AnyContainer:
         prompt = Window(
@@ -195,7 +196,7 @@ class Screen:
             return self._columns - (self._list_columns() + 1 if self._is_wide else 0), _SMALLEST
         return drawn.window_width, drawn.window_height
 
-    # What the windows show
+    # -- content of the windows
 
     def _rows(self) -> StyleAndTextTuples:
         finder, columns = self._finder, self._list_columns()
@@ -229,7 +230,7 @@ class Screen:
         )
         return _styled(status_rows(parts, self._columns))
 
-    # Keys
+    # -- keys
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -263,8 +264,7 @@ class Screen:
         return handle
 
     def _search(self, prompt: Buffer) -> None:
-        """Search for the typed text. A suggestion that is only selected is also in the prompt, but is not
-        searched for yet."""
+        """Search for the text in the prompt, unless the user is only selecting among suggestions."""
         self._notice = ""
         if not self._browsing:
             self._finder.type(prompt.text)
@@ -290,7 +290,7 @@ class Screen:
             self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
 
     def _choose(self, *, obsidian: bool) -> None:
-        """Exit with the choice, or with the first result of the pending answer."""
+        """Exit with the chosen results; if an answer is pending, wait for it and choose its first result."""
         self._accept()
 
         async def leave() -> None:
@@ -301,11 +301,11 @@ class Screen:
         self._application.create_background_task(leave())
 
     def _leave(self, choice: Choice | None) -> None:
-        if not self._application.is_done:  # another key may arrive before the screen is gone
+        if not self._application.is_done:  # another key may be pressed before the screen is closed
             self._application.exit(result=choice)
 
     def _copy(self) -> None:
-        """Copy links to the chosen notes to the terminal's clipboard. The terminal may be on another
+        """Copy links to the chosen notes to the clipboard of the terminal, which may be on another
         computer."""
 
         async def copy() -> None:
@@ -325,7 +325,7 @@ class Screen:
 
 
 class _Filters(Completer):
-    """Offers the results of ``suggest``."""
+    """A completer that offers the suggestions returned by ``suggest``."""
 
     def __init__(self, suggest: Suggest) -> None:
         self._suggest = suggest
@@ -347,7 +347,7 @@ def _rule(**place: Any) -> Window:
 
 
 def _keys_line(columns: int) -> StyleAndTextTuples:
-    """Return the keys that fit on the screen; if not all fit, the most important ones."""
+    """Return the key hints that fit on the screen; if not all fit, the most important ones."""
     room, shown = columns, set()
     for key, action, place in sorted(KEYS, key=itemgetter(2)):
         room -= len(f"  {key} {action}")
@@ -362,8 +362,7 @@ def _keys_line(columns: int) -> StyleAndTextTuples:
 
 
 def status_rows(parts: Sequence[tuple[str, str]], columns: int) -> list[Row]:
-    """Return figures and remarks in one row; if they do not fit, return each part in rows of its own, with
-    the full remarks."""
+    """Return figures and remarks as one row if they fit; otherwise, each part gets its own rows."""
     if sum(2 + width_of(text) for _, text in parts) <= columns:
         return [[(style, f"  {text}") for style, text in parts]]
     rows: list[Row] = []

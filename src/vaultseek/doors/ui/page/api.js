@@ -22,7 +22,7 @@ async function post(name, body) {
       redirect: "error",
     });
   } catch {
-    throw new Refusal("The `vaultseek ui` command of this page has stopped. Run it again.", "ended", 0);
+    throw new Refusal("The `vaultseek ui` command that served this page has stopped. Run it again.", "ended", 0);
   }
   if (response.ok) return response;
   const { error } = await response.json().catch(() => ({ error: { message: response.statusText, code: "internal" } }));

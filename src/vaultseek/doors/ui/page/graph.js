@@ -110,7 +110,7 @@ function ofAnswer(results, graph, width, height) {
   const left = graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "";
   return {
     nodes, links,
-    about: `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}${left}. Larger: more certain.`,
+    about: `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}${left}. Larger circles are more certain.`,
     legend: kinds.map(([kind, name]) => el("li", { class: kind }, name)),
   };
 }
@@ -137,7 +137,7 @@ function ofVault(map, { route, trouble }, page, width, height) {
   const drawnNotes = map.total > map.nodes.length ? `The ${number(map.nodes.length)} most linked of ${counted(map.total, "note")}` : counted(map.total, "note");
   return {
     nodes, links,
-    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: linked more often. A cluster is named after the note with the most links in it.`,
+    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger circles have more backlinks. A cluster is named after the note with the most links in it.`,
     legend: map.clusters.map((each, place) => el("li", { class: `cluster-${place}` },
       el("button", { type: "button", title: `Search ${each.words}`, onclick: () => page.search(each.words) }, each.name, " ", el("small", {}, number(each.notes))))),
     above: trouble && el("p", { class: "trouble", role: "status" }, trouble),

@@ -63,7 +63,7 @@ function item(result, place, page) {
     el("div", { class: "head" },
       el("span", { class: "title" }, result.title, result.file_name ? el("small", {}, ` ${result.file_name}`) : null),
       page.listing ? null
-        : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
+        : el("span", { class: "certainty", title: "How certain it is that this is the right note" },
           el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: percent(result.certainty) } })), percent(result.certainty))),
     headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
     currency(result),

@@ -45,7 +45,7 @@ function draw(status, page) {
         list("Broken links", "links/unresolved", vault.path, page, (answer) =>
           answer.links.map((link) => [link, `[[${link.target || `#${link.heading ?? ""}`}]]`])),
         list("Orphans: no note links to them", "vault/orphans", vault.path, page, (answer) => answer.notes.map((note) => [note, ""])),
-        list("Stale: past their date, or superseded and still linked", "vault/stale", vault.path, page, (answer) => answer.items.map((item) => [item, item.text])),
+        list("Outdated: past their expiry date, or superseded but still linked", "vault/stale", vault.path, page, (answer) => answer.items.map((item) => [item, item.text])),
         measurement(vault.path)));
     }
     box.now.replaceChildren(...now(vault));

@@ -21,7 +21,7 @@ export function partsOf(result) {
   step("time", value + sum.time * scale);
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
-  step("linked to a better one", value * sum.joined);
+  step("linked to a better note", value * sum.joined);
   step("name of the note", value + sum.name * scale);
   step("opened or pinned", value + sum.opened * scale);
   step("successor", value + sum.succession * scale);
