@@ -153,3 +153,57 @@ async def test_a_link_that_tells_notes_of_a_kind_apart_stays_related(vault, tmp_
     async with indexed_vault(options, tmp_path / "index", choose_models("hashing", "off")) as open_vault:
         answer = await related(open_vault.ledger.notes.by_path("Smoker.md"), open_vault, 10)
     assert "Beekeeping.md" in [result["path"] for result in answer["results"]][:3]
+
+
+PEOPLE = ("Ann Smith", "Bob Jones", "Carla Ruiz", "Dan Wu", "Eve Hall", "Finn Berg")
+MINUTES = "We went through the open points and agreed to meet again next week."
+SUBJECTS = {
+    "Beekeeping": ("Hives need sun. A keeper looks for swarms.", "Who looks for swarms on the flat roof?"),
+    "Payroll": ("The provider pays salaries on the 25th.", "The provider wants changes of salaries earlier."),
+    "Fire doors": ("Each door has a closer.", "The closer upstairs is broken."),
+    "Canteen": ("Soup every day, fish on Friday.", "People want soup without meat."),
+    "Solar panels": ("The inverter is in the cellar.", "The inverter shows an error."),
+    "Mortgage": ("The notary needs both signatures.", "The notary asks for other signatures."),
+    "Glaciers": ("Crevasses open on the tongue.", "A talk about crevasses."),
+    "Chess": ("Rook endings are worth study.", "A tournament with rook endings."),
+    "Boiler": ("The valve is behind the vessel.", "Water drips from the valve."),
+    "Violin": ("The bow needs rosin.", "A concert, if somebody has rosin."),
+}
+
+
+def minutes() -> dict[str, str]:
+    notes = {f"{name}.md": f"# {name}\n\n{text}\n" for name, (text, _) in SUBJECTS.items()}
+    notes |= {f"{name}.md": f"# {name}\n\nA colleague.\n" for name in PEOPLE}
+    notes["Log.md"] = "# Log\n\nMinutes of all meetings.\n"
+    for number, (name, (_, said)) in enumerate(SUBJECTS.items()):
+        people = PEOPLE[number % 6], PEOPLE[(number + 1 + number // 6) % 6]
+        notes[f"Minutes of {name[0]}{number}.md"] = (
+            f'---\nup: "[[Log]]"\npeople: ["[[{people[0]}]]", "[[{people[1]}]]"]\n---\n{MINUTES} {said}\n'
+        )
+    return notes
+
+
+async def first_three(notes: dict[str, str], paths: list[str], vault, folder, by_word: bool = False):
+    options = VaultOptions("notes", vault(notes))
+    async with indexed_vault(options, folder / "index", choose_models("hashing", "off")) as open_vault:
+        if by_word:
+            open_vault.spaces.reason = lambda: Reason("off", "switched off")
+        rows = [open_vault.ledger.notes.by_path(path) for path in paths]
+        answers = {row.path: await related(row, open_vault, 3) for row in rows}
+    return {path: [result["path"] for result in each["results"]] for path, each in answers.items()}
+
+
+async def test_a_shared_sentence_and_shared_people_do_not_hide_the_subject_nor_the_parent(vault, tmp_path):
+    notes = minutes()
+    wanted = {f"Minutes of {name[0]}{number}.md": name for number, name in enumerate(SUBJECTS)}
+    found = await first_three(notes, list(wanted), vault, tmp_path)
+    assert [path for path, name in wanted.items() if f"{name}.md" not in found[path]] == []
+    assert [path for path in wanted if "Log.md" not in found[path]] == []
+
+
+async def test_the_words_of_a_phrase_count_about_once(vault, tmp_path):
+    subjects = ("tomatoes", "crevasses", "the eruption", "rook endings", "the vixen")
+    notes = {f"Note {i}.md": f"Came across {each} while reading late.\n" for i, each in enumerate(subjects)}
+    notes |= {f"{name}.md": f"{text}\n" for name, (text, _) in SUBJECTS.items()}
+    found = await first_three(notes, ["Note 3.md"], vault, tmp_path, by_word=True)
+    assert found["Note 3.md"][0] == "Chess.md"

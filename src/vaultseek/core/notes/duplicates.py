@@ -61,35 +61,41 @@ class Likeness(NamedTuple):
 
 async def duplicates(vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` most similar pairs of notes, best first, with their similarities."""
-    shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
-    same = await asyncio.to_thread(_identical, vault.ledger)
+    copies: defaultdict[bytes, list[int]] = defaultdict(list)
+    shared = await asyncio.to_thread(shared_text, _texts(vault.ledger, copies))
+    same = _identical(copies.values())
     vectors, reason = await _vectors(vault)
     return await asyncio.to_thread(_answer, vault.ledger, same, shared, vectors, reason, limit)
 
 
-def _identical(ledger: Ledger) -> set[Pair]:
-    """Return the pairs of notes with the same text, each further copy paired with the first copy.
-
-    Line ends, a byte order mark and trailing blank lines are ignored.
-    """
-    sql = (
-        "SELECT n.id, n.path, n.hash, n.properties, c.text, c.edits FROM notes n"
-        " LEFT JOIN chunks c ON c.note = n.id WHERE n.size > 0 ORDER BY n.id, c.ordinal"
-    )
-    copies: defaultdict[bytes, list[int]] = defaultdict(list)
-    for note, group in itertools.groupby(ledger.select(sql), key=itemgetter(0)):
-        rows = list(group)
-        copies[_content(rows)].append(int(note))
+def _identical(copies: Iterable[Sequence[int]]) -> set[Pair]:
+    """Return the pairs of notes with the same content, each further copy paired with the first copy."""
     pairs: set[Pair] = set()
-    for first, *others in copies.values():
+    for first, *others in copies:
         pairs.update((first, other) for other in others)
         if len(others) < TEMPLATE_NOTES:
             pairs.update(itertools.combinations(others, 2))
     return pairs
 
 
+def _texts(ledger: Ledger, copies: defaultdict[bytes, list[int]]) -> Iterator[tuple[int, str]]:
+    """Yield the text of each note that has any, and add all notes to ``copies``, by their content."""
+    sql = (
+        "SELECT n.id, n.path, n.hash, n.properties, c.text, c.edits FROM notes n"
+        " LEFT JOIN chunks c ON c.note = n.id WHERE n.size > 0 ORDER BY n.id, c.ordinal"
+    )
+    for note, group in itertools.groupby(ledger.select(sql), key=itemgetter(0)):
+        rows = list(group)
+        copies[_content(rows)].append(note)
+        if rows[0][4] is not None:
+            yield note, "\n".join(row[4] for row in rows)
+
+
 def _content(rows: Sequence[Sequence[Any]]) -> bytes:
-    """Return a key for the content of a note: from its text if it has any, otherwise from its bytes."""
+    """Return a key for the content of a note: from its text if it has any, otherwise from its bytes.
+
+    Line ends, a byte order mark and trailing blank lines are ignored.
+    """
     _, path, digest, properties, text, _ = rows[0]
     if kind_of(path) != "note" or (text is None and properties == "{}"):
         return bytes(digest)
@@ -145,12 +151,6 @@ def _shingles(notes: Iterable[tuple[int, str]]) -> tuple[Ids, Ids]:
 
 
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
-
-
-def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
-    rows = ledger.select("SELECT note, text FROM chunks ORDER BY note, ordinal")
-    for note, chunks in itertools.groupby(rows, key=lambda row: int(row[0])):
-        yield note, "\n".join(text for _, text in chunks)
 
 
 async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]:

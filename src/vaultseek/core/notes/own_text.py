@@ -1,9 +1,12 @@
-"""Reduce a note to its own part, without the names, properties, lines and links that many notes of the vault
-share.
+"""Reduce a note to its own part, without the names, properties, sentences and links that many notes of the
+vault share.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from vaultseek.base.limits import OPENING_CHARS
@@ -15,6 +18,7 @@ from vaultseek.store.ledger.line_forms import (
     lines_with_links,
     links_by_line,
     property_form,
+    sentences,
     value_number,
 )
 from vaultseek.store.ledger.lines import LEAST_NOTES
@@ -27,37 +31,42 @@ FIRST_CHUNKS, LAST_CHUNKS = 20, 2
 class OwnText:
     """A note without the parts that many notes of the vault share.
 
-    Shared names, headings and properties are removed from ``row``, and shared lines from ``opening``.
+    Shared names, headings and properties are removed from ``row``, and shared sentences from ``opening``.
     ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
-    gets the weight 0.
+    gets the weight 0. ``parents`` are the linked notes that are the only one in a line or property of a
+    template, as in ``up: [[Log]]``, with the number of notes that have the same link there.
     """
 
     row: NoteRow
     opening: str
     links: Mapping[str, float]
+    parents: Mapping[str, int]
 
 
-class _Line(NamedTuple):
+class _Part(NamedTuple):
+    """A sentence with its links and the number of its line; ``is_first`` if it is part of the opening."""
+
     text: str
     links: Sequence[Link]
     form: Form | None
     is_first: bool
+    line: int
 
 
 def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
     """Return the part of a note that is its own, or the whole note if no part is."""
     links = ledger.links.from_notes([row.id])
-    lines = list(_lines(row, links, ledger))
+    parts = list(_parts(row, links, ledger))
     names = {name: form_of(name) for name in {row.title, *row.names}}
     headings = {heading: form_of(heading.shown) for heading in row.headings}
     properties = {name: property_form(name, value) for name, value in row.properties.items()}
-    found = [*names.values(), *headings.values(), *properties.values(), *(line.form for line in lines)]
+    found = [*names.values(), *headings.values(), *properties.values(), *(part.form for part in parts)]
     repeated = ledger.lines.repeated(found)
-    weights = _weights(links, properties, lines, ledger)
-    whole = "\n".join(line.text for line in lines if line.is_first)[:OPENING_CHARS]
-    own = "\n".join(line.text for line in lines if _is_own(line, repeated))[:OPENING_CHARS]
+    weights, parents = _weights(links, properties, parts, ledger)
+    whole = _text(parts)
+    own = _text(part for part in parts if part.form not in repeated and any(map(str.isalpha, part.text)))
     if not own and whole:
-        return OwnText(row, whole, weights)
+        return OwnText(row, whole, weights, parents)
     is_repeated = names[row.title] in repeated
     own_row = replace(
         row,
@@ -67,44 +76,53 @@ def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
         headings=tuple(heading for heading, form in headings.items() if form not in repeated),
         properties={name: row.properties[name] for name, form in properties.items() if form not in repeated},
     )
-    return OwnText(own_row, own, weights)
+    return OwnText(own_row, own, weights, parents)
 
 
-def _lines(row: NoteRow, links: Sequence[LinkRow], ledger: Ledger) -> Iterator[_Line]:
+def _parts(row: NoteRow, links: Sequence[LinkRow], ledger: Ledger) -> Iterator[_Part]:
     by_line = links_by_line(each.link for each in links)
-    length = 0
+    length, numbers = 0, count()
     for chunk in ledger.chunks.ends(row.id, FIRST_CHUNKS, LAST_CHUNKS):
-        for text, of_line in lines_with_links(chunk, by_line):
-            yield _Line(text, of_line, form_of(text, of_line), length < OPENING_CHARS)
-            length += len(text) + 1
+        for number, (line, of_line) in zip(numbers, lines_with_links(chunk, by_line), strict=False):
+            is_first = length < OPENING_CHARS
+            if is_first or of_line:
+                for text, of_part in sentences(line, of_line):
+                    yield _Part(text, of_part, form_of(text, of_part), is_first, number)
+            length += len(line) + 1
 
 
-def _is_own(line: _Line, repeated: Set[Form]) -> bool:
-    return line.is_first and line.form not in repeated and any(map(str.isalpha, line.text))
+def _text(parts: Iterable[_Part]) -> str:
+    """Return the first parts as text, with the lines as in the note."""
+    lines = groupby((part for part in parts if part.is_first), attrgetter("line"))
+    return "\n".join(" ".join(part.text for part in line) for _, line in lines)[:OPENING_CHARS]
 
 
 def _weights(
-    links: Sequence[LinkRow], properties: Mapping[str, Form | None], lines: Collection[_Line], ledger: Ledger
-) -> dict[str, float]:
-    """Return the weights of linked notes by path.
+    links: Sequence[LinkRow], properties: Mapping[str, Form | None], parts: Collection[_Part], ledger: Ledger
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Return the weights of linked notes, and the parents, by path.
 
-    The weight is the share of notes with a different link among all notes with the same line or property.
+    The weight is the rarity of the link among the notes with the same line or property.
     """
-    of_line = {link: line.form for line in lines for link in line.links}
+    of_part = {link: part.form for part in parts for link in part.links}
     forms = {
-        each.link: of_line.get(each.link)
+        each.link: of_part.get(each.link)
         if each.link.property is None
         else properties.get(each.link.property)
         for each in links
     }
     labels = {link: form.label for link, form in forms.items() if form is not None}
-    spreads = ledger.lines.spreads([*{*labels.values()}])
-    weights: dict[str, float] = {}
+    links_in = Counter(labels.values())
+    spreads = ledger.lines.spreads([*links_in])
+    weights, parents = dict[str, float](), dict[str, int]()
     for path, link in ((each.resolved, each.link) for each in links if each.resolved is not None):
         spread = spreads[labels[link]] if link in labels else None
         if spread is None or spread.notes < LEAST_NOTES or spread.is_varied:
             weights[path] = 1.0
             continue
         shown = (link.alias or link.target) if link.property is not None else link.target
-        weights[path] = max(weights.get(path, 0.0), 1.0 - spread.share(value_number(shown)))
-    return {path: weight for path, weight in weights.items() if weight < 1}
+        value = value_number(shown)
+        weights[path] = max(weights.get(path, 0.0), spread.rarity(value))
+        if links_in[labels[link]] == 1:
+            parents[path] = spread.values.get(value, 0)
+    return {path: weight for path, weight in weights.items() if weight < 1}, parents

@@ -13,13 +13,14 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.own_text import OwnText, own_text
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
-from vaultseek.core.search.formula import scale_of
+from vaultseek.core.search.formula import Floats, Scale, scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, Table, best_first
 from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING
+from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.titles import with_own_title
 
@@ -43,6 +44,11 @@ own words, .55 by meaning alone.
 """
 DIRECT = 1.0
 """Score of a direct link; each common neighbour adds its Adamic-Adar weight to the score."""
+LINK_DEVIATIONS = 12.0
+"""A direct link counts as much as a score that is this many standard deviations above the other scores."""
+APART = 2
+"""Number of notes with only one of two words that each pair of words is treated as having in addition, so
+that a few notes with both do not make the words a phrase."""
 
 
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
@@ -131,10 +137,13 @@ def _link_scores(own: OwnText, vault: SearchedVault, partial: list[JSON]) -> dic
     if graph is None:
         partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
         return {}
-    ids = vault.ledger.select_in("SELECT id, path FROM notes WHERE path IN ({})", list(own.links))
-    weights = {id: own.links[path] for id, path in ids}
+    linked = vault.ledger.select_in("SELECT path, id FROM notes WHERE path IN ({})", list(own.links))
+    ids = {path: id for path, id in linked}
+    weights = {id: own.links[path] for path, id in ids.items()}
     out, into = graph.neighbours(note)
     scores = {id: DIRECT * weights.get(id, 1.0) for id in (*out, *into)}
+    parents = [id for path, id in ids.items() if 0 < own.parents.get(path, 0) <= graph.degrees(id)[1]]
+    scores |= {id: DIRECT / len(parents) for id in parents}
     for other, common in graph.common(note, RELATED_HUB, weights).items():
         scores[other] = scores.get(other, 0.0) + common.adamic_adar
     return {id: score for id, score in scores.items() if score > 0}
@@ -148,12 +157,33 @@ def _by_words(own: OwnText, vault: SearchedVault) -> tuple[dict[int, float], dic
     parts = [*own.row.names, *headings, *own.row.tags, own.opening]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
-        columns = vault.keyword_index.search(" ".join(words), RELATED_POOL).columns
+        answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)
     except (IndexDamaged, OSError):
         return {}, {}
-    notes = columns.notes.tolist()
-    scores, coverages = columns.scores.tolist(), columns.coverage.tolist()
+    notes, coverages = answer.columns.notes.tolist(), answer.columns.coverage.tolist()
+    scores = (answer.columns.scores * _independent(answer, own.row.id)).tolist()
     return dict(zip(notes, scores, strict=True)), dict(zip(notes, coverages, strict=True))
+
+
+def _independent(answer: KeywordAnswer, note: int) -> Floats:
+    """Return, for each note found, the share of its score that counts.
+
+    Words that the same other notes contain, such as the words of a common phrase, are not independent. Only
+    the rarest of them counts in full.
+    """
+    notes, having = answer.columns.notes, answer.containing(answer.columns.notes)
+    rarity = {term.word: term.weight * term.idf for term in answer.terms}
+    words = sorted(having, key=lambda word: -rarity.get(word, 0.0))
+    contains = np.array([having[word] for word in words], np.float32).reshape(len(words), len(notes))
+    others = contains[:, notes != note]
+    both = others @ others.T
+    counts = both.diagonal()
+    together = np.tril(both / (counts[:, None] + counts - both + APART), -1)
+    known = (together[:, :, None] * contains).max(axis=1, initial=0.0)
+    weights = np.array([rarity.get(word, 0.0) for word in words])[:, None] * contains
+    total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+    shares: Floats = (weights * (1 - known)).sum(axis=0) / total
+    return shares
 
 
 _Lanes = tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]
@@ -184,7 +214,12 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
 def _lane(name: str, weight: float, scores: Mapping[int, float], vault: SearchedVault) -> Lane:
     ids, values = np.fromiter(scores, np.int64, len(scores)), np.array([*scores.values()], np.float64)
     notes, falling = best_first(ids, values, vault.ledger.paths_of)
-    return Lane(name, notes, falling, scale_of(falling), weight)
+    if name == "links":
+        scale = Scale(DIRECT / LINK_DEVIATIONS, 0.0)
+    else:  # a note without any of the words has the score 0
+        others = RELATED_POOL - len(falling) if name == "keyword" else 0
+        scale = scale_of(np.pad(falling, (0, max(0, others))))
+    return Lane(name, notes, falling, scale, weight)
 
 
 def _result(rank: int, item: Candidate, chunks: dict[int, list[Chunk]], shared: Set[str]) -> JSON:

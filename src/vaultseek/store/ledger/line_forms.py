@@ -17,12 +17,13 @@ from vaultseek.base.model import Chunk, Link, Note
 from vaultseek.base.text import fold, fold_case, is_unspaced
 from vaultseek.content.markdown.property_text import NAMELESS, value_text
 from vaultseek.content.markdown.rendering import render_text
+from vaultseek.content.markdown.split import SENTENCE
 from vaultseek.content.query.dates import find_dates
 
 LINE_CHARS = 160
 """Maximum length in characters of a line that gets a form. Longer lines are prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
-"""Number of lines at the beginning of a note, number of lines at its end, and number of headings whose forms
+"""Number of lines or sentences at the beginning of a note, of lines at its end, and of headings, whose forms
 are stored."""
 LINE_VALUES = 8
 """Maximum number of values stored for a line or property."""
@@ -106,6 +107,15 @@ def lines_with_links(
         yield line, links.get(number, ())
 
 
+def sentences(line: str, links: Sequence[Link]) -> Iterator[tuple[str, Sequence[Link]]]:
+    """Yield the sentences of a line with their links."""
+    start = 0
+    for end in (*(match.end() for match in SENTENCE.finditer(line)), len(line)):
+        if text := line[start:end].strip():
+            yield text, [link for link in links if (link.alias or link.target) in text] if links else links
+        start = end
+
+
 def links_by_line(links: Iterable[Link]) -> dict[int, list[Link]]:
     """Return the links in a note's text by line number."""
     by_line: defaultdict[int, list[Link]] = defaultdict(list)
@@ -117,7 +127,7 @@ def links_by_line(links: Iterable[Link]) -> dict[int, list[Link]]:
 
 def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> set[tuple[int, int]]:
     """Return the numbers that represent the forms of a note's ``names``, properties, headings, first and last
-    lines."""
+    lines, and first sentences."""
     links = links_by_line(note.links)
     forms = [form_of(name) for name in names]
     forms += [property_form(name, value) for name, value in note.frontmatter.items()]
@@ -130,6 +140,9 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
     last = [each for chunk in chunks[-1:] for each in lines_with_links(chunk, links) if each[0]]
     lines = [*first[:FIRST_LINES], *last[-LAST_LINES:]]
     forms += [form_of(line, links) for line, links in lines]
+    parts = ([*sentences(*line)] for line in lines)
+    several = [part for of_line in parts if len(of_line) > 1 for part in of_line]
+    forms += [form_of(part, links) for part, links in several[:FIRST_LINES]]
     return {number for form in forms if form is not None for number in form.rows()}
 
 

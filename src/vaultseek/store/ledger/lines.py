@@ -37,9 +37,9 @@ class Spread(NamedTuple):
         """True if most notes have their own value, as in ``Decision: buy a kiln``."""
         return 2 * len(self.values) > sum(self.values.values())
 
-    def share(self, value: int) -> float:
-        """Return the share of the notes with the label that have ``value``."""
-        return min(1.0, self.values.get(value, 0) / self.notes) if self.notes else 0.0
+    def rarity(self, value: int) -> float:
+        """Return how rare ``value`` is among several notes with the label: 0 if all have it, 1 if one has."""
+        return 1 - math.log(max(1, self.values.get(value, 0))) / math.log(self.notes)
 
 
 class LineTable:
