@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by other programs that count as one crash. The process may not be at fault: when memory
+"""Number of kills by other programs that add up to one crash. The process might not be at fault: when memory
 runs out, the system kills whichever process asks for more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
 """Environment variables that are passed on to every child process."""
