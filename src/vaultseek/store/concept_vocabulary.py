@@ -23,7 +23,7 @@ from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 2
-"""Version of the file's format; a file in another version is rebuilt."""
+"""Version of the file's format; a file in a different version is rebuilt."""
 
 
 class Concept(NamedTuple):
@@ -62,7 +62,7 @@ class ConceptVocabulary:
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
         """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first.
 
-        Raises ValueError for a vector of another length.
+        Raises ValueError for a vector of a different length.
         """
         if not self.terms:
             return

@@ -142,8 +142,8 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
-        of these notes."""
+        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
+        these notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)

@@ -45,12 +45,12 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each requested term if the user may not see all notes, because some terms may
+"""Number of terms examined for each requested term if notes are hidden from the user, because some terms may
 occur only in hidden notes."""
 HALF_CHARS = 3
-"""Minimum length of each half if a missing word is searched as two words, in characters."""
+"""Minimum length, in characters, of each half when a missing word is searched for as two words."""
 PAIR_DISTANCE = 3
-"""Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
+"""Maximum distance, in tokens, between two query words that form a pair. Only stop words may be between
 them."""
 
 
@@ -156,7 +156,7 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
-        if term.word in all_stop_words():  # from a question in another language
+        if term.word in all_stop_words():  # from a question in a different language
             return False
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 

@@ -134,7 +134,8 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
 
 
 def _words(text: str) -> str:
-    """Return the folded words of a text, without dates, numbers, and signs or letters attached to numbers."""
+    """Return the folded words of ``text``, without dates, numbers, and signs or letters attached to
+    numbers."""
     text = fold_case(text)
     if _DIGITS.search(text):
         dates = [*find_dates(text)] if _YEAR.search(text) else []
