@@ -58,8 +58,7 @@ class ExpansionSettings(Section):
 
 
 class CurrencySettings(Section):
-    """``[search.currency]``: rules for outdated notes; notes that state a successor or an end date need no
-    rule."""
+    """``[search.currency]``: rules for outdated notes, in addition to successors and dates named in notes."""
 
     statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
     """Values of the property ``status`` that mark a note as outdated; case is ignored."""
