@@ -11,7 +11,7 @@
     ├── Unavailable             a daemon, vault or index that cannot answer now
     │   ├── NotRunning          no running daemon
     │   ├── VaultMissing        a vault whose folder is missing
-    │   ├── AlreadyRunning      another daemon with the lock
+    │   ├── AlreadyRunning      another process that holds the lock
     │   ├── WorkerUnavailable   a semantic worker that is down, hung or still loading
     │   ├── Forbidden           a missing or wrong token for the port, or one that others can read
     │   └── Busy                a limit on clients or requests that has been reached

@@ -74,7 +74,7 @@ def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | 
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The most recently used process is taken first, so that the others become idle and exit.
+    # The most recently used process is taken first, so that the other processes become idle and exit.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())

@@ -58,7 +58,7 @@ class Weights:
 
         Raises:
             KeyError: there is no such tensor.
-            ValueError: its shape or size is wrong.
+            ValueError: the tensor's shape or size is wrong.
         """
         place = self._places[name]
         try:

@@ -139,7 +139,7 @@ class SentenceReranker:
 def load(name: str) -> Reranker:
     """Load the reranker ``name``, a folder or a fetched model.
 
-    Raises a one-line `ConfigError` if it is missing, damaged or not trusted.
+    Raises a one-line `ConfigError` if the model is missing, damaged or not trusted.
     """
     directory = model_directory(name)
     refuse_code(directory)

@@ -92,7 +92,7 @@ class KeywordIndex(KeywordLane):
         return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
         return self._state.snapshot.given_other_language(self.rules)
 

@@ -35,7 +35,7 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
 
     @abstractmethod

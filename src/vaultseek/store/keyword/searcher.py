@@ -161,8 +161,8 @@ class Searcher:
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by words that begin with it or are within one edit of it, or else by the two
-        words that form it. Replace a missing identifier by identifiers with the same beginning."""
+        """Replace a missing word with words that begin with it or are within one edit of it, or else with the
+        two words that form it. Replace a missing identifier with identifiers that begin alike."""
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
@@ -174,8 +174,8 @@ class Searcher:
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
     def _as_two_words(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a word such as ``rainbarrel`` by *rain barrel* if notes contain the two words next to each
-        other."""
+        """Replace a word such as ``rainbarrel`` with *rain barrel* if notes contain the two words next to
+        each other."""
         word, best = scored.term.word, scored
         for at in range(HALF_CHARS, len(word) - HALF_CHARS + 1):
             halves = parse_query_terms(f"{word[:at]} {word[at:]}", self._analyzer)
@@ -206,8 +206,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing identifier such as ``E-4199`` by the identifiers with the longest common prefix,
-        such as ``E-4107``. The prefix must include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` with the identifiers with the longest common
+        prefix, such as ``E-4107``. The prefix must include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1

@@ -44,7 +44,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the line's values, which differ between notes; both as numbers.
+    """The label of a line, and the line's values, which differ between notes. All are stored as numbers.
 
     The number of an empty value is 0.
     """

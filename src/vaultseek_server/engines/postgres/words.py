@@ -255,7 +255,7 @@ class Words(KeywordLane):
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
