@@ -11,10 +11,10 @@
     ├── Unavailable             a daemon, vault or index that cannot answer now
     │   ├── NotRunning          no running daemon
     │   ├── VaultMissing        a vault whose folder is missing
-    │   ├── AlreadyRunning      another daemon with the lock
+    │   ├── AlreadyRunning      another process that holds the lock
     │   ├── WorkerUnavailable   a semantic worker that is down, hung or still loading
-    │   ├── Forbidden           a token for the port that is missing, wrong or readable by others
-    │   └── Busy                a limit on clients or requests that is reached
+    │   ├── Forbidden           a missing or wrong token for the port, or one that others can read
+    │   └── Busy                a limit on clients or requests that has been reached
     ├── Cancelled               a request that was cancelled or is past its deadline
     ├── ProtocolError           a frame or message that cannot be understood
     │   ├── FrameTooLarge       longer than the limit; the connection must be closed
@@ -148,7 +148,7 @@ class WorkerUnavailable(Unavailable):
 
 
 class Forbidden(Unavailable):
-    """Raised if the token for the port is missing, wrong or readable by others."""
+    """Raised if the token for the port is missing or wrong, or if others can read it."""
 
     code = "forbidden"
     number = -32027

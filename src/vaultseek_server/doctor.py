@@ -97,8 +97,8 @@ def check_team(
 ) -> Iterator[Finding]:
     """Check that every token gives access to something, and that addresses are in use and not public.
 
-    ``shards`` are the names of the daemon's vaults that come from an engine. ``addresses`` are the addresses
-    that the daemon should open, each with the reason if it could not, or None if no daemon is running.
+    ``shards`` are the names of the daemon's vaults that come from an engine. ``addresses`` maps each address
+    that the daemon should open to the reason if it could not; ``addresses`` is None if no daemon is running.
     """
     team = team_of(settings)
     closed = False

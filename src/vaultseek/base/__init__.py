@@ -1,1 +1,1 @@
-"""Foundations used by all other packages: limits, paths, texts, values."""
+"""Foundations used by all other packages: limits, paths, text, values."""

@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by other programs that count as one crash. The process may not be at fault: when memory
+"""Number of kills by other programs that add up to one crash. The process might not be at fault: when memory
 runs out, the system kills whichever process asks for more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
 """Environment variables that are passed on to every child process."""
@@ -203,7 +203,7 @@ def starved_seconds(pid: int) -> float:
     nanoseconds = 0
     with contextlib.suppress(OSError, ValueError, IndexError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # it has just ended
+            with contextlib.suppress(FileNotFoundError):  # the process has just ended
                 nanoseconds += int((thread / "schedstat").read_bytes().split()[1])
     return nanoseconds / 1e9
 
@@ -235,7 +235,7 @@ def peak_bytes() -> int:
 
 def reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Reserve standard input and output for frames, and redirect libraries' output to standard error. Return
-    both streams."""
+    the two reserved streams."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb", _OUTPUT_BUFFER)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -250,8 +250,8 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
     parent.
 
     The parent's process ID is the first command-line argument. ``memory`` limits the address space, in bytes.
-    A CPU timer ends this process. If the machine runs out of memory, the kernel kills this process first. A
-    crash leaves no core dump, because a dump would contain the text of notes.
+    A signal from a CPU timer (SIGPROF) ends this process. If the machine runs out of memory, the kernel kills
+    this process first. A crash leaves no core dump, because a dump would contain the text of notes.
     """
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

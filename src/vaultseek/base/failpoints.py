@@ -28,7 +28,7 @@ _counts: dict[str, int] = {}
 
 
 def seconds_of(name: str, usual: float) -> float:
-    """Return the time limit ``name`` in seconds: ``usual``, unless a test has set another."""
+    """Return the time limit ``name`` in seconds: ``usual``, unless a test has set a different limit."""
     action, _, seconds = _plans.get(name, ("", 0))[0].partition(":")
     return float(seconds) if action == "after" else usual
 

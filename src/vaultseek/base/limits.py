@@ -119,7 +119,7 @@ TOKEN_WORD_CHARS = 1_000
 """Maximum length in characters of a run without white space that the tokenizer gets in one piece; longer runs
 are split."""
 TOKEN_CHARS = 40
-"""Assumed maximum number of characters in a token when a text is cut before its tokens are counted."""
+"""Assumed maximum number of characters in a token when text is cut before its tokens are counted."""
 COMPOUND_CHARS = 1000
 """Maximum length in characters of a token that the keyword index analyses."""
 TERM_CHARS = 80
@@ -141,7 +141,7 @@ PATTERN_IDLE_SECONDS = 30.0
 QUERY_CHARS = 1000
 """Maximum length of a query, in characters."""
 PASSAGE_CHARS = 10_000
-"""Maximum length in characters of a text used instead of a query."""
+"""Maximum length in characters of text used instead of a query."""
 QUERY_TERMS = 32
 """Maximum number of conditions in a query: phrases, exclusions, operators and properties. Plain words are
 limited by QUERY_CHARS."""
@@ -259,7 +259,7 @@ REQUESTS_IN_FLIGHT = 8
 REQUESTS_WAITING = 1000
 """Maximum number of queued requests from one client, however small they are."""
 UNAUTHENTICATED_CLIENTS = 32
-"""Maximum number of connections to the loopback port that have not sent the token yet; another connection
+"""Maximum number of connections to the loopback port that have not sent the token yet; one more connection
 closes the oldest."""
 AUTH_BYTES = 4 * KIB
 """Maximum size in bytes of the first message on the loopback port: `initialize` with the token."""
@@ -328,7 +328,7 @@ PACKED_BYTES = 256 * MIB
 PACKED_HEAD_BYTES = 8 * MIB
 """Maximum size of the vocabulary in a packed model's file, in bytes."""
 MODEL_WINDOW = 254
-"""Maximum number of tokens that the bundled model reads from a text, without its two special tokens."""
+"""Maximum number of tokens of text that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Maximum address space of the worker process, in bytes."""
 GRAPH_ITEMS = 10
@@ -359,7 +359,7 @@ SERVED_DIMENSION = 16_384
 SERVED_NUMBER_BYTES = 40
 """Assumed size in bytes of one number in a server's JSON answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Maximum size in bytes of a server's answer, not counting its numbers and the texts that it repeats."""
+"""Maximum size in bytes of a server's answer, not counting numbers and repeated texts."""
 SERVED_WINDOW = 32_768
 """Maximum value of ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB

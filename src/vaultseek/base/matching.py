@@ -40,7 +40,7 @@ HERE_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match in a text: the start and end of the whole match and of each group, and the numbers of the named
+    """A match: the start and end of the whole match and of each group, and the numbers of the named
     groups."""
 
     text: str
@@ -70,11 +70,11 @@ class BoundedPattern:
                 raise PatternTooLarge("it takes too long to compile; make it simpler") from None
 
     def first(self, text: str, seconds: float) -> Match | None:
-        """Return the first match in a text, or None. Raises TimeoutError like ``matches``."""
+        """Return the first match in ``text``, or None. Raises TimeoutError like ``matches``."""
         return next(self.matches(text, seconds, at_most=1), None)
 
     def matches(self, text: str, seconds: float, at_most: int | None = None) -> Iterator[Match]:
-        """Yield the matches in a text, at most the first ``at_most``.
+        """Yield the matches in ``text``; if ``at_most`` is set, only the first ``at_most``.
 
         Raises TimeoutError if matching takes more than ``seconds`` of processor time.
         """

@@ -58,7 +58,7 @@ REASON_CODES: tuple[ReasonCode, ...] = get_args(ReasonCode)
 @dataclass(frozen=True, slots=True)
 class Reason:
     """The reason for a state or for a missing part of an answer: ``code`` for programs, ``text`` for
-    people."""
+    display."""
 
     code: ReasonCode
     text: str
@@ -94,7 +94,7 @@ NOT_EMBEDDED = "not_embedded"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A fault in a note and how it was handled; ``code`` never changes, ``message`` is for people."""
+    """A fault in a note and how it was handled; ``code`` never changes, ``message`` is human-readable."""
 
     code: str
     message: str
@@ -106,7 +106,7 @@ class Problem:
 
 
 class Edit(NamedTuple):
-    """Replacement of the characters from ``start`` up to, but excluding, ``end`` by ``text``. Edits of the
+    """An edit: ``text`` replaces the characters from ``start`` up to, but excluding, ``end``. Edits of the
     same text are sorted and disjoint."""
 
     start: int
@@ -156,9 +156,9 @@ class Link:
     """A link as written, not resolved.
 
     ``target`` is ``""`` for a link within the note. ``property`` is the key of the frontmatter property that
-    contains the link, if any. ``place`` spans the link, or the part of it in the first line; ``written``
-    spans the target as written: the text between the brackets of a wikilink, or the destination of a Markdown
-    link.
+    contains the link, if any. ``place`` spans the link, or the part of the link on its first line;
+    ``written`` spans the target as written: the text between the brackets of a wikilink, or the destination
+    of a Markdown link.
     """
 
     kind: LinkKind
@@ -185,7 +185,7 @@ class Link:
 
 
 class PlacedTag(NamedTuple):
-    """A tag in the text of a note, and the range of its characters; both exclude the ``#``."""
+    """A tag in the text of a note, and the range of its characters; neither includes the ``#``."""
 
     tag: str
     place: Place

@@ -137,7 +137,7 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
     """Return the secret stored in an environment variable or in a private file; None if neither is set.
 
     ``variable`` and ``file`` are the values of the settings ``{setting}_variable`` and ``{setting}_file``.
-    Raises a one-line ConfigError if the secret is missing, or if others can read the file.
+    Raises a one-line ConfigError if the secret is missing, or if other users can read the file.
     """
     if variable:
         if not (value := os.environ.get(variable, "").strip()):
@@ -233,7 +233,7 @@ def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is not JSON, or has more than ``largest`` bytes.
+        ValueError: the file is not JSON, or has more than ``largest`` bytes.
     """
     import json
 
@@ -258,8 +258,7 @@ def remove(path: Path) -> None:
 
 
 def remove_unless_file(file: Path) -> None:
-    """Remove a folder, link, pipe or anything else that is not a regular file from the path of one of
-    vaultseek's own files.
+    """Remove what is at ``file``, the path of one of vaultseek's own files, unless it is a regular file.
 
     Raises OSError.
     """
@@ -294,7 +293,7 @@ _SYSTEM_FOLDERS = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin"
 
 
 def obsidian_url(file: str) -> str:
-    """Return the URL that opens a note in Obsidian, if one of Obsidian's vaults contains it."""
+    """Return the URL that opens a note in Obsidian, provided that an Obsidian vault contains the note."""
     path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
     return f"obsidian://open?path={path}"
 
@@ -312,8 +311,7 @@ def is_disk_full(error: BaseException) -> bool:
 
 
 def shortage(error: BaseException) -> str:
-    """Return a message that names the resource whose exhaustion caused ``error``, with advice; "" if the
-    error has another cause."""
+    """Return a message, with advice, if ``error`` means that a resource is exhausted; otherwise ""."""
     if is_disk_full(error):
         return "the disk is full; free some space"
     return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""

@@ -40,7 +40,8 @@ OVERRUN = 2
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of a pattern process: the spans of the matches, or None if it ran out of time or memory.
+    """Answer of a pattern process: the spans of the matches, or None if the process ran out of time or
+    memory.
 
     ``seconds`` is the processor time used; ``names`` maps the names of groups to their numbers.
     """
@@ -51,7 +52,7 @@ class Answer:
 
 
 def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | None) -> Answer:
-    """Match a text in another process. Raises BadPattern. Running out of time is reported in the answer."""
+    """Match ``text`` in another process. Raises BadPattern. Running out of time is reported in the answer."""
     job = {"pattern": pattern, "flags": flags, "seconds": seconds, "at_most": at_most}
     data = text.encode("utf-8", "surrogatepass")
     try:
@@ -73,7 +74,7 @@ def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | 
 
 @cache
 def _idle_processes() -> "queue.Queue[_PatternProcess]":
-    # The most recently used process is taken first, so that the others become idle and exit.
+    # The most recently used process is taken first, so that the other processes become idle and exit.
     processes: queue.Queue[_PatternProcess] = queue.LifoQueue()
     for _ in range(processor_count()):
         processes.put(_PatternProcess())
@@ -87,8 +88,8 @@ class _PatternProcess:
         self._process: ChildProcess | None = None
 
     def ask(self, job: JSON, data: bytes) -> tuple[JSON, bytes]:
-        """Return the answer to a job. Raises TimeoutError if it does not come in time, or if no process can
-        be started."""
+        """Return the answer to a job. Raises TimeoutError if the answer is late, or if no process can be
+        started."""
         end = time.monotonic() + WAIT_SECONDS
         for _ in range(2):
             with contextlib.suppress(ChildEnded, OSError):

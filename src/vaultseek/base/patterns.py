@@ -45,7 +45,7 @@ def regex_of(pattern: str, flags: str) -> Any:
 
 def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> Iterator[Spans]:
     """Yield the spans of the matches of a pattern compiled with the module ``regex``. Raises TimeoutError."""
-    # Concurrent, so that other threads can run while a text is matched.
+    # Concurrent, so that other threads can run during matching.
     found = pattern.finditer(text, timeout=seconds, concurrent=True)
     return (match.regs for match in islice(found, at_most))
 
@@ -91,20 +91,20 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Pattern of recursion, and of flags that make a set take kilobytes or let a comment hide a count. Within a
-match's time limit, recursion can take hundreds of megabytes."""
+"""Pattern that finds recursion, and flags that make a set take kilobytes or let a comment hide a count.
+Within a match's time limit, recursion can take hundreds of megabytes."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
-"""Pattern of an escape. Braces that name no property or character are not part of the escape: ``\\p{9,}``
-repeats a p."""
+"""Pattern that finds an escape. Braces that name no property or character are not part of the escape:
+``\\p{9,}`` repeats a p."""
 _UNUSUAL = re.compile(
     r"""(?x) \(\? (?! [:=!>|] | <[=!] | P?<\w+> )  # flags, comments, conditions
     | \[ \^? \]? [^\]]* \[                        # sets in sets
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Pattern of constructs that make groups and repeated elements unclear. It is applied after escapes have been
-removed."""
+"""Pattern that finds constructs that make groups and repeated elements unclear. It is applied after escapes
+have been removed."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

@@ -58,8 +58,9 @@ HIDDEN = (
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
     "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
 )
-"""Pattern of one character that is not displayed: an invisible one, a joiner next to a letter of a script
-that does not join, such as Latin, or a variation selector after a letter, because it acts only on emoji."""
+"""Pattern that finds one character that is not displayed: an invisible one, a joiner next to a letter of a
+script that does not join, such as Latin, or a variation selector after a letter (such selectors act only on
+emoji)."""
 
 
 def is_unspaced(text: str) -> bool:
@@ -233,7 +234,7 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 @cache
 def _apostrophe_pattern() -> re.Pattern[str]:
-    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # begins with the sign, which is found fastest
+    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # begins with the sign, which is faster
 
 
 @cache

@@ -54,7 +54,7 @@ class When:
 
 
 def read_when(text: str) -> When | None:
-    """Parse a day or time in ISO 8601; return None for other texts."""
+    """Parse a day or time in ISO 8601; return None for any other text."""
     try:
         return When(_as_if_utc(datetime.combine(date.fromisoformat(text), datetime.min.time())), "day")
     except ValueError:
@@ -83,8 +83,7 @@ _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 
 
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
-    """Return the range of `When.seconds` of the dates in a period: from the first number up to, but
-    excluding, the second.
+    """Return two values of `When.seconds` that bound a period: the first inclusive, the second exclusive.
 
     Dates without a zone are compared with the local times of both ends, which are aware.
     """
@@ -118,8 +117,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Describe when a note was written and changed. The creation date is left out if both were on the same
-    day."""
+    """Describe when a note was written and changed. The creation date is left out if the last change was on
+    the same day."""
     written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

@@ -1,4 +1,5 @@
-"""Descriptions of a pydantic model's keys and validation errors, and conversion of texts to the keys' types.
+"""Descriptions of a pydantic model's keys and validation errors, and conversion of strings to the keys'
+types.
 
 Works for any model whose fields are scalars, tuples and nested models.
 """
@@ -74,7 +75,7 @@ def described_fields(model: Model) -> Mapping[str, FieldInfo]:
 
 @cache
 def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return, for each class in a module, the docstrings below its fields and below those of its bases in the
+    """Return, for each class in a module, the docstrings of its fields, including fields inherited within the
     module.
 
     pydantic would read the source on every import, and would ignore the bases of a ``TypedDict``.
@@ -96,7 +97,7 @@ def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
 
 
 def coerce(values: Any, model: Model) -> Any:
-    """Convert the texts in ``values`` to the types of their keys; texts that cannot be converted are kept."""
+    """Convert the strings in ``values`` to their keys' types; strings that cannot be converted are kept."""
     values = by_usual_names(values, model)
     if not isinstance(values, dict):
         return values

@@ -94,5 +94,5 @@ def example_value(field: FieldInfo) -> Any:
 
 
 def capital(words: str) -> str:
-    """Return a text with its first letter in upper case."""
+    """Return ``words`` with the first letter in upper case."""
     return words[:1].upper() + words[1:]

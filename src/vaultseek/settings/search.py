@@ -35,7 +35,7 @@ class RecencySettings(Section):
     date: Literal["modified", "created", "filename"] = "modified"
     """The date that determines a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
-    """Properties that contain a date; the first one that a note has replaces ``date``."""
+    """Properties that contain a date; the first that a note has is used instead of ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -58,7 +58,7 @@ class ExpansionSettings(Section):
 
 
 class CurrencySettings(Section):
-    """``[search.currency]``: rules for outdated notes, besides notes that name a successor or a date."""
+    """``[search.currency]``: rules for outdated notes, in addition to successors and dates named in notes."""
 
     statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
     """Values of the property ``status`` that mark a note as outdated; case is ignored."""
@@ -96,11 +96,11 @@ class SearchSettings(Section):
     graph: bool = True
     """Also consider notes that are linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of meaning with fusion = "linear"; words get the rest. A weight that is set takes precedence."""
+    """Weight of meaning with fusion = "linear"; words get the rest. An explicit weight takes precedence."""
     adaptive: bool = True
     """Choose the weights for each query by ``profile``, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Choose the weights by how well the words match, by the query's length, or use fixed ones."""
+    """Basis for the weights: how well the words match, the query's length, or fixed values."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)

@@ -55,7 +55,7 @@ def extended(section: type[S]) -> type[S]:
 
 
 class ServerSettings(Section):
-    """Settings for a user's own server, whose API is like OpenAI's."""
+    """Settings for a user's own server with an API like OpenAI's."""
 
     url: str = ""
     """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without an
@@ -70,7 +70,7 @@ class ServerSettings(Section):
     @model_validator(mode="before")
     @classmethod
     def _in_one_line(cls, values: Any) -> Any:
-        """Leave out the other keys of a former version's ``class``, because the error about ``class`` is
+        """Leave out the keys that accompanied ``class`` in a former version; the error about ``class`` is
         enough."""
         return (
             {k: v for k, v in values.items() if k not in _ARGUMENTS} if isinstance(values, dict) else values
@@ -84,7 +84,7 @@ class RerankerSettings(ServerSettings):
     """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent to
     it."""
     name: str = ""
-    """The server's name for the model, if it has several."""
+    """The server's name for the model, if the server has several."""
 
     @property
     def service(self) -> Service | None:
@@ -99,7 +99,7 @@ class ModelSettings(ServerSettings):
     """The model: "bundled" (all-MiniLM-L6-v2), "multilingual-e5-small", a model from `vaultseek models
     fetch`, or a model's folder. "auto" is "bundled" for a vault in English, else the model of
     ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
-    for its model; "auto" if it has only one."""
+    for its model; "auto" if the server has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
     """Model for languages other than English. English vaults also get vectors from it, to answer questions in
     those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
@@ -159,6 +159,5 @@ class VectorSettings(Section):
 
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
-    faster from about 150,000 vectors, but needs another copy of them on disk and twice their size in
-    memory. "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon
-    restarts."""
+    faster above about 150,000 vectors, but needs another copy of them on disk and twice their size in memory.
+    "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""

@@ -77,7 +77,7 @@ def format_value(value: Any) -> str:
         return f"{{ {', '.join(f'{name} = {format_value(inner)}' for name, inner in value)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(format_value, value))}]"
-    # TOML and JSON write texts, numbers and booleans alike, except for one control character.
+    # TOML and JSON write strings, numbers and booleans alike, except for one control character.
     text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
     return text.replace("\x7f", "\\u007f")
 
@@ -96,11 +96,11 @@ _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""Pattern of a key with many parts, for which the parser needs quadratic time and memory."""
+"""Pattern that finds a key with many parts, for which the parser needs quadratic time and memory."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the number of the line, from 1, on which each location or its table begins.
+    """Return the number of the line on which each location, or its table, begins; lines count from 1.
 
     Locations missing from ``text``, which must be valid, are left out.
     """

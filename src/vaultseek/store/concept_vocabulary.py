@@ -1,7 +1,7 @@
 """Concepts of a vault and their vectors, in ``concept_vocabulary.json`` beside the ledger.
 
-The file is a cache like the other indexes. A file that is damaged, or contains vectors from another model,
-counts as missing and is rebuilt. Vectors are stored as float16, which changes a cosine by less than a
+The file is a cache like the other indexes. A file that is damaged, or contains vectors from a different
+model, counts as missing and is rebuilt. Vectors are stored as float16, which changes a cosine by less than a
 thousandth.
 """
 
@@ -23,7 +23,7 @@ from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 2
-"""Version of the file's format; a file in another version is rebuilt."""
+"""Version of the file's format; a file in a different version is rebuilt."""
 
 
 class Concept(NamedTuple):
@@ -62,7 +62,7 @@ class ConceptVocabulary:
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
         """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first.
 
-        Raises ValueError for a vector of another length.
+        Raises ValueError for a vector of a different length.
         """
         if not self.terms:
             return
@@ -74,7 +74,8 @@ class ConceptVocabulary:
 
 
 def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
-    """Read the vocabulary from a file; return None if the file is missing, damaged or from another model."""
+    """Read the vocabulary from a file; return None if the file is missing, damaged or from a different
+    model."""
     try:
         content = read_json(file, CONCEPT_FILE_BYTES)
         entries = content["terms"]

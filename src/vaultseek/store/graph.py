@@ -19,8 +19,8 @@ PAGE_NOTES = 2000
 """Number of notes whose links are read in one step."""
 
 _NO_ATTRIBUTES: dict[str, Any] = {}
-"""Empty attributes shared by all notes and edges. A separate dictionary for each would increase the graph's
-memory by half."""
+"""Empty attributes shared by all notes and edges. Separate dictionaries would increase the graph's memory by
+half."""
 
 
 def import_networkx() -> None:
@@ -110,8 +110,8 @@ class Graph:
             return sorted(self._links.successors(note)), sorted(self._links.predecessors(note))
 
     def direction(self, note: int, other: int) -> str | None:
-        """Return ``out`` if ``note`` links to ``other``, ``in`` for the reverse, ``both``, or None if neither
-        links."""
+        """Return ``out`` if ``note`` links to ``other``, ``in`` for the reverse, ``both`` for links in both
+        directions; None for no link."""
         with self._lock:
             out, into = self._links.has_edge(note, other), self._links.has_edge(other, note)
         return "both" if out and into else "out" if out else "in" if into else None

@@ -63,8 +63,8 @@ class Comparison:
 
 
 async def compare(vault: OpenVault) -> Comparison:
-    """Compare the counts in a vault's ledger and engine; repeat this if the ledger changes meanwhile. Raises
-    Unavailable."""
+    """Compare the counts in a vault's ledger and engine; repeat the comparison if the ledger changes
+    meanwhile. Raises Unavailable."""
     for _ in range(TRIES):
         before = _state(vault)
         comparison = await _compare(vault)

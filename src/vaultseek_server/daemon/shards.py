@@ -51,7 +51,8 @@ class KnownShards(KnownVaults):
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
     """Return the settings with the engine's shards as vaults, including shards that are no longer there.
 
-    The second result is None, or the reason why the list may be incomplete if the engine does not answer.
+    The second result is the reason why the list may be incomplete, if the engine does not answer; otherwise
+    None.
     """
     engine = engine_of(settings)
     known, problem = ({}, None) if engine is None else _all_shards(engine)
@@ -136,7 +137,7 @@ def _folder() -> Path:
 
 
 def _vault(name: str, shard: str) -> VaultSettings:
-    """Return the settings for a shard as a vault; the shard's name in the engine may not be valid for a
+    """Return the settings for a shard as a vault; the shard's name in the engine might not be valid for a
     vault."""
     for each in (name, shard):
         with suppress(ValidationError):

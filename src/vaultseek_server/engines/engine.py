@@ -215,7 +215,7 @@ class IndexedShard(PostgresEngine):
     def _keep_error(self, error: Exception) -> None:
         what = paths.shortage(error) or type(error).__name__
         is_known = self._pending_error is not None
-        self._pending_error = error  # a waiting caller gets it as soon as there is a failure
+        self._pending_error = error  # a waiting caller gets the error at once
         self._failure = Unavailable(f"writing failed ({what}); trying again", "behind")
         if not is_known:
             log.error("writing to the engine failed; trying again", exc_info=error)

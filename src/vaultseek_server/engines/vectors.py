@@ -1,6 +1,6 @@
 """Vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
 
-They are stored in half precision, which halves their size and the size of their approximate index.
+The vectors are stored in half precision, which halves their size and the size of their approximate index.
 """
 
 import asyncio

@@ -72,7 +72,7 @@ class ShardWriter:
         """The last heartbeat that the daemon has published, or None."""
         self._writing = threading.RLock()
         self._marks: tuple[str, ...] = ()
-        """Marks that the shard may have: none before ``acquire``, two after a failed write."""
+        """Possible marks of the shard: none before ``acquire``, two after a failed write."""
 
     def acquire(self) -> bool:
         """Take over the right to write to the shard. If its content was not written by this index, empty the

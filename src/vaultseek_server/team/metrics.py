@@ -87,8 +87,7 @@ async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncItera
     """Serve ``metrics`` at an address until the ``with`` block ends. Raises Unavailable."""
     from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server takes long
 
-    # A separate thread, because the ledgers are read, and searches keep their own threads however many
-    # requests there are.
+    # A separate thread, because requests read the ledgers, and must not take threads from searches.
     thread = ThreadPoolExecutor(1, "metrics")
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -58,7 +58,7 @@ class Weights:
 
         Raises:
             KeyError: there is no such tensor.
-            ValueError: its shape or size is wrong.
+            ValueError: the tensor's shape or size is wrong.
         """
         place = self._places[name]
         try:
@@ -255,7 +255,7 @@ class OnnxNetwork:
     """An onnxruntime session with the graph of an encoder. Its threads do not spin-wait: on a busy machine,
     spinning costs more time than it saves.
 
-    A session with one thread computes in the caller's thread. Several callers may use the session at the same
+    A session with one thread computes in the caller's thread. Several threads may use the session at the same
     time.
     """
 

@@ -26,7 +26,7 @@ def has_bfloat16() -> bool:
 class TorchNetwork:
     """A network with layers in bfloat16; the first norm and the final pooling use float32.
 
-    Computes in the caller's thread; several callers may use it at the same time. Raises KeyError or
+    Computes in the caller's thread; several threads may use the network at the same time. Raises KeyError or
     ValueError if shape and weights do not fit.
     """
 

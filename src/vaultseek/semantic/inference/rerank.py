@@ -1,8 +1,9 @@
 """Cross-encoders, which score query and passage together. They are slow, so only the first results are
 scored.
 
-BERT models are computed like embedding models, all others by sentence-transformers. Importing this module is
-fast: onnxruntime and sentence-transformers are imported when a model is loaded, in the semantic worker.
+BERT rerankers are computed like embedding models, all other rerankers by sentence-transformers. Importing
+this module is fast: onnxruntime and sentence-transformers are imported when a model is loaded, in the
+semantic worker.
 """
 
 import logging
@@ -56,7 +57,7 @@ class TimedReranker:
     def score(self, query: str, texts: Sequence[str], until: float | None = None) -> Scores:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
-        ``until`` is a deadline by `time.monotonic`. Texts that cannot be scored before it get NaN, starting
+        ``until`` is a deadline by `time.monotonic`. Texts that cannot be scored by then get NaN, starting
         with the last one. If no text fits, the time for one pair is measured again after the answer.
         Otherwise a machine that was busy once would count as slow forever. Raises ValueError if the model
         returns anything but scores.
@@ -136,9 +137,9 @@ class SentenceReranker:
 
 
 def load(name: str) -> Reranker:
-    """Load the reranker ``name``: a folder, or a fetched model.
+    """Load the reranker ``name``, a folder or a fetched model.
 
-    Raises a one-line `ConfigError` if it is missing, damaged or not trusted.
+    Raises a one-line `ConfigError` if the model is missing, damaged or not trusted.
     """
     directory = model_directory(name)
     refuse_code(directory)

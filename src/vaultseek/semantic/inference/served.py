@@ -31,7 +31,7 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
 
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Number of seconds for which a failed server is not called again; the last value repeats."""
+"""Seconds for which a failed server is not called, after each failure in a row; the last value repeats."""
 QUERY_SECONDS = 3.0
 """Timeout, in seconds, for a call that embeds a question. It is short, because a search waits for the
 answer."""
@@ -39,7 +39,7 @@ WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
 rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine between two vectors of the same text for both to count as computed by the same model."""
+"""Minimum cosine between two vectors of the same text at which their model counts as unchanged."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200
 _TEXT_STATUSES = frozenset([400, 413, 422])
@@ -147,7 +147,7 @@ class ServedEncoder:
 
     @property
     def computing(self) -> str:
-        """A description, for people, of how vectors are computed."""
+        """A human-readable description of how vectors are computed."""
         return self._server.where
 
     @property

@@ -58,11 +58,12 @@ _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
-"""Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four languages
-and in languages other than the notes': hardly any of these questions fall below `search.nothing_below`.
-Logistic curves fitted on all sets but one were two to four times as steep; with them, a quarter of the
-English questions about Chinese notes fell below that limit. Removing the language (``question.py``) shortens
-a question's vector to .62 before it is scaled to 1, so the slope was multiplied by .62."""
+"""Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four
+languages, some of them not the notes' language: hardly any of these questions fall below
+`search.nothing_below`. Logistic curves fitted on all sets but one were two to four times as steep; with them,
+a quarter of the English questions about Chinese notes fell below that limit. Removing the language
+(``question.py``) shortens a question's vector to .62 before it is scaled to 1, so the slope was multiplied by
+.62."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:

@@ -44,7 +44,7 @@ class VaultModels:
 
     @property
     def in_words(self) -> str:
-        """The names of the models, as shown to people."""
+        """The names of the models, for display."""
         if self.second is None:
             return self.main.name
         return f"{self.main.name}, {self.second.name} for questions in other languages"

@@ -25,7 +25,7 @@ class Encoder(Protocol):
 
     @property
     def computing(self) -> str:
-        """A description, for people, of how vectors are computed."""
+        """A human-readable description of how vectors are computed."""
 
     def encode(
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None

@@ -46,7 +46,7 @@ def installed_models() -> Iterator[InstalledModel | ConfigError]:
 
 
 def describe_packed(model: PackedModel) -> InstalledModel:
-    """Describe a packed model. Raises `ConfigError` if it is not installed or has another digest."""
+    """Describe a packed model. Raises `ConfigError` if it is not installed or has a different digest."""
     file = verify_packed(model)
     size = file.stat().st_size
     return InstalledModel(

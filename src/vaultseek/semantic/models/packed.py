@@ -79,7 +79,7 @@ def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFi
     """Return the model's contents after checking the digest of the whole file.
 
     ``most`` limits the bytes read into memory; tensors beyond this limit are then missing. Raises a one-line
-    `ConfigError` if the file is missing or has another digest.
+    `ConfigError` if the file is missing or has a different digest.
     """
     from vaultseek.semantic.models.packed_file import PackedFile
 
@@ -117,8 +117,8 @@ class PackedCounter:
         self.model = model
 
     def __call__(self, text: str) -> int:
-        """Return the number of tokens in ``text``. Raises `ConfigError` if the file is missing or has another
-        digest."""
+        """Return the number of tokens in ``text``. Raises `ConfigError` if the file is missing or has a
+        different digest."""
         return self.tokenizer.count(text)
 
     def unknown_letters(self, text: str) -> int:

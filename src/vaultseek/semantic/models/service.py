@@ -64,8 +64,8 @@ class Service:
         """Return the server's key, read from the environment variable or the file in the settings; None if
         neither is set.
 
-        Raises ConfigError if the key is missing, if others can read the file, or if a header cannot contain
-        the key.
+        Raises ConfigError if the key is missing, if other users can read the file, or if a header cannot
+        contain the key.
         """
         key = paths.read_secret(self.key_variable, self.key_file, "key")
         if key and not (key.isascii() and key.isprintable()):

@@ -159,8 +159,8 @@ class _WordCounts(dict[str, int]):
         return tokens
 
     def _count_long(self, word: str) -> int:
-        """Count the tokens in a long word. Does the tokenizer's first steps here, because the tokenizer would
-        need a hundred bytes of memory per character."""
+        """Count the tokens in a long word. The tokenizer's first steps are done here, because the tokenizer
+        would need a hundred bytes of memory per character."""
         total = 0
         characters: list[str] = []
         for character in word:
@@ -199,7 +199,7 @@ def _counts_add_up(description: Mapping[str, Any]) -> bool:
 
 
 def _is_plain(token: Mapping[str, Any]) -> bool:
-    """Return true if an added token is recognised as written, anywhere in a text."""
+    """Return true if an added token is matched exactly as written, anywhere in text."""
     flags = ("normalized", "single_word", "lstrip", "rstrip")
     return token["content"].startswith("[") and not any(token.get(flag) for flag in flags)
 

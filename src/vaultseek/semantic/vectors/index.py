@@ -34,7 +34,7 @@ NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
 
 class VectorIndex:
-    """A collection of vectors. One thread writes; others may search at the same time."""
+    """A collection of vectors. One thread writes; other threads may search at the same time."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class VectorIndex:
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
-        """Delete vectors, then store or replace others, then set the version if one is given.
+        """Delete vectors, then add or replace other vectors, then set the version if one is given.
 
         If a number occurs several times, its last vector is stored; non-finite vectors are left out. A crash
         before the end changes nothing. Idempotent.

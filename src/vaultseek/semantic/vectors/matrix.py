@@ -209,7 +209,7 @@ class Matrix:
             column.reserve(count)
 
     def append(self, batch: VectorBatch, deletes: Numbers) -> None:
-        """Delete vectors, then store or replace others."""
+        """Delete vectors, then add or replace other vectors."""
         self.code(batch.vectors)
         self.place(batch.numbers, batch.notes, deletes)
 

@@ -128,7 +128,7 @@ class BulkEncoder:
 
     @property
     def computing(self) -> str:
-        """A description, for people, of how vectors are computed."""
+        """A human-readable description of how vectors are computed."""
         measurement = None if self._has_failed else self._measurement
         if self._has_failed:
             bulk = "no faster in bulk, because bfloat16 failed"

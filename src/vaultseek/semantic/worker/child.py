@@ -81,8 +81,7 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child process: the reason, the unanswered requests, and the requests that it was working
-    on.
+    """The end of a child process: the reason, the unanswered requests, and the requests in progress.
 
     ``permanent``: the next child would end in the same way. ``outside``: another program ended the child.
     ``idle``: the child was ready and had no requests. ``unready``: the child never became ready.

@@ -82,7 +82,7 @@ class RequestHandlers:
         return answer, [vector, *chunks, notes.notes, notes.scores, *best]
 
     def _query_arrays(self, frame: Frame) -> tuple[Vectors, NoteIds | None]:
-        """Return the query's vector and the notes to search in. The frame may contain each of them, the
+        """Return the query's vector and the notes to search in. The frame may contain either or both, the
         vector first."""
         arrays = list(frame.arrays)
         text = frame.header["text"]

@@ -40,7 +40,7 @@ class Queues:
         self._queues[frame.header["queue"]].put(frame)
 
     def cancel(self, id: int) -> None:
-        """Answer the request ``id`` with an error instead of starting it, if it is still waiting."""
+        """If the request ``id`` is still waiting, answer it with an error instead of starting it."""
         for work_queue in self._queues.values():
             work_queue.cancelled.add(id)
 

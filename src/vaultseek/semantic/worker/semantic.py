@@ -116,7 +116,7 @@ class SemanticWorker:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete vectors from a collection, store or replace others, then set the version. A missing
+        """Delete vectors from a collection, add or replace other vectors, then set the version. A missing
         collection is created.
 
         The call may be repeated. After a crash, the version is never newer than the vectors. Non-finite

@@ -39,9 +39,9 @@ Status = Literal["down", "starting", "ready", "broken"]
 class WorkerState:
     """State of the worker. ``reason`` is None when the worker is ready.
 
-    Three fields are descriptions for people: ``doing`` describes the current work, ``computing`` how vectors
-    are computed, and ``sends`` what text is sent to which server. ``in_vain`` is true while the worker
-    restarts repeatedly without success.
+    Three fields are human-readable: ``doing`` describes the current work, ``computing`` how vectors are
+    computed, and ``sends`` what text is sent to which server. ``in_vain`` is true while the worker restarts
+    repeatedly without success.
     """
 
     status: Status
@@ -59,7 +59,7 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child. Apart from the first three, only tests change the defaults."""
+    """Settings of the child. Only tests set ``command`` and the fields after it."""
 
     reranker: Service | None = None
     """The reranking server, which the reranker name `SERVER` selects; None if the settings name no server."""

@@ -315,7 +315,7 @@ class PoisonTexts:
         several kills."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
-        """Record that the worker ended while embedding a batch of texts, which counts as this many ``kills``.
+        """Record that the worker ended while embedding a batch of texts; this counts as ``kills`` kills.
 
         A suspected text counts as poison once the kills while it was embedded alone add up to a crash.
         """

@@ -105,11 +105,11 @@ class Analyzer:
         return folded_stop_words(self.language)
 
     def tokenize(self, text: str) -> list[str]:
-        """Cut a text into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
+        """Cut ``text`` into tokens, in order; in unspaced scripts, a token is a pair of syllables."""
         return self._tokenize(normalize(text))
 
     def tokenize_with_forms(self, text: str, day_first: bool | None = None) -> list[str]:
-        """Cut a text into tokens, followed by tokens for the text's normal forms.
+        """Cut ``text`` into tokens, followed by tokens for its normal forms.
 
         ``day_first`` is true if dates in the text put the day before the month, and None if the order is
         unknown.
@@ -144,7 +144,7 @@ class Analyzer:
         return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
-        """Yield every term of a text with its position."""
+        """Yield every term of ``text``, with the term's position."""
         position = 0
         for token in self.tokenize(text):
             token_terms = self.token_terms(token)
@@ -224,7 +224,7 @@ def analyzer_of(language: str | None) -> Analyzer:
 
 
 def content_terms(text: str, language: str | None) -> set[str]:
-    """Return the terms of the words in a text, except stop words and compounds."""
+    """Return the terms of the words in ``text``, except stop words and compounds."""
     analyzer = analyzer_of(language)
     stops = analyzer.stop_words
     terms = (term for _, term in analyzer.terms(text))
@@ -232,7 +232,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
-    """Return the text without its ``word*`` prefixes, and a list of these prefixes with accents removed."""
+    """Return ``text`` without its ``word*`` prefixes, and a list of these prefixes with accents removed."""
     if "*" not in text:
         return text, []
     words = _PREFIX.findall(text)
@@ -299,8 +299,8 @@ def _without_elision(token: str) -> list[str]:
 
 
 def is_word(token: str) -> bool:
-    """Return true for a token of letters in lower case, in capitals, or with a capital first letter; false
-    for ``camelCase``."""
+    """Return true for a token of letters in lower case, in capitals, or capitalised; false for
+    ``camelCase``."""
     return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
 
 
@@ -324,7 +324,7 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
 
 
 _GIVEN = 0x80
-"""Bit of a language byte. It is set if the note is analysed in the vault's language instead of its own."""
+"""Bit of a language byte, set if the note is analysed in the vault's language instead of its own."""
 _NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
 _NONE = 0x7F
 """Number that stands for no language, so that words are not stemmed."""
@@ -364,7 +364,7 @@ class LanguageRules:
 
     @property
     def version(self) -> str:
-        """The rules' version; an index with another version must be rebuilt."""
+        """The rules' version; an index with a different version must be rebuilt."""
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
@@ -374,7 +374,7 @@ class LanguageRules:
 
 
 def analysis_language(language: str) -> str:
-    """Return the language whose rules apply to a text; English if the text's language has no rules.
+    """Return the language whose rules apply to text in ``language``: English if that language has no rules.
 
     Latin text between Chinese characters, for instance, is usually English.
     """

@@ -92,7 +92,7 @@ class KeywordIndex(KeywordLane):
         return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
         return self._state.snapshot.given_other_language(self.rules)
 
@@ -142,8 +142,8 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
-        of these notes."""
+        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
+        these notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)

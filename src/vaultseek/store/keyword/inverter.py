@@ -71,8 +71,7 @@ class KeywordDocument:
     day_first: bool | None = None
 
     def values(self) -> tuple[Sequence[tuple[str, bool | None]], ...]:
-        """Return the texts of each field, in ``FIELDS`` order, each with the order of day and month in its
-        dates."""
+        """Return, for each of ``FIELDS``, pairs of a text and the ``day_first`` that applies to its dates."""
         path = self.path.removesuffix(".md").split("/")
         if self.name_day and not find_dates(file_stem(self.path)):
             path.append(self.name_day)
@@ -99,7 +98,7 @@ class Lexicon:
         self._clear()
 
     def of_language(self, language: str | None) -> TokenNumbers:
-        """Return the token numbers for texts in a language."""
+        """Return the token numbers for one language."""
         numbers = self._numbers.get(language)
         if numbers is None:
             numbers = self._numbers[language] = TokenNumbers(self, analyzer_of(language))

@@ -35,13 +35,13 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, a word with that term and the number
-        of these notes."""
+        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
+        these notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -54,7 +54,7 @@ class KeywordLane(ABC):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """The finder that locates index terms in a text."""
+        """The finder that locates index terms in text."""
         return span_finder(self.rules, self.snapshot.languages)
 
     def search(

@@ -28,7 +28,7 @@ TermKind = Literal["word", "whole", "part", "character", "prefix"]
 COMPOUND_WEIGHT = 0.5
 """Weight of a compound such as ``long-term`` relative to its parts, which count in full."""
 PART_WEIGHT = 0.3
-"""Weight of ``user`` and ``id`` in the query ``user_id`` if the vault contains ``user_id`` itself."""
+"""Weight of the parts of a compound, such as ``user_id``, if the vault contains the whole compound."""
 CHARACTER_WEIGHT = 0.3
 """Weight of a single character relative to the pairs that contain it, in unspaced scripts."""
 STOP_WEIGHT = 0.3
@@ -67,8 +67,7 @@ class QueryAnalyzer:
         self.main = self.analyzers[0]
 
     def stop_words(self, text: str) -> frozenset[str]:
-        """Return the stop words of the text's main language; if two languages tie, of the index's main
-        language."""
+        """Return the stop words of the text's main language; in a tie, those of the index's main language."""
         if len(self.analyzers) == 1:
             return self.main.stop_words
         words = {term.word for _, term in self.main.terms(text)}

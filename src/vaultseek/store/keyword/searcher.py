@@ -45,12 +45,12 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each requested term if the user may not see all notes, because some terms may
+"""Number of terms examined for each requested term if notes are hidden from the user, because some terms may
 occur only in hidden notes."""
 HALF_CHARS = 3
-"""Minimum length of each half if a missing word is searched as two words, in characters."""
+"""Minimum length, in characters, of each half when a missing word is searched for as two words."""
 PAIR_DISTANCE = 3
-"""Maximum distance between two words of a query that form a pair, in tokens. Only stop words may be between
+"""Maximum distance, in tokens, between two query words that form a pair. Only stop words may be between
 them."""
 
 
@@ -156,13 +156,13 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
-        if term.word in all_stop_words():  # from a question in another language
+        if term.word in all_stop_words():  # from a question in a different language
             return False
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by words that begin with it or are within one edit of it, or else by the two
-        words that form it. Replace a missing identifier by identifiers with the same beginning."""
+        """Replace a missing word with words that begin with it or are within one edit of it, or else with the
+        two words that form it. Replace a missing identifier with identifiers that begin alike."""
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
@@ -174,8 +174,8 @@ class Searcher:
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
     def _as_two_words(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a word such as ``rainbarrel`` by *rain barrel* if notes contain the two words next to each
-        other."""
+        """Replace a word such as ``rainbarrel`` with *rain barrel* if notes contain the two words next to
+        each other."""
         word, best = scored.term.word, scored
         for at in range(HALF_CHARS, len(word) - HALF_CHARS + 1):
             halves = parse_query_terms(f"{word[:at]} {word[at:]}", self._analyzer)
@@ -206,8 +206,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing identifier such as ``E-4199`` by the identifiers with the longest common prefix,
-        such as ``E-4107``. The prefix must include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` with the identifiers with the longest common
+        prefix, such as ``E-4107``. The prefix must include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1

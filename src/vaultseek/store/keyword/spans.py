@@ -1,4 +1,4 @@
-"""Positions of index terms in a text, which are the ranges to highlight."""
+"""Positions of index terms in text: the ranges to highlight."""
 
 from __future__ import annotations
 
@@ -98,8 +98,7 @@ class _Tokens:
 
 
 class SpanFinder:
-    """Finder of index terms in texts, which uses the analysis rules for the note's language, as chosen by
-    ``rules``.
+    """Finder of index terms in notes; ``rules`` choose the language in which a note is analysed.
 
     For an unknown note, all languages of the query are tried.
     """
@@ -166,7 +165,7 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 def _tokenized(
     text: str,
 ) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], _DistinctTokens]:
-    """Return a text as analysed, the original positions of its characters if they differ, its tokens with
+    """Return ``text`` as analysed, the original positions of its characters if they differ, its tokens with
     their positions, and its distinct tokens.
 
     The result is cached, because the same passages are shown again while a query is typed, and often for the

@@ -1,7 +1,7 @@
 """Scores and occurrences of single terms in a snapshot.
 
-Both are computed on demand and cached in the snapshot, so the next search with the same word only has to add
-them up. The occurrences of a common word are read for each search, but only in the notes that the search
+They are computed on demand and cached in the snapshot, so the next search with the same word only adds up the
+scores. The occurrences of a common word are read for each search, but only in the notes that the search
 needs.
 """
 
@@ -53,8 +53,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index from which the occurrences of terms in ``notes`` can be read, those of the notes
-        that it contains, and their numbers in it."""
+        """Return an index of the occurrences in ``notes``, those of ``notes`` that the index contains, and
+        their numbers in the index."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -211,7 +211,7 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
 def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
     """Return the ``limit`` terms with most rows, given the words found in some segments; most rows first.
 
-    Only the most frequent terms in each segment are counted; others are hardly ever among the first.
+    Only the most frequent terms in each segment are counted; the other terms are hardly ever among the first.
     """
     counts: Counter[bytes] = Counter()
     for tables, words in found:

@@ -336,8 +336,8 @@ class Connections:
 
 
 def _interrupt(connection: sqlite3.Connection, lock: threading.RLock) -> bool:
-    """Interrupt a connection's statement and take the lock; return False if the statement does not end in
-    time."""
+    """Interrupt a connection's statement and take the connection's lock; return False if the statement does
+    not end in time."""
     connection.interrupt()
     if not lock.acquire(timeout=LEDGER_CLOSE_SECONDS):
         return False

@@ -21,7 +21,7 @@ _REFUSED = f"FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = '{NO
 def examine(file: Path) -> Counts:
     """Check the ledger at ``file`` and return its counts.
 
-    Raises IndexDamaged if the ledger is unreadable or was written by another version.
+    Raises IndexDamaged if the ledger is unreadable or was written by a different version.
     """
     try:
         with contextlib.closing(_connect_read_only(file)) as connection:
@@ -55,8 +55,8 @@ def examine_stored(file: Path) -> tuple[str, int, int]:
 
 
 def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors stored under ``keys`` in the ledger at ``file``; empty if another version wrote the
-    ledger.
+    """Return the vectors stored under ``keys`` in the ledger at ``file``; empty if a different version wrote
+    the ledger.
 
     Raises sqlite3.DatabaseError.
     """

@@ -15,7 +15,7 @@ class AttachmentTable:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.version = object()
-        """An object that is replaced after every change."""
+        """A marker: every change replaces it with a new object."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Add and delete the paths of attachments."""

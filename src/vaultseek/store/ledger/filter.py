@@ -262,7 +262,7 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return all notes whose text may satisfy a condition, possibly with other notes; None if no note can be
+    """Return all notes whose text may satisfy a condition, possibly among other notes; None if no note can be
     excluded."""
     match part:
         case Within(test=test):

@@ -2,7 +2,7 @@
 
 A transaction is the commit point. The keyword index, the vector store and the graph are caches with a
 revision of their own, and can be rebuilt from the ledger. The source of truth is the vault: a ledger that is
-unreadable or has another schema is moved aside and rebuilt.
+unreadable or has a different schema is moved aside and rebuilt.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Ledger:
     """True for a ledger whose vector stores are created and filled by another process."""
 
     def __init__(self, file: Path) -> None:
-        """Open or create the ledger at ``file``. A ledger that is damaged or has another schema is
+        """Open or create the ledger at ``file``. A ledger that is damaged or has a different schema is
         replaced."""
         self._begin(open_database(file))
 
@@ -147,8 +147,8 @@ class Ledger:
         return float((changed + max(0, before - notes)) / max(1, notes))
 
     def compacted(self) -> tuple[float, int]:
-        """Return the time when the ledger was last compacted, in seconds since the epoch, and its revision at
-        that time."""
+        """Return the time when the ledger was last compacted, in seconds since the epoch, and the ledger's
+        revision at that time."""
         seconds, revision = (self._database.meta("compacted") or "0 0").split()
         return float(seconds), int(revision)
 

@@ -45,7 +45,7 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the line's values, which differ between notes; both as numbers.
+    """The label of a line, and the line's values, which differ between notes. All are stored as numbers.
 
     The number of an empty value is 0.
     """
@@ -147,7 +147,8 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
 
 
 def _words(text: str) -> str:
-    """Return the folded words of a text, without dates, numbers, and signs or letters attached to numbers."""
+    """Return the folded words of ``text``, without dates, numbers, and signs or letters attached to
+    numbers."""
     text = fold_case(text)
     if _DIGITS.search(text):
         dates = [*find_dates(text)] if _YEAR.search(text) else []

@@ -34,7 +34,7 @@ class Spread(NamedTuple):
 
     @property
     def is_varied(self) -> bool:
-        """True if most notes have their own value, as in ``Decision: buy a kiln``."""
+        """True if most notes have a value of their own, as in ``Decision: buy a kiln``."""
         return 2 * len(self.values) > sum(self.values.values())
 
     def rarity(self, value: int) -> float:

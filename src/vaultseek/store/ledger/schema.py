@@ -1,4 +1,4 @@
-"""The ledger's tables, and the opening of its file. A file that is damaged or from another version is
+"""The ledger's tables, and the opening of its file. A file that is damaged or from a different version is
 replaced."""
 
 import contextlib
@@ -168,7 +168,7 @@ _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 def open_database(file: Path) -> Database:
     """Open or create the ledger at ``file``.
 
-    A damaged file, or one with another schema version, is replaced by a new file that inherits its vectors. A
+    A damaged file, or one with a different schema version, is replaced; the new file inherits the vectors. A
     file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
     checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
     """

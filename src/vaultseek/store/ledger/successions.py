@@ -22,7 +22,8 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces another: its target as written, and its path, or None if there is no such note."""
+    """A note that replaces another: the target as written, and the note's path, or None if it does not
+    exist."""
 
     target: str
     path: str | None

@@ -17,7 +17,7 @@ from vaultseek_server.settings import EngineOptions
 PAUSE_SECONDS = 2.0
 """Number of seconds after a failure during which requests fail at once, so that not every search waits."""
 SLACK_SECONDS = 1.0
-"""Number of seconds after a statement's timeout at which its connection is abandoned, because a frozen server
+"""Number of seconds after a statement's timeout before its connection is abandoned, because a frozen server
 does not enforce the timeout."""
 EXTENSION_SCHEMAS = ("public", "extensions")
 """Schemas that may contain pgvector; some providers put extensions into a separate schema."""

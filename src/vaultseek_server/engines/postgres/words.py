@@ -177,8 +177,8 @@ class ShardTerms(TermIndex):
         return tuple(row[0] for row in self._server.rows(sql, *values))
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index with the postings of ``notes``, those notes that still exist, and the numbers of
-        these notes in it."""
+        """Return an index with the postings of ``notes``, those of ``notes`` that still exist, and their
+        numbers in the index."""
         sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
@@ -241,7 +241,7 @@ class Words(KeywordLane):
 
     @property
     def span_finder(self) -> SpanFinder:
-        """The finder that locates index terms in a text, for the languages known at the last search."""
+        """The finder that locates index terms in text, for the languages known at the last search."""
         last = self._last[1] if self._last[0] else self.snapshot
         return span_finder(self.rules, last.languages)
 
@@ -255,7 +255,7 @@ class Words(KeywordLane):
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that must be indexed again because the rules now assign them another
+        """Return the ids of notes that must be indexed again because the rules now assign them a different
         language."""
         outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
