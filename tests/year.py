@@ -243,7 +243,7 @@ class Year:
     def _begin(self, part: int) -> None:
         """Restart with the model and the version of this part."""
         self.daemon.end()
-        model = "all-MiniLM-L6-v2" if part == self._model_part else "hashing"
+        model = "bundled" if part == self._model_part else "hashing"
         self.daemon.daemon.environment["VAULTSEEK_MODEL__NAME"] = model
         if self._before is not None and part in (0, PARTS // 2):
             self._count("days of an older version")
