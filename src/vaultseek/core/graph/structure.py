@@ -46,8 +46,8 @@ class Structure:
     """Structure of a link graph, with notes given by id.
 
     ``clusters`` are sorted by size, and the notes in each cluster by rank. ``words`` has a name for each
-    cluster: its distinctive words or, if it has none, the title of its first note. ``ranks`` of all notes add
-    up to 1. ``components`` are the sizes of the connected parts with at least two notes.
+    cluster: its distinctive words or, if it has none, the title of its first note. The ``ranks`` of all notes
+    add up to 1. ``components`` are the sizes of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]

@@ -190,8 +190,8 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the engine has reached; -1 if it was filled from another ledger or
-        by other rules.
+        """Return the ledger revision that the engine has reached; -1 if it was filled from a different ledger
+        or under different rules.
 
         A new engine is at revision 0 of any ledger.
         """

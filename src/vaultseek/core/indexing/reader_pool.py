@@ -44,7 +44,7 @@ _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None
 class ReaderError(Exception):
     """Raised when a reader process ended unexpectedly.
 
-    ``index`` is the position in the job of the note being read, or -1 for none. ``outside`` is true if
+    ``index`` is the position, within the job, of the note being read, or -1 for none. ``outside`` is true if
     another program ended the process.
     """
 

@@ -148,8 +148,8 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule of rebuilds for one store. The first rebuild starts at once; later rebuilds are delayed as
-    long as a worker's restarts.
+    """Schedule of rebuilds for one store. The first rebuild starts at once; later rebuilds are delayed like
+    restarts of a worker.
     """
 
     def __init__(self) -> None:

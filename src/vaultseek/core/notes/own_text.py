@@ -28,7 +28,7 @@ class OwnText:
     """A note without the parts that many notes of the vault share.
 
     Shared names, headings and properties are removed from ``row``, and shared lines from ``opening``.
-    ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
+    ``links`` maps the path of each linked note to a weight from 0 to 1. A link found in every note of a kind
     gets the weight 0.
     """
 

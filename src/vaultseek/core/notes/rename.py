@@ -176,7 +176,7 @@ class Moves:
     def file(self, path: str, source: str) -> str:
         """Return the path that a canvas must use for a file after the moves.
 
-        It is a full path if other programs read the vault, because they accept no other.
+        It is a full path if other programs read the vault, because they accept no other paths.
         """
         before = self._names.resolve(path, source).path
         if before is None:

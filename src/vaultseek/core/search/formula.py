@@ -129,7 +129,7 @@ MISNAMED_CONFIDENCE = 0.3
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
-"""Minimum confidence by meaning alone, and minimum share of the query's words, weighted by idf.
+"""Minimum confidence from meaning alone, and minimum share of the query's words, weighted by idf.
 
 If none of the best notes reaches either minimum, the answer is weak. A note that has only one common word out
 of several does not reach the second minimum.
@@ -270,9 +270,9 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 def semantic_trust(reading: float, distinction: float) -> float:
     """Return the trust in the semantic lane, from 0 to 1.
 
-    It is low for a text that the model cannot read, because the vector of such a text is meaningless.
-    ``reading`` is the result of :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` the
-    result of :func:`distinction`.
+    It is low for text that the model cannot read, because the vector of such text is meaningless. ``reading``
+    is the result of :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` the result of
+    :func:`distinction`.
     """
     return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
 

@@ -39,8 +39,8 @@ def choose_passages(
 
     A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
     another passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They
-    are shown if they match the words far better than any other passage, or if ``properties`` filters on one
-    of them.
+    are shown if they match the words far better than any other passage, or if a filter in ``properties``
+    tests one of them.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)

@@ -275,8 +275,8 @@ def check_size(size: int) -> None:
 
 
 def sized(value: Value) -> Value:
-    """Return the result of a function or operator unchanged. Raises FormulaError if it is a text that is too
-    long.
+    """Return the result of a function or operator unchanged. Raises FormulaError if it is a string that is
+    too long.
     """
     if isinstance(value, str):
         check_size(len(value))
