@@ -43,8 +43,9 @@ FOLLOWED_NOTES = 15
 """Number of similar notes whose links are examined. Similar notes often link to the same notes, so the notes
 to which they link are suggested."""
 NAME_RARITY = 5.0
-"""Minimum divisor for the rarity of a name's matching words, which is otherwise divided by the rarity of the
-whole name. It makes names of common words count less, because they may match by chance."""
+"""Minimum divisor for the rarity of a name's matching words; the divisor is the rarity of the whole name if
+that is greater. The minimum makes names of common words count less, because such names may match by
+chance."""
 _WORD = re.compile(r"\w{3,}")
 
 

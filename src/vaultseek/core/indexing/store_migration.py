@@ -46,7 +46,8 @@ class StoreMigration:
     ) -> None:
         """Create the migration without starting it.
 
-        ``pool`` has the previous model's worker. Without it, a store for another model cannot answer.
+        ``pool`` has the previous model's worker. Without ``pool``, a store for a different model cannot
+        answer.
         """
         self.previous: PreviousStore | None = None
         """The previous store, which answers until the new one is full; None if there is no migration."""
@@ -63,7 +64,7 @@ class StoreMigration:
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """If the existing store has another spec, let it answer until the new store is full.
+        """If the existing store has a different spec, let it answer until the new store is full.
 
         Runs in the writer thread.
         """

@@ -67,7 +67,7 @@ class NoteName(NamedTuple):
 
     @property
     def more(self) -> JSON:
-        """Fields of the completion in an answer, besides its text."""
+        """Fields of the completion in an answer, other than its text."""
         fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
         return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 

@@ -39,7 +39,7 @@ KEYWORD_WEIGHT = 1.5
 """Weight of the evidence from the keyword search, relative to the weights of meaning and links.
 
 Measured by recall of the linked notes among the first ten, on 47 notes of the foam vault: .62 with the note's
-own words, .55 by meaning alone.
+own words, .55 with meaning alone.
 """
 DIRECT = 1.0
 """Score of a direct link; each common neighbour adds its Adamic-Adar weight to the score."""
@@ -56,7 +56,7 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     )
     semantic = {} if answer is None else _cosines(answer)
     if answer is not None:
-        # Common words order the candidates, but do not make a note related.
+        # Common words affect the order of candidates, but do not make a note related.
         near = _near(answer, semantic, coverages)
         semantic = {id: cosine for id, cosine in semantic.items() if id in near}
         keyword = {id: score for id, score in keyword.items() if id in near or id in links}

@@ -36,7 +36,7 @@ Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
 """Number of a lane's best notes that determine the scale of its scores. The lane returns the scores of these
-notes even if only another lane proposes them."""
+notes even if only a different lane proposes them."""
 ROUNDING = 1e-6
 """Standard deviation of cosines below which they count as equal: the rounding error of float32."""
 KEYWORD_PASSAGE_SHARE = 0.35
@@ -254,7 +254,7 @@ def certainty_of_few(notes: int, population: float) -> float:
 
 
 def interpolated_rank(scores: Floats, best: float, scale: Scale) -> Floats:
-    """Return a rank for each score that preserves the distances between scores; the best score has rank 1."""
+    """Return ranks that preserve the distances between the scores; the best score has rank 1."""
     if scale.deviation <= 0:
         return np.ones(len(scores))
     behind = best / scale.deviation - scores / scale.deviation
@@ -315,7 +315,7 @@ def link_bound(best: float, leaders: Floats, highest: float) -> float:
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Raise the scores of notes that are linked to a better note, and return them.
+    """Return the scores, raised for notes that are linked to a better note.
 
     ``better`` has the better notes' scores; the raised scores stay below them. The gain depends on ``share``:
     the strength of the link times the share of the query's words that the two notes have together.

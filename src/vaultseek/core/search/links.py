@@ -171,7 +171,7 @@ def neighbour_evidence(
     total = sum(words.values())
 
     def share(text: str) -> float:
-        """Return the share of the query's words, by weight, that folded text contains, ignoring word endings."""
+        """Return the share of the query's words, by weight, that ``text`` contains, ignoring word endings."""
         found = 0.0
         for beginning, weight in beginnings if total > 0 else ():  # a generator would take half as long again
             if beginning in text:

@@ -17,8 +17,8 @@ from vaultseek.store.ledger import Ledger, NoteRow
 PROPERTIES_LEAD = 0.5
 """Share of the properties' keyword score below which the best passage is replaced by the properties."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""Minimum numbers of characters and of letters in a passage. A passage below both is shown only if the note
-has no other."""
+"""Minimum numbers of characters and of letters in a passage. A passage below both minimums is shown only if
+the note has no other passage."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
 """The passages that the keyword search found in each note, best first, by note id."""

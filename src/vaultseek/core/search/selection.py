@@ -58,8 +58,8 @@ class Selection(NamedTuple):
 def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
     """Drop candidates below ``min_confidence``, or all candidates if none is related to the query.
 
-    The nearest notes are kept if the query has a filter or an identifier, which is a match by itself, or
-    while a lane does not cover all notes. If the query is an identifier that a note has, notes without it are
+    The nearest notes are kept if the query has a filter, if notes have the query's identifier, or while a
+    lane does not cover all notes. If the query is an identifier that a note has, notes without it are
     dropped.
     """
     results = _eligible(query, ranking)

@@ -1,4 +1,4 @@
-"""Signals: evidence for a candidate besides the lanes and the links.
+"""Signals: evidence for a candidate beyond the lanes and the links.
 
 A signal is a class with a value for each candidate and a weight. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.

@@ -160,7 +160,7 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in ``text``, in order, except numbers inside an identifier, such as the 1 in 2.3.1."""
+    """Return the matches in ``text``, in order, except numbers inside an identifier, as 1 in 2.3.1."""
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches

@@ -70,7 +70,7 @@ class File:
 
     @property
     def title(self) -> str:
-        """Title of the note, or name of another file."""
+        """Title of a note, or name of any other file."""
         return self.name.stem if self._row is None else str(self._row[2])
 
     @cached_property

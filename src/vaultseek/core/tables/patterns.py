@@ -11,7 +11,7 @@ from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
 _FLAGS = "ims"
-"""Flags that affect which texts match."""
+"""Flags that affect which text matches."""
 
 
 def pattern_error(pattern: Pattern) -> str | None:

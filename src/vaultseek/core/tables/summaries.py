@@ -11,7 +11,7 @@ Figure = Callable[[Sequence[Value]], Value]
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among the values and inside lists, including strings that represent a number."""
+    """Return the finite numbers among the values and inside lists, including numbers written as strings."""
     flat = (each for each in flattened(*values) if is_number(each) or isinstance(each, str))
     numbers = map(as_number, flat)
     return [number for number in numbers if number is not None and math.isfinite(number)]

@@ -18,7 +18,7 @@ class BadExpression(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant: null, a boolean, a number, a text or a regular expression."""
+    """A constant: null, a boolean, a number, a string or a regular expression."""
 
     value: object
 
