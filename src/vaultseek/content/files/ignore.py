@@ -90,7 +90,7 @@ class Ignore:
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file that is not skipped is read; False if it is only indexed by name, as an attachment."""
+        """True if a file that is not skipped is read; False if it is indexed only by name."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:

@@ -53,8 +53,8 @@ class _Names(NamedTuple):
 class VaultDates(NamedTuple):
     """Date style in one folder of a vault.
 
-    The format of the vault's daily notes decides. If it leaves the style open, the other file names in the
-    folder decide; they are checked again after the folder has changed.
+    The format of the vault's daily notes decides. If that format leaves the style open, the other file names
+    in the folder decide; they are checked again after the folder has changed.
     """
 
     root: Path

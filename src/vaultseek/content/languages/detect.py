@@ -28,8 +28,8 @@ CLEAR_LEAD = 1.4
 LEAST_LETTERS = 8
 """Minimum number of letters from a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of a text's letters that must be from a script used by only one language. It is halved for
-Chinese and Japanese."""
+"""Minimum share of a text's letters that must be from a script used by only one language. The share is halved
+for Chinese and Japanese."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",

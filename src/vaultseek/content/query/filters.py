@@ -699,7 +699,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
-    """Return the number that a query value represents under the rules of YAML; None if it is not a number."""
+    """Return the number that a query value represents under the rules of YAML; None for other values."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 

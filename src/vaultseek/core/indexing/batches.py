@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 FIRST_NOTES = 64
-"""Number of notes in each of the first batches. It is small, so that the first notes are soon searchable."""
+"""Number of notes in each of the first batches. The number is small, so that the first notes are soon
+searchable."""
 MOST_NOTES = 1024
 """Maximum number of notes in a batch."""
 BATCH_SECONDS = 1.0

@@ -1,7 +1,7 @@
 """Interface between an open vault and the engine that stores its searchable notes and vectors.
 
-An engine stores notes by ledger id, and passages by chunk number. It follows the ledger, and the ranking
-formulas are the same for all engines.
+An engine follows the ledger; it stores notes by ledger id, and passages by chunk number. The ranking formulas
+are the same for all engines.
 """
 
 from __future__ import annotations

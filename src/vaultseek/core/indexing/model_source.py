@@ -89,7 +89,7 @@ T = TypeVar("T")
 
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
-    """Return the share of a vault's notes that are not in English, read from its ledger; None without
+    """Return the share of a vault's notes that are not in English, read from the vault's ledger; None without
     notes.
     """
     rows = ledger.select("SELECT id, path FROM notes ORDER BY path")

@@ -164,7 +164,7 @@ async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]
 
 
 def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
-    """Yield a pair of ids for each note and each note nearest to it in meaning, the lower id first."""
+    """Yield a pair of ids, the lower first, for each note and each of its nearest notes in meaning."""
     ids = np.array(sorted(vectors), np.int64)
     if len(ids) < 2 or len(ids) > COMPARED_NOTES:
         return

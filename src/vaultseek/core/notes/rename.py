@@ -1,5 +1,5 @@
-"""Propose the edits that renaming a note, heading or tag requires in other notes. This module never writes
-them.
+"""Propose the edits that renaming a note, heading or tag requires in other notes. This module never writes to
+files.
 """
 
 import re

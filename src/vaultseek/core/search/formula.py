@@ -87,8 +87,8 @@ GRAPH_CEILING = 0.45
 GRAPH_BELOW_LEADER = 0.99
 """Maximum score of a note found only by links, as a share of the score of each direct lane's first note."""
 JOINED_GAIN = 1.0
-"""Maximum gain of a note linked to a better note, as a share of its own score; reached if the two notes
-together have all words of the query."""
+"""Maximum gain of a note linked to a better note, as a share of the note's own score; reached if the two
+notes together have all words of the query."""
 CONTEXT_SHARE = 0.6
 """Weight of the words around a link as evidence for the linked note; the rest is the weight of that note's
 title and headings."""
@@ -100,7 +100,7 @@ BELOW_OWN_WORDS = 0.99
 among notes that have the word itself."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
-whose name begins with it has twice this lead."""
+whose name begins with the query has twice this lead."""
 
 PINNED_GAIN = 2.0
 """Gain of a note pinned to the query, as a share of the best score; it is the largest of all gains."""
@@ -188,7 +188,8 @@ def keyword_scale(scores: Sequence[float] | Floats, population: float, few: floa
 
     The unit of the scale does not depend on the other scores. Otherwise, notes that have a word by chance
     would be far above the rest. If few notes have the whole query, the best score counts as much as a score
-    that singles out one note, even if it is low. ``few`` is the result of :func:`certainty_of_few`.
+    that singles out one note, even if the best score is low. ``few`` is the result of
+    :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))

@@ -130,7 +130,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
 
 
 def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[int, float]:
-    """Raise the certainty of each note to the highest certainty below it in the list."""
+    """Raise the certainty of each note to at least the highest certainty below it in the list."""
     ids = [each.about.id for each in reversed(results)]
     return dict(zip(ids, accumulate((certain.get(id, 0.0) for id in ids), max), strict=True))
 
