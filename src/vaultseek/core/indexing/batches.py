@@ -29,7 +29,8 @@ MOST_NOTES = 1024
 BATCH_SECONDS = 1.0
 """Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Maximum number of reader processes that may crash on a batch; after that, the calling process reads it."""
+"""Maximum number of reader processes that may crash on a batch; after that, the calling process reads the
+batch."""
 LAST_NOTES = 16
 """Minimum number of notes in a batch. Batches become smaller towards the end, but not smaller than this."""
 _LOOK_SECONDS = 0.1

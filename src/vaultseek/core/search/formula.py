@@ -131,8 +131,8 @@ PREFIX_NAME_CONFIDENCE = 0.5
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
 """Minimum confidence from meaning alone, and minimum share of the query's words, weighted by idf.
 
-If none of the best notes reaches either minimum, the answer is weak. A note that has only one common word out
-of several does not reach the second minimum.
+If none of the best notes reaches either minimum, the answer is weak. A note with only one of several query
+words, a common one, does not reach the second minimum.
 """
 
 
