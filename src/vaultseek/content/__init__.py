@@ -1,1 +1,1 @@
-"""Convert bytes and texts to values: notes, queries, and other files. Independent of any index."""
+"""Convert bytes and text to values: notes, queries, and other files. Independent of any index."""

@@ -30,7 +30,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
 _DRAWING = ".excalidraw.md"
 LINKING_TURN = 1
 """Last position in the reading order (see ``turn``) of files that may link to notes. PDFs and pictures, which
-cannot, come after it."""
+cannot link, come after it."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 

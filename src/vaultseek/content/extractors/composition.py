@@ -149,13 +149,13 @@ def named_only(path: str, code: str, message: str) -> Note:
 
 
 def plain_lines(text: str) -> list[str]:
-    """Return the lines of a text, with control characters replaced."""
+    """Return the lines of ``text``, with control characters replaced."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return [_UNREADABLE.sub("\ufffd", line) for line in text.rstrip("\n").split("\n")]
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the spans of a text's paragraphs, which are separated by blank lines.
+    """Return the spans of the paragraphs in ``lines``, which are separated by blank lines.
 
     ``first`` is the number of the first line.
     """
@@ -172,7 +172,7 @@ def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks and control characters."""
+    """Return ``text`` without line breaks and control characters."""
     return " ".join(_UNREADABLE.sub(" ", text).split())
 
 

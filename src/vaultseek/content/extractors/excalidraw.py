@@ -1,4 +1,4 @@
-"""Read Excalidraw drawings: texts, links and embedded files, without the drawing itself."""
+"""Read Excalidraw drawings: text, links and embedded files, without the drawing itself."""
 
 import json
 import re
@@ -29,7 +29,7 @@ _MOST_HEAD = 4000
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read a drawing as a note. Each text is a separate part, and frames become headings."""
+    """Read a drawing as a note. Each text element is a separate part, and frames become headings."""
     text, problems = decode(data)
     if path[-3:].lower() == ".md":
         return read_markdown(text, path, problems)
@@ -110,7 +110,9 @@ def _beginning(lines: Sequence[str]) -> int:
 
 
 def _places(lines: Sequence[str]) -> Iterator[Part]:
-    """Yield the elements of a drawing stored in Markdown: texts end with their ids, links begin with them."""
+    """Yield the elements of a drawing stored in Markdown: a text element ends with its id, a link begins with
+    its id.
+    """
     section, begun = "", 0
     for number, line in enumerate(lines[(start := _beginning(lines)) :][:DRAWING_ELEMENTS], start + 1):
         if _FRAME.fullmatch(line):

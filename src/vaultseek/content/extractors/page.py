@@ -76,9 +76,7 @@ def _markdown(text: str) -> str:
 
 class _Converter(MarkdownConverter):
     def convert_img(self, image: Any, _text: str, parent_tags: object) -> str:
-        """Return an image's alternative text. The image's address is left out, because it belongs to the web
-        site.
-        """
+        """Return an image's alt text. The image's address is left out, because it belongs to the web site."""
         return f" {image.get('alt', '')} "
 
 

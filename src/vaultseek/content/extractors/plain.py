@@ -28,14 +28,14 @@ def read(data: bytes, path: str) -> Note:
 
 PROBE_BYTES = 64 * 1024
 WESTERN_SHARE = 0.3
-"""Maximum number of non-ASCII bytes in a text in Latin script, relative to its number of letters. In such a
-text, only some letters have accents."""
+"""Maximum number of non-ASCII bytes in text in Latin script, relative to the number of letters. In such text,
+only some letters have accents."""
 _OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp1252")
 _OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _EAST_OF_GERMANY = re.compile("[a-z][¹³¿¼¾Ÿ]|[¹³¿¼¾][a-zê]", re.ASCII)
-"""Character sequences within words which show that a text in Polish, Czech or a similar language was decoded
-as Western European."""
+"""Character sequences within words which show that text in Polish, Czech or a similar language was decoded as
+Western European."""
 _NAMES = {"cp932": "Shift_JIS", "cp949": "EUC-KR", "gb18030": "GBK"}
 
 

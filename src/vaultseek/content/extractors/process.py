@@ -38,7 +38,7 @@ STOPPED = "vaultseek is stopping; the rest is read after the next start"
 
 
 class ReaderEnded(Exception):
-    """Raised when the process ended while it was reading a file. The file may not be the cause."""
+    """Raised when the process ended while it was reading a file. The file is not necessarily the cause."""
 
 
 class ExtractionProcess:

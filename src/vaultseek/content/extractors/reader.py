@@ -63,7 +63,7 @@ class FileReader:
         return True
 
     def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
-        """Return the text of a file or, if there is a problem with it, only its name.
+        """Return the text of a file or, if the file has a problem, only its name.
 
         Raises Cancelled after ``process.stop``, or OSError if no process can be started.
         """
@@ -117,15 +117,13 @@ def most_bytes(path: str) -> int | None:
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return the version of the enabled extractors, which changes whenever a file may yield a different
-    text.
-    """
+    """Return the version of the enabled extractors; it changes whenever a file may yield different text."""
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 
 
 class TextCache:
-    """Cache of extracted texts in a folder. A text that is damaged or cannot be written counts as missing."""
+    """Cache of extracted texts in a folder. Text that is damaged or cannot be written counts as missing."""
 
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""Read logs of coding agents, Claude Code and Codex: the turns of user and agent, without tool calls and
+"""Read logs of coding agents, Claude Code and Codex: the turns of user and agent, without tool calls or
 secrets.
 """
 

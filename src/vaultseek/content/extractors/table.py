@@ -16,8 +16,8 @@ Read = Callable[..., Note]
 class Extractor:
     """Function, limits and version for reading one kind of file.
 
-    Increase ``version`` whenever the same file gives a different text. If ``kept`` is true, the text is
-    cached and not extracted again when the index is rebuilt.
+    Increase ``version`` whenever the same file gives different text. If ``kept`` is true, the text is cached
+    and not extracted again when the index is rebuilt.
     """
 
     module: str

@@ -69,7 +69,7 @@ _IN_ALL = "onfli"
 class Ignore:
     """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/``.
 
-    The rules apply only to names. ``switches`` are the kinds of files that are read besides notes.
+    The rules apply only to names. ``switches`` are the kinds of files that are read in addition to notes.
     """
 
     def __init__(
@@ -90,9 +90,7 @@ class Ignore:
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file that is not skipped is read; otherwise it is indexed by name only, as an
-        attachment.
-        """
+        """True if a file that is not skipped is read; False if it is indexed only by name."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:

@@ -43,7 +43,7 @@ class Watcher:
         self._started = 0.0
         self._remote = False
         self.may_have_lost_folders = False
-        """True after a folder was moved, because watchdog may then watch another folder in its place."""
+        """True after a folder was moved, because watchdog may then watch a different folder in its place."""
         self.poll_reason: str | None = None
         """Reason why changes may go unnoticed, so that the vault is polled; None if everything is watched."""
 
@@ -168,7 +168,7 @@ def _threads(observer: Any) -> Iterator[threading.Thread]:
 
 
 def _end(observer: Any) -> None:
-    """Stop the threads of an observer and wait for them. The observer may be None or may not have started."""
+    """Stop the threads of an observer and wait for them. The observer may be None, or not started yet."""
     if observer is None:
         return
     threads = list(_threads(observer))

@@ -1,7 +1,7 @@
 """Detect the language of a note by its script and its stop words, and determine the main language of a vault.
 
 A note's language depends only on the note's own text, and a vault's only on its current notes, never on
-earlier ones. A text without a clear language (short, a list of names, or in two languages) has none.
+earlier ones. Text without a clear language (short, a list of names, or in two languages) has no language.
 """
 
 import re
@@ -13,11 +13,11 @@ from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 
 NO_LANGUAGE = ""
-"""Language code of a text without a clear language."""
+"""Language code for text without a clear language."""
 DEFAULT_LANGUAGE = "en"
 """Language assumed for a vault if none of its notes has a clear language."""
 SAMPLE_CHARS = 2000
-"""Maximum number of characters of a text that are examined."""
+"""Maximum number of characters examined in a text."""
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
@@ -28,8 +28,8 @@ CLEAR_LEAD = 1.4
 LEAST_LETTERS = 8
 """Minimum number of letters from a script that only one language uses."""
 SCRIPT_SHARE = 0.4
-"""Minimum share of a text's letters that must be from a script used by only one language. It is halved for
-Chinese and Japanese."""
+"""Minimum share of a text's letters that must be from a script used by only one language. The share is halved
+for Chinese and Japanese."""
 
 _SCRIPTS = {
     "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",
@@ -46,9 +46,7 @@ _LEAST_KANA = 0.05
 
 
 def detect_language(text: str) -> str:
-    """Return the two-letter code for the language of a text, or ``NO_LANGUAGE`` if the language is
-    unclear.
-    """
+    """Return the two-letter code for the language of ``text``; ``NO_LANGUAGE`` if it is unclear."""
     sample = text[:SAMPLE_CHARS]
     if not sample.isascii() and _any_script().search(sample):
         by_script = _language_of_script(sample)
@@ -58,7 +56,9 @@ def detect_language(text: str) -> str:
 
 
 def main_language(notes: Mapping[str, int]) -> str:
-    """Return the language of the most notes, given the number of notes in each language; English on a tie."""
+    """Return the language of the most notes, given the number of notes in each language; in a tie, English or
+    else the alphabetically first.
+    """
     clear = {language: count for language, count in notes.items() if language and count > 0}
     if not clear:
         return DEFAULT_LANGUAGE

@@ -36,13 +36,13 @@ patterns compile slowly."""
 
 
 def space_pairs(text: str) -> str:
-    """Replace each run of syllables in a text with its overlapping pairs: ``abc`` becomes ``ab bc c``."""
+    """Replace each run of syllables in ``text`` with its overlapping pairs: ``abc`` becomes ``ab bc c``."""
     pattern = _compiled(_PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR)
     return pattern.sub(r"\1\2 ", text)
 
 
 def first_syllable(pair: str) -> str:
-    """Return the first syllable of ``pair``, a text that begins with a syllable."""
+    """Return the first syllable of ``pair``, which begins with a syllable."""
     match = _compiled(SYLLABLE).match(pair)
     return match[0] if match else pair[:1]
 
@@ -65,5 +65,5 @@ def has_syllables(text: str) -> bool:
 
 
 def count_syllables(text: str) -> int:
-    """Return the number of Thai, Lao, Burmese and Khmer syllables in a text."""
+    """Return the number of Thai, Lao, Burmese and Khmer syllables in ``text``."""
     return sum(1 for _ in _compiled(_OF_CONSONANT).finditer(text))

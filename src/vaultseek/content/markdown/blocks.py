@@ -251,8 +251,8 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def absorb(self, block: Block) -> bool:
-        """Append lines to the previous block if its container left it open, as Obsidian does; return True if
-        no line of ``block`` remains.
+        """Append lines to the previous block if that block's container left it open, as Obsidian does; return
+        True if no line of ``block`` remains.
         """
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):

@@ -4,9 +4,9 @@ A section that fits is one chunk, together with its subsections if all of them f
 at block borders, then within blocks. Small sibling sections are joined. An edit must not move borders
 elsewhere in the note, so the content of sibling sections does not decide where a run of them is split.
 Instead, each heading has a rank, a digest of its text. A run that is too large for one chunk is split before
-the heading with the highest rank, and the same rule is applied to both halves. An edit can then only split
-the chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading
-without text below it belongs to the first chunk of its first subsection.
+the heading with the highest rank, and the same rule is applied to both parts. An edit can then only split the
+chunk that contains it, or merge that chunk with its neighbours up to the size of one chunk. A heading without
+text below it belongs to the first chunk of its first subsection.
 
 The size of a chunk depends only on its heading path and its text, because a fixed share of the window is
 reserved for the title and the aliases.

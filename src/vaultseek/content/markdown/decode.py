@@ -24,9 +24,9 @@ _CONTROLS = bytes(set(range(32)) - {0x09, 0x0A, 0x0C, 0x0D, 0x1B}) + b"\x7f"
 def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     """Decode ``data``; return its text without the byte order mark, and any problems.
 
-    UTF-8 is expected. UTF-16 and UTF-32 are decoded if they have a byte order mark, UTF-16 also if it is
-    obvious. Invalid bytes become U+FFFD (problem ``bad_encoding``); binary data gives ``""`` (problem
-    ``binary``).
+    UTF-8 is expected. UTF-16 and UTF-32 are decoded if they have a byte order mark, UTF-16 also if the
+    encoding is obvious. Invalid bytes become U+FFFD (problem ``bad_encoding``); binary data gives ``""``
+    (problem ``binary``).
     """
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):

@@ -27,8 +27,7 @@ DESCRIPTION_SHARE = 0.35
 PROPERTIES_SHARE = 0.15
 
 EMBEDDING_TEXT_VERSION = 1
-"""Version of the texts to embed. Increase it with every change that gives a different text for the same
-key."""
+"""Version of the texts to embed. Increase it with every change that gives different text for the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def note_text(
 
 
 def compact(text: str) -> str:
-    """Remove parts of a rendered text that mean nothing to a model: list and table markers, superfluous white
+    """Remove parts of rendered text that mean nothing to a model: list and table markers, superfluous white
     space, and the paths of web addresses.
     """
     text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
@@ -224,7 +223,7 @@ def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, ad
 
 
 _SPACE = ("", " ", "\n", "\t")
-"""Characters that every model treats as white space. Python also counts others, which a model may treat as
+"""Characters that every model treats as white space. Python also counts characters that a model may treat as
 part of a word."""
 
 

@@ -70,7 +70,7 @@ def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ())
 
 
 def in_quotes(text: str, quote: str) -> str:
-    """Return a text as YAML writes it between quotation marks of the kind ``quote``."""
+    """Return ``text`` as YAML writes it between quotation marks of the kind ``quote``."""
     if quote == "'":
         return text.replace("'", "''")
     return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text

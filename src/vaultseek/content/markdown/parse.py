@@ -42,7 +42,7 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """Return the lines of a text without its byte order mark, with invalid characters replaced by U+FFFD."""
+    """Return the lines of ``text``, without a byte order mark, and with U+FFFD for invalid characters."""
     text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

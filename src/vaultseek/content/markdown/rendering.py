@@ -112,7 +112,7 @@ def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequ
     """Divide edits of a text that spans several lines into edits of its lines; line breaks are kept.
 
     ``own`` are these lines, the first of them with the number ``first``; ``columns`` are the columns at which
-    the text starts in each.
+    the text starts in each line.
     """
     row, start = 0, 0
     for edit in edits:
@@ -280,7 +280,7 @@ def _token(hidden: str) -> re.Pattern[str]:
 _NEVER = "(?!)"
 _SIGNS = {True: _sign(_NEVER), False: _sign(HIDDEN)}
 _TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
-"""Patterns for texts in ASCII (True) and for others (False). An ASCII text has no invisible characters, and
+"""Patterns for ASCII text (True) and other text (False). ASCII text has no invisible characters, and
 searching for them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
@@ -294,7 +294,7 @@ _JOINING = re.compile(
     "a|abbr|acronym|b|bd[io]|big|cite|code|data|del|dfn|em|font|i|ins|kbd|mark|q|rp|rt|ruby|s|samp|small|span"
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
-"""HTML elements whose tags do not separate words: the texts before and after such a tag may form one word."""
+"""HTML elements whose tags do not separate words: the text before and after such a tag may form one word."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
 """HTML elements whose content is not displayed."""
 
@@ -541,8 +541,8 @@ def _html_edits(text: str) -> Iterator[Edit]:
 
 
 def _tag_edit(tag: re.Match[str]) -> Edit:
-    """Return the edit that replaces a tag: a picture by its alternative text, a tag within a word by nothing,
-    any other tag by a space.
+    """Return the edit that replaces a tag: a picture by its alt text, a tag within a word by nothing, any
+    other tag by a space.
     """
     name = tag[1].lower()
     if name == "img" and (alt := _ALT.search(tag[2])):

@@ -44,8 +44,7 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
 def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
     """Return the shortest suffix of ``path`` that is unambiguous in a link from ``source``.
 
-    The ``.md`` of a note is omitted unless ``suffix`` is true, or unless the note can only be reached with
-    it.
+    The ``.md`` of a note is omitted unless ``suffix`` is true or the note can only be reached with it.
     """
     ambiguous = ""
     for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
@@ -94,8 +93,8 @@ def moved_target(
 
 
 def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the target of a link, as ``written``, with its path replaced by ``target`` and the same
-    fragment.
+    """Return the target of a link, as ``written``, with its path replaced by ``target`` and its fragment
+    kept.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """

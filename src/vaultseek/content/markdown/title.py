@@ -82,7 +82,7 @@ _MAY_BE_COMMENT = ("html", "comment", "paragraph")
 
 
 def outside_comments(text: str) -> Iterator[str]:
-    """Yield the parts of a text that are outside comments."""
+    """Yield the parts of ``text`` that are outside comments."""
     end = 0
     for match in _COMMENT_START.finditer(text):
         start = match.start()

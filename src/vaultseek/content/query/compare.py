@@ -1,4 +1,4 @@
-"""Compare texts, property values and note names, in the same way for filters, fields and tables."""
+"""Compare text, property values and note names, in the same way for filters, fields and tables."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
 def contains(text: str, words: str, *, prefix: bool = False) -> bool:
-    """True if ``text`` contains ``words`` as whole words. Both must be folded.
+    """True if ``text`` contains ``words`` as whole words. Both arguments must be folded.
 
     With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
@@ -56,15 +56,15 @@ def comparable(value: object) -> str | None:
 
 def is_link_to(text: str, name: str) -> bool:
     """True if ``text`` is a wikilink whose target is ``name``, or a path that ends with ``/`` and ``name``.
-    Both are folded."""
+    Both arguments must be folded."""
     link = _WIKILINK.fullmatch(fold(text))
     target = f"/{link[1].strip()}" if link else ""
     return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")
 
 
 def number_of(value: object) -> float | None:
-    """Return a property value as a number if it is a number or a text that represents one; None for other
-    values, including booleans.
+    """Return a property value as a number if it is a number or a string that represents a number; None for
+    other values, including booleans.
     """
     if isinstance(value, str):
         text = value.strip()

@@ -148,7 +148,7 @@ class _Reader:
             self.statuses.append(plain)
 
     def related(self, text: str, *, is_successor: bool, is_guess: bool = False) -> None:
-        """Add the notes to which a text links. If it has no links, treat the whole text as a note name."""
+        """Add the notes to which ``text`` links. If it has no links, treat the whole text as a note name."""
         links = _links(text)
         for link in links:
             # If a note replaces only a section of another note, the rest of the other note stays current.
@@ -256,7 +256,7 @@ class _Reader:
         return False
 
     def succeeded(self, text: str, *, is_successor: bool = True, is_place: bool = False) -> bool:
-        """Add the targets of the links in a text; return True if there are any.
+        """Add the targets of the links in ``text``; return True if there are any.
 
         If ``is_place`` is true, links to daily notes are ignored: *moved to [[2026-12-01]]* is about a date.
         """
@@ -278,9 +278,9 @@ def _is_day(target: str) -> bool:
 
 
 def _last_day(text: str) -> tuple[date, bool]:
-    """Return the last day that a text names, and whether it names a whole week, month or year.
+    """Return the last day that ``text`` names, and whether it names a whole week, month or year.
 
-    Raises ValueError if the text names no day.
+    Raises ValueError if it names no day.
     """
     if match := _PERIOD.fullmatch(text):
         year, week = match.groups()

@@ -11,7 +11,7 @@ _TYPED = str.maketrans("，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3
 
 
 def typed(text: str) -> str:
-    """Return a text in lower case with ASCII punctuation; its length stays the same."""
+    """Return ``text`` in lower case with ASCII punctuation; its length stays the same."""
     ascii_signs = text if text.isascii() else text.translate(_TYPED)
     lower = ascii_signs.lower()
     return lower if len(lower) == len(text) else ascii_signs

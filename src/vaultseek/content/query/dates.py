@@ -1,4 +1,4 @@
-"""Read dates in texts and queries: convert any spelling to ISO days and months, and find periods relative to
+"""Read dates in text and queries: convert any spelling to ISO days and months, and find periods relative to
 now.
 """
 

@@ -383,9 +383,9 @@ class HasProperty:
 class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
-    A number equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. A text equals only its own spelling.
-    A day also equals all its spellings: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is any time
-    on that day in the reader's zone. A link also equals the end of its target.
+    A number equals all its spellings: ``05`` and ``1e3`` are 5 and 1000. Text equals only its own spelling. A
+    day also equals all its spellings: ``2026-1-10`` and ``10.01.2026`` are 2026-01-10, and so is any time on
+    that day in the reader's zone. A link also equals the end of its target.
     """
 
     name: str
@@ -636,7 +636,7 @@ def is_bound(value: str) -> bool:
 
 
 def _date_text(value: str, day_first: bool | None = None) -> str:
-    """Return a date in ISO form from any spelling, such as ``15.03.2026``; return other texts folded."""
+    """Return a date in ISO form from any spelling, such as ``15.03.2026``; return other text folded."""
     text = iso_date(value)
     days = dates_of(text, day_first)
     return fold(days[0] if len(days) == 1 else text)
@@ -667,13 +667,13 @@ def _is_date(element: str, date: str, day_first: bool | None) -> bool:
 
 
 def _date(text: str) -> re.Match[str] | None:
-    """Match an ISO date at the beginning of a folded text, or a year that is the whole text."""
+    """Match an ISO date at the beginning of folded text, or a year that is the whole text."""
     return _DATE.match(text) or _YEAR.fullmatch(text)
 
 
 @lru_cache(maxsize=4096)
 def _period(text: str, zone: tzinfo) -> Period | None:
-    """Return the period of a folded ISO date, or its day if the rest is not a time; None for other texts.
+    """Return the period of a folded ISO date, or its day if the rest is not a time; None for other text.
 
     ``zone`` applies to dates without a zone.
     """
@@ -699,7 +699,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
-    """Return the number that a query value represents under the rules of YAML; None if it is not a number."""
+    """Return the number that a query value represents under the rules of YAML; None for other values."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 

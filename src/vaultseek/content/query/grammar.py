@@ -1,12 +1,12 @@
 """The query language: the text of a query, split into rank text and an exact filter.
 
-Bare words are rank text and filter nothing. A quoted phrase is both rank text and a filter. Everything else
-is a filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
-tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since their side
-would otherwise match every note. An ``OR`` of bare words has no effect: all of them are rank text.
+Bare words are rank text, not filters. A quoted phrase is both rank text and a filter. Everything else is a
+filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
+tighter than ``OR``. If one side of an ``OR`` has a filter, bare words are filters like phrases, since their
+side would otherwise match every note. An ``OR`` of bare words has no effect: all of them are rank text.
 
 The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Words that
-operators search for in texts (``content:`` to ``task:``) are also rank text, so that the best matching notes
+operators search for in text (``content:`` to ``task:``) are also rank text, so that the best matching notes
 come first; excluded words are not. Other operators do not affect the ranking.
 
 Only a query that is too long or too deep is an error: an unknown operator is a word; unclosed quotes,

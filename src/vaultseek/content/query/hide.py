@@ -20,7 +20,7 @@ class Hidden(NamedTuple):
 def read_hidden(texts: Sequence[str]) -> Hidden:
     """Return the folders and filters in ``texts``, with dates relative to now.
 
-    Raises BadQuery for a text that is not a folder and does not consist of filters only, because it would
+    Raises BadQuery for a setting that is not a folder and does not consist only of filters, because it would
     hide nothing.
     """
     folders: list[str] = []
@@ -36,7 +36,7 @@ def read_hidden(texts: Sequence[str]) -> Hidden:
 def _folder(text: str) -> str | None:
     """Return the folder that a setting names; None if the setting is a filter.
 
-    Raises BadQuery for a text that could be a folder or a filter.
+    Raises BadQuery if it could be either.
     """
     written = text.strip()
     if not written.endswith("/") or set(written) & set(':"[]()'):
@@ -51,8 +51,8 @@ def _folder(text: str) -> str | None:
 
 
 _OTHER_THAN_FOLDER = re.compile(r"^[/!-]|\*| OR ")
-"""Pattern for texts that look like a regular expression, an exclusion, a wildcard or a list of folders. If
-such a text were read as the name of a folder, it would hide nothing."""
+"""Pattern for a setting that looks like a regular expression, an exclusion, a wildcard or a list of folders.
+If it were read as the name of a folder, it would hide nothing."""
 
 
 def _filter(text: str) -> Filter:

@@ -177,7 +177,7 @@ def identifier_form(written: str) -> str:
 
 
 class Spelled:
-    """A text from a query, in which days and identifiers with a digit match in any spelling.
+    """Text from a query, in which days and identifiers with a digit match in any spelling.
 
     A date that may mean two days matches only as it is written.
     """

@@ -281,4 +281,4 @@ EXTENSIONS = (
     *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
     *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
 )
-"""Extensions by which a bare ``.name`` filters; any other such name, like ``.net``, is a word."""
+"""Extensions for which a bare ``.name`` is a filter; any other such name, like ``.net``, is a word."""

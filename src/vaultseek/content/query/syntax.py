@@ -382,7 +382,7 @@ def _word(text: str) -> Node:
 
 
 def _is_searchable(text: str) -> bool:
-    """True for a text with letters, digits or symbols such as emoji; False for punctuation alone."""
+    """True for text with letters, digits or symbols such as emoji; False for punctuation alone."""
     return any(
         char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] in "SM") for char in text
     )

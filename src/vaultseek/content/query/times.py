@@ -52,7 +52,7 @@ class SpokenTime:
 
 
 def find_time(text: str, today: date) -> SpokenTime | None:
-    """Return the first time that a text names in words; None if it names none."""
+    """Return the first time that ``text`` names in words; None if it names no time."""
     if not text.isascii() and (found := _unspaced_time(text, today)) is not None:
         return found
     lower = text.lower() if len(text.lower()) == len(text) else text
@@ -141,7 +141,7 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
 
 
 def _ranges(text: str, today: date) -> Iterator[SpokenTime]:
-    """Yield the ranges of time in a text. If the start of a range has no year, it is the last such date
+    """Yield the ranges of time in ``text``. If the start of a range has no year, it is the last such date
     before the end of the range.
     """
     for match in _RANGE.finditer(text):
@@ -166,7 +166,7 @@ def _start_of_range(text: str, until: Days) -> Days | None:
 
 
 def _at_start(text: str, today: date) -> SpokenTime | None:
-    """Return the time at the beginning of a text that follows *in*, where a bare month or year is a time."""
+    """Return the time at the beginning of ``text``, read as if after *in*: a bare month or year is a time."""
     prefix = "in "
     found = next(_single_times(prefix + text, today), None)
     if found is None or found.start > len(prefix):

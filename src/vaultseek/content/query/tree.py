@@ -65,7 +65,7 @@ NOTHING = All()
 
 
 def required_filter(node: Node) -> Filter | None:
-    """Convert the tree to a filter. Bare words filter only in an OR that contains filters."""
+    """Convert the tree to a filter. Bare words act as filters only in an OR that contains filters."""
     match node:
         case Word():
             return None

@@ -11,7 +11,7 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 CLUSTER_EXAMPLES = 5
-"""Number of example notes listed for each cluster, highest ranks first."""
+"""Number of example notes listed for each cluster, highest-ranked first."""
 RECENT_SECONDS = 30 * 24 * 3600.0
 """Maximum age, in seconds, of notes and changes that count as recent."""
 
@@ -19,7 +19,9 @@ RECENT_SECONDS = 30 * 24 * 3600.0
 def overview(
     structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
 ) -> JSON:
-    """Return the structure with at most ``limit`` hubs, bridges and clusters. ``now`` is a Unix time."""
+    """Return the vault's structure, with at most ``limit`` each of hubs, bridges and clusters. ``now`` is a
+    Unix time.
+    """
     hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
     clusters = [

@@ -26,9 +26,9 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect the two notes, the answer is a single route that
-    includes one step by meaning, between the closest notes of the two connected parts. There is no such route
-    if no notes are close, or if semantic search is unavailable. In the second case, ``partial`` has the
+    Links count in both directions. If links do not connect the two notes, the answer is a single route with
+    one step between similar notes: one of the two, and a note connected with the other. There is no such
+    route if no notes are close, or if semantic search is unavailable. In the second case, ``partial`` has the
     reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)

@@ -1,7 +1,7 @@
 """Compute the structure of a link graph: clusters, ranks, bridges and components.
 
-A separate process does this, so that searches need not wait. It is run as ``python -P -m
-vaultseek.core.graph.structure``, by ``VaultStructure`` only, for one graph.
+A separate process does this, so that searches need not wait. Only ``VaultStructure`` runs this process, as
+``python -P -m vaultseek.core.graph.structure``, for one graph.
 """
 
 import math
@@ -24,7 +24,7 @@ DAMPING = 0.85
 Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
 RANK_TURNS = 100
-"""Maximum number of rounds of PageRank. It stops earlier if all rank changes add up to less than
+"""Maximum number of rounds of PageRank. PageRank stops earlier if all rank changes add up to less than
 ``RANK_CHANGE``."""
 SEED = 1
 """Fixed random seed, so that the same graph always has the same structure."""
@@ -33,8 +33,8 @@ CLUSTER_NOTES = 3
 CLUSTER_WORDS = 3
 """Number of words in the name of a cluster."""
 BRIDGE_STEPS = 2_500_000
-"""Maximum number of notes and links visited in the search for bridges. It determines how many start notes are
-sampled."""
+"""Maximum number of notes and links visited in the search for bridges. This limit determines how many start
+notes are sampled."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]
@@ -46,8 +46,8 @@ class Structure:
     """Structure of a link graph, with notes given by id.
 
     ``clusters`` are sorted by size, and the notes in each cluster by rank. ``words`` has a name for each
-    cluster: its distinctive words or, if it has none, the title of its first note. ``ranks`` of all notes add
-    up to 1. ``components`` are the sizes of the connected parts with at least two notes.
+    cluster: its distinctive words or, if it has none, the title of its first note. The ``ranks`` of all notes
+    add up to 1. ``components`` are the sizes of the connected parts with at least two notes.
     """
 
     clusters: Sequence[Sequence[int]]

@@ -25,8 +25,8 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum number of links of a note through which two other notes count as connected. A note with more links
-is linked with almost everything."""
+"""Maximum number of links that a note may have for its neighbours to count as connected through it. A note
+with more links is linked with almost everything."""
 MOST_CANDIDATES = 1000
 """Maximum number of candidates whose names are compared with the note's text. A hub has tens of thousands of
 candidates."""
@@ -43,19 +43,20 @@ FOLLOWED_NOTES = 15
 """Number of similar notes whose links are examined. Similar notes often link to the same notes, so the notes
 to which they link are suggested."""
 NAME_RARITY = 5.0
-"""Minimum divisor for the rarity of a name's matching words, which is otherwise divided by the rarity of the
-whole name. It makes names of common words count less, because they may match by chance."""
+"""Minimum divisor for the rarity of a name's matching words; the divisor is the rarity of the whole name if
+that is greater. The minimum makes names of common words count less, because such names may match by
+chance."""
 _WORD = re.compile(r"\w{3,}")
 
 
 class Evidence(NamedTuple):
     """The evidence for a link from a note to another note.
 
-    ``common`` describes the notes linked with both, and ``cosine`` compares the vectors of both.
+    ``common`` describes the notes linked with both, and ``cosine`` compares the two notes' vectors.
     ``mentioned`` is the line on which the note names the other note; ``mentions`` is the line on which the
     other note names the note. ``links_back`` is true if the other note links to the note. ``followed`` is the
-    number of similar notes that link to the other note, and ``following`` grows with their cosines.
-    ``name_words`` is the share of the words in the other note's name that occur in the note.
+    number of similar notes that link to the other note, and ``following`` grows with the cosines of these
+    notes. ``name_words`` is the share of the words in the other note's name that occur in the note.
     """
 
     common: Common = Common()
@@ -148,8 +149,8 @@ async def recent_suggestions(
 ) -> tuple[list[JSON], int | None]:
     """Return the most likely missing links of recently changed notes, each with its ``source``.
 
-    The first ``start`` notes are skipped. If ``SUGGEST_SECONDS`` runs out, also returns the ``start`` with
-    which to continue, otherwise None.
+    The first ``start`` notes are skipped. Also returns the ``start`` with which to continue if
+    ``SUGGEST_SECONDS`` ran out, otherwise None.
     """
     end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
@@ -171,8 +172,8 @@ async def recent_suggestions(
 
 
 def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
-    """Return the ``limit`` most likely of these missing links. A link found in both directions is listed in
-    the better one.
+    """Return the ``limit`` most likely missing links. A link found in both directions is listed only in the
+    more likely direction.
     """
     best: dict[frozenset[str], JSON] = {}
     for item in found:
@@ -185,7 +186,7 @@ def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return the evidence for each note that is close by links, meaning or name and not yet linked, by id."""
+    """Return the evidence, by note id, for each unlinked note that is close by links, meaning or name."""
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
     )
@@ -230,7 +231,7 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return, for each note, the share of the words in its best name that occur in the text.
+    """Return, for each note, the share of the words in its best-matching name that occur in the text.
 
     Words are weighted by their rarity among all names; names of common words count less.
     """
@@ -267,7 +268,7 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Return, for each of these notes, the first line of each other note that names it."""
+    """Return, for each of these notes, the first line on which each other note names it, by note id."""
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):
         lines[each.named].setdefault(each.note, each.line)

@@ -1,4 +1,4 @@
-"""Compute the link structure of an open vault in another process, and cache it until links change."""
+"""Compute the link structure of an open vault in a separate process, and cache it until links change."""
 
 import json
 import subprocess

@@ -13,7 +13,8 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.store.ledger import Ledger
 
 UNREAD = ("ends_reader", "ends_daemon")
-"""Codes of problems that left a note unread because a process ended. The note itself may not be the cause."""
+"""Codes of problems that left a note unread because a process ended. The note itself is not necessarily the
+cause."""
 NOTES_AT_ONCE = 100
 """Number of notes compared before the time limit is checked again."""
 
@@ -49,9 +50,7 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the paths of notes with a text whose vector is missing, although the ledger lists it as
-    stored.
-    """
+    """Return the paths of notes with missing vectors that the ledger lists as stored."""
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 FIRST_NOTES = 64
-"""Number of notes in each of the first batches. It is small, so that the first notes are soon searchable."""
+"""Number of notes in each of the first batches. The number is small, so that the first notes are soon
+searchable."""
 MOST_NOTES = 1024
 """Maximum number of notes in a batch."""
 BATCH_SECONDS = 1.0
 """Target processor time for reading a batch, in seconds."""
 ATTEMPTS = 8
-"""Maximum number of reader processes that may crash on a batch; after that, the calling process reads it."""
+"""Maximum number of reader processes that may crash on a batch; after that, the calling process reads the
+batch."""
 LAST_NOTES = 16
 """Minimum number of notes in a batch. Batches become smaller towards the end, but not smaller than this."""
 _LOOK_SECONDS = 0.1

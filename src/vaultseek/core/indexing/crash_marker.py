@@ -1,8 +1,8 @@
 """Record on disk which note is being parsed, so that a crash can be attributed to it.
 
 A crash in native code leaves no exception behind. The key of each note is therefore written before the note
-is parsed. It is written only to the page cache, because it must survive the process, not the machine. A note
-whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. If another
+is parsed. The key is written only to the page cache, because it must survive the process, not the machine. A
+note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. If another
 program killed the process, that counts less than a crash.
 """
 

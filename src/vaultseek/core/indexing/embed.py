@@ -124,7 +124,9 @@ class Embedding:
 
     @property
     def is_current(self) -> bool:
-        """True if queries are embedded with the model of ``spec``; False if with the previous model."""
+        """True if queries are embedded with the model of ``spec``; False if they are embedded with the
+        previous model.
+        """
         return self._migration.is_same_model
 
     def release_previous(self) -> None:
@@ -175,8 +177,8 @@ class Embedding:
     async def keep(self, vectors: Mapping[str, Vectors]) -> int:
         """Store ``vectors`` that a cluster computed, mapped by key; return how many were usable and new.
 
-        Only unit vectors of the model's dimension are accepted; texts with other vectors are embedded here.
-        Raises WorkerUnavailable.
+        Only unit vectors of the model's dimension are accepted; texts with other vectors are embedded
+        locally. Raises WorkerUnavailable.
         """
         if self._worker.state.dimension is None:
             await self._worker.ready(EMBED_SECONDS)
@@ -360,7 +362,7 @@ class Embedding:
     def _remove_stored(self, items: Sequence[Item], version: str) -> None:
         """Remove the items from the list of missing vectors, except items of notes that have changed since.
 
-        Removes nothing if a store with another ``version`` has been created since. A text that cannot be
+        Removes nothing if a store with a different ``version`` has been created since. A text that cannot be
         embedded counts as stored; otherwise it would be retried forever. Runs in the writer thread.
         """
         if self._space.store() != version:

@@ -1,7 +1,7 @@
 """Interface between an open vault and the engine that stores its searchable notes and vectors.
 
-An engine stores notes by ledger id, and passages by chunk number. It follows the ledger, and the ranking
-formulas are the same for all engines.
+An engine follows the ledger; it stores notes by ledger id, and passages by chunk number. The ranking formulas
+are the same for all engines.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ class Engine:
         self.index.rules = self._rules
 
     def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the engine has reached; -1 if it was filled from another ledger or
-        by other rules.
+        """Return the ledger revision that the engine has reached; -1 if it was filled from a different ledger
+        or under different rules.
 
         A new engine is at revision 0 of any ledger.
         """

@@ -112,8 +112,8 @@ class KeywordSync(Engine):
         return index
 
     def _remove_aside(self) -> None:
-        """Delete indexes that were moved aside, including by an earlier process that was killed. Failed
-        deletions are retried later.
+        """Delete indexes that were moved aside, including those left by an earlier process that was killed.
+        Failed deletions are retried later.
         """
         for path in self.directory.parent.glob(f"{self.directory.name}{_ASIDE}*"):
             try:

@@ -25,7 +25,7 @@ from vaultseek.store.ledger import Ledger
 
 
 class ModelSource:
-    """Source of models for vaults: chooses them by ``choice``, the models in the settings, and runs their
+    """Source of models for vaults: chooses from ``choice``, the models in the settings, and runs the models'
     workers in ``pool``.
     """
 
@@ -89,7 +89,7 @@ T = TypeVar("T")
 
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
-    """Return the share of a vault's notes that are not in English, read from its ledger; None without
+    """Return the share of a vault's notes that are not in English, read from the vault's ledger; None without
     notes.
     """
     rows = ledger.select("SELECT id, path FROM notes ORDER BY path")
@@ -109,8 +109,8 @@ def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], i
 
 
 def kept_share(directory: Path) -> float | None:
-    """Return the share of foreign notes that was stored with the index in ``directory``; None if there is
-    none.
+    """Return the share of foreign notes that was stored with the index in ``directory``; None if nothing was
+    stored.
     """
     try:
         share = read_json(directory / SHARE_FILE)["foreign_share"]

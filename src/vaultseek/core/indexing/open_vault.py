@@ -90,7 +90,7 @@ class VaultOptions:
     rescan_seconds: float = RESCAN_SECONDS
     max_note_bytes: int = NOTE_PARSE_BYTES
     kinds: tuple[str, ...] = DEFAULT_SWITCHES
-    """Kinds of files that are indexed besides notes."""
+    """Kinds of files that are indexed in addition to notes."""
     paused: bool = False
     """True to answer from the existing index without following the vault."""
     expansion: bool = False

@@ -26,7 +26,7 @@ def note_folder(directory: Path, root: Path) -> None:
 
 
 def former_root(root: Path) -> Path | None:
-    """Return the path of the vault at ``root`` when it was last indexed; None if the vault was not
+    """Return the path that the vault at ``root`` had when it was last indexed; None if the vault was not
     renamed.
     """
     identity = _identity(root)

@@ -119,7 +119,7 @@ class ScopedVault:
 
 
 SearchedVault = OpenVault | ScopedVault
-"""A vault or a restricted view of one; the attributes that both classes have show only visible notes."""
+"""A vault or a restricted view of one; the attributes common to both classes show only visible notes."""
 
 
 class ScopedSpaces:

@@ -34,12 +34,12 @@ JUDGED_TEXTS = 1000
 NOT_YET = "the vectors for languages other than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
-"""Share of notes that may lack vectors before answers report it. ``LAGGING_NOTES`` is a limit on their
-number; the smaller of the two limits applies."""
+"""Share of notes that may lack vectors before answers report the lag. ``LAGGING_NOTES`` limits the number of
+such notes; the smaller of the two limits applies."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.1
-"""Share of passages that may lack vectors before answers report it; at least ``LAGGING_PASSAGES`` may lack
-them.
+"""Share of passages, but at least ``LAGGING_PASSAGES`` passages, that may lack vectors before answers report
+the lag.
 
 Above this limit, notes are compared only by their own vectors; otherwise a note whose passages have no
 vectors would come last.
@@ -50,9 +50,7 @@ _NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Time limits, in seconds, for a search that waits for models; by default, as long as a person
-    tolerates.
-    """
+    """Time limits, in seconds, for a search that waits for models; by default, what a person tolerates."""
 
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
@@ -277,7 +275,7 @@ def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
 
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
-    """Return the share of the texts that an English model reads poorly; 0 if all are too short."""
+    """Return the share of the texts that an English model reads poorly; 0 if all texts are too short."""
     judged = []
     for text in (text[:JUDGED_CHARS] for text in texts):
         if sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2):

@@ -46,7 +46,8 @@ class StoreMigration:
     ) -> None:
         """Create the migration without starting it.
 
-        ``pool`` has the previous model's worker. Without it, a store for another model cannot answer.
+        ``pool`` has the previous model's worker. Without ``pool``, a store for a different model cannot
+        answer.
         """
         self.previous: PreviousStore | None = None
         """The previous store, which answers until the new one is full; None if there is no migration."""
@@ -63,7 +64,7 @@ class StoreMigration:
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:
-        """If the existing store has another spec, let it answer until the new store is full.
+        """If the existing store has a different spec, let it answer until the new store is full.
 
         Runs in the writer thread.
         """
@@ -148,8 +149,8 @@ def sweep(directory: Path, in_use: set[str]) -> None:
 
 
 class StoreRebuilds:
-    """Schedule of rebuilds for one store. The first rebuild starts at once; later rebuilds are delayed as
-    long as a worker's restarts.
+    """Schedule of rebuilds for one store. The first rebuild starts at once; later rebuilds are delayed like
+    restarts of a worker.
     """
 
     def __init__(self) -> None:

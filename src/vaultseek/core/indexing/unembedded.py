@@ -70,7 +70,7 @@ class EmbeddingSpec:
 
     @property
     def chunking(self) -> str:
-        """Chunking version; notes that were chunked by another version are read again."""
+        """Chunking version; notes that were chunked by a different version are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:

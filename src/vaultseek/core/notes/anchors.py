@@ -121,14 +121,14 @@ class _Nested:
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
-    """Return the first and last line of the block whose id is on ``line``. The line may contain only the
-    id.
+    """Return the first and last line of the block whose id is on ``line``. The id may be on a line of its
+    own.
     """
     return Blocks(note).lines(line)
 
 
 class Blocks:
-    """The blocks of a note, looked up by the line that contains the block's id."""
+    """The blocks of a note, each looked up by the line that contains its id."""
 
     def __init__(self, note: Note) -> None:
         self._lines = note.lines
@@ -222,7 +222,7 @@ def plain_name(heading: str) -> str:
     """Return the text of a heading or fragment in the form used for comparison: without markup and
     punctuation, and with case folded.
 
-    Emoji and vowel signs, which many scripts use, distinguish headings and are kept.
+    Emoji, and the vowel signs of many scripts, distinguish headings and are kept.
     """
     folded = fold(heading)
     signs = {sign for sign in folded if _is_punctuation(sign)}

@@ -1,4 +1,4 @@
-"""Complete names of notes, their headings and blocks, tags, properties and values, and other files.
+"""Complete the names of notes, headings, blocks, tags, properties, property values and other files.
 
 The headings, blocks and paths of all notes are read when they are first requested.
 """

@@ -1,4 +1,4 @@
-"""Match a typed text against many names, best matches first.
+"""Match typed text against many names, best matches first.
 
 Matches are sorted by grade, then by the rank of the name. The folded names form one string, best rank first,
 so a search of that string finds the best matches first and can stop early. There are four grades: the name
@@ -24,7 +24,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
 FUZZY_LETTERS = 40
-"""Maximum length, in letters, of a typed text in which one wrong letter is tolerated.
+"""Maximum length, in letters, of typed text in which one wrong letter is tolerated.
 
 To allow for a typo, the search is repeated once without each letter.
 """
@@ -67,7 +67,7 @@ class NoteName(NamedTuple):
 
     @property
     def more(self) -> JSON:
-        """Fields of the completion in an answer, besides its text."""
+        """Fields of the completion in an answer, other than its text."""
         fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
         return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 

@@ -316,7 +316,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
 
 
 def _between(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return lines ``first`` to ``last`` of a passage, which are outside its blocks."""
+    """Return lines ``first`` to ``last`` of a passage; these lines are outside its blocks."""
     chunk = evidence.chunk
     rows = chunk.text.split("\n")
     before = sum(len(row) + 1 for row in rows[: first - chunk.start_line])

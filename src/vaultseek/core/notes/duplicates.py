@@ -1,4 +1,4 @@
-"""Find pairs of nearly identical notes, ranked by the text they share and by meaning.
+"""Find pairs of nearly identical notes, ranked by shared text and similarity in meaning.
 
 Pairs are ranked without a threshold; no pair is declared a duplicate. Text is compared by **shingles**, runs
 of words (Broder 1997). A shingle found in many notes belongs to a template and is ignored; the rarer a
@@ -34,10 +34,10 @@ OWN_SHINGLES = 10
 """Number of additional unique shingles that each note is assumed to have, so that short notes must share more
 text."""
 COMPARED_NOTES = 20_000
-"""Maximum size of a vault, in notes, at which all notes are compared by meaning. In larger vaults, only notes
+"""Maximum size of a vault, in notes, at which all notes are compared in meaning. In larger vaults, only notes
 that share text are compared."""
 NEAREST_NOTES = 5
-"""Number of nearest notes by meaning that are compared with each note."""
+"""Number of notes compared with each note: those nearest in meaning."""
 VECTORS_AT_ONCE = 2_000
 _ROWS_AT_ONCE = 1_000
 
@@ -46,9 +46,7 @@ Ids = npt.NDArray[np.int64]
 
 
 class Likeness(NamedTuple):
-    """Similarity of two notes, from 0 to 1: the share of text that both have, and the cosine of their
-    vectors.
-    """
+    """Similarity of two notes, from 0 to 1: the share of text in common, and the cosine of their vectors."""
 
     text: float
     meaning: float
@@ -166,7 +164,7 @@ async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]
 
 
 def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
-    """Yield a pair of ids for each note and each of its nearest notes by meaning, the lower id first."""
+    """Yield a pair of ids, the lower first, for each note and each of its nearest notes in meaning."""
     ids = np.array(sorted(vectors), np.int64)
     if len(ids) < 2 or len(ids) > COMPARED_NOTES:
         return

@@ -204,8 +204,8 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
 
 
 def _currency(note: Note) -> JSON:
-    """Return the note's statement that it is outdated, in the form used in answers; empty if it makes
-    none.
+    """Return the note's statement that it is outdated, in the form used in answers; empty without such a
+    statement.
     """
     from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
 

@@ -120,7 +120,7 @@ def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tupl
 
 
 def _written(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the range of a text that corresponds to the range ``start`` to ``end`` of its folded form."""
+    """Return the range of ``text`` that corresponds to the range ``start`` to ``end`` of its folded form."""
     words = list(re.finditer(r"\S+", text))
     starts = list(accumulate((len(fold(word[0])) + 1 for word in words), initial=0))
 

@@ -82,7 +82,7 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the pieces of a line that may be names, by position, and the longest first at each position."""
+    """Yield the pieces of a line that may be names, by position, the longest first at each position."""
     words = list(_WORD.finditer(prose))
     stop = prose.find("\0")
     for at, word in enumerate(words):
@@ -112,7 +112,7 @@ def prose(text: str, labels: Collection[str] = ()) -> str:
 
 
 def labels_in(text: str) -> set[str]:
-    """Return the keys of the link labels that a text defines."""
+    """Return the keys of the link labels that ``text`` defines."""
     if "]:" not in text:
         return set()
     return {label_key(piece["label"]) for piece in NO_PROSE.finditer(text) if piece["label"]}

@@ -27,9 +27,9 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes that each kind of search contributes."""
 RELATED_HUB = 200
-"""Maximum number of links of a note through which two other notes count as related."""
+"""Maximum number of links that a note may have for its neighbours to count as related through it."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence by meaning at which a note without a connecting link counts as related. It corresponds
+"""Minimum confidence from meaning at which a note without a connecting link counts as related. It corresponds
 to a cosine of .3 with the bundled model. In diaries, notes below this cosine are about something else."""
 RELATED_WORDS = 60
 """Number of words from names, headings, tags and the opening that the keyword search uses."""
@@ -37,10 +37,10 @@ RELATED_WORDS = 60
 SEMANTIC_WEIGHT = 1.0
 LINK_WEIGHT = 1.0
 KEYWORD_WEIGHT = 1.5
-"""Weight of the evidence from the keyword search, relative to those of meaning and links.
+"""Weight of the evidence from the keyword search, relative to the weights of meaning and links.
 
 Measured by recall of the linked notes among the first ten, on 47 notes of the foam vault: .62 with the note's
-own words, .55 by meaning alone.
+own words, .55 with meaning alone.
 """
 DIRECT = 1.0
 """Score of a direct link; each common neighbour adds its Adamic-Adar weight to the score."""
@@ -62,7 +62,7 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     )
     semantic = {} if answer is None else _cosines(answer)
     if answer is not None:
-        # Common words order the candidates, but do not make a note related.
+        # Common words affect the order of candidates, but do not make a note related.
         near = _near(answer, semantic, coverages)
         semantic = {id: cosine for id, cosine in semantic.items() if id in near}
         keyword = {id: score for id, score in keyword.items() if id in near or id in links}

@@ -1,5 +1,5 @@
-"""Propose the edits that renaming a note, heading or tag requires in other notes. This module never writes
-them.
+"""Propose the edits that renaming a note, heading or tag requires in other notes. This module never writes to
+files.
 """
 
 import re
@@ -176,7 +176,7 @@ class Moves:
     def file(self, path: str, source: str) -> str:
         """Return the path that a canvas must use for a file after the moves.
 
-        It is a full path if other programs read the vault, because they accept no other.
+        It is a full path if other programs read the vault, because they accept no other paths.
         """
         before = self._names.resolve(path, source).path
         if before is None:

@@ -134,8 +134,7 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return the section that contains the passage at ``position``, keyed by the number of each of its
-    passages.
+    """Return a dict from the number of each passage in the section around ``position`` to that section.
 
     ``outline`` has the numbers of all passages in the note.
     """

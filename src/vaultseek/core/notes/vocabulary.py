@@ -24,8 +24,8 @@ def levels(tag: str) -> Iterator[str]:
 
 
 def commonest(spellings: Counter[str], default: str) -> str:
-    """Return the most common spelling, or the alphabetically first of several; ``default`` if there are
-    none.
+    """Return the most common spelling; in a tie, the alphabetically first; ``default`` if there are no
+    spellings.
     """
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 

@@ -36,7 +36,7 @@ Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
 """Number of a lane's best notes that determine the scale of its scores. The lane returns the scores of these
-notes even if only another lane proposes them."""
+notes even if only a different lane proposes them."""
 ROUNDING = 1e-6
 """Standard deviation of cosines below which they count as equal: the rounding error of float32."""
 KEYWORD_PASSAGE_SHARE = 0.35
@@ -87,8 +87,8 @@ GRAPH_CEILING = 0.45
 GRAPH_BELOW_LEADER = 0.99
 """Maximum score of a note found only by links, as a share of the score of each direct lane's first note."""
 JOINED_GAIN = 1.0
-"""Maximum gain of a note linked to a better note, as a share of its own score; reached if the two notes
-together have all words of the query."""
+"""Maximum gain of a note linked to a better note, as a share of the note's own score; reached if the two
+notes together have all words of the query."""
 CONTEXT_SHARE = 0.6
 """Weight of the words around a link as evidence for the linked note; the rest is the weight of that note's
 title and headings."""
@@ -100,7 +100,7 @@ BELOW_OWN_WORDS = 0.99
 among notes that have the word itself."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
-whose name begins with it has twice this lead."""
+whose name begins with the query has twice this lead."""
 
 PINNED_GAIN = 2.0
 """Gain of a note pinned to the query, as a share of the best score; it is the largest of all gains."""
@@ -129,10 +129,10 @@ MISNAMED_CONFIDENCE = 0.3
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
-"""Minimum confidence by meaning alone, and minimum share of the query's words, weighted by idf.
+"""Minimum confidence from meaning alone, and minimum share of the query's words, weighted by idf.
 
-If none of the best notes reaches either minimum, the answer is weak. A note that has only one common word out
-of several does not reach the second minimum.
+If none of the best notes reaches either minimum, the answer is weak. A note with only one of several query
+words, a common one, does not reach the second minimum.
 """
 
 
@@ -188,7 +188,8 @@ def keyword_scale(scores: Sequence[float] | Floats, population: float, few: floa
 
     The unit of the scale does not depend on the other scores. Otherwise, notes that have a word by chance
     would be far above the rest. If few notes have the whole query, the best score counts as much as a score
-    that singles out one note, even if it is low. ``few`` is the result of :func:`certainty_of_few`.
+    that singles out one note, even if the best score is low. ``few`` is the result of
+    :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))
@@ -254,7 +255,7 @@ def certainty_of_few(notes: int, population: float) -> float:
 
 
 def interpolated_rank(scores: Floats, best: float, scale: Scale) -> Floats:
-    """Return a rank for each score that preserves the distances between scores; the best score has rank 1."""
+    """Return ranks that preserve the distances between the scores; the best score has rank 1."""
     if scale.deviation <= 0:
         return np.ones(len(scores))
     behind = best / scale.deviation - scores / scale.deviation
@@ -270,9 +271,9 @@ def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
 def semantic_trust(reading: float, distinction: float) -> float:
     """Return the trust in the semantic lane, from 0 to 1.
 
-    It is low for a text that the model cannot read, because the vector of such a text is meaningless.
-    ``reading`` is the result of :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` the
-    result of :func:`distinction`.
+    It is low for text that the model cannot read, because the vector of such text is meaningless. ``reading``
+    is the result of :func:`vaultseek.semantic.models.calibration.share_read`, ``distinction`` the result of
+    :func:`distinction`.
     """
     return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
 
@@ -315,7 +316,7 @@ def link_bound(best: float, leaders: Floats, highest: float) -> float:
 
 
 def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
-    """Raise the scores of notes that are linked to a better note, and return them.
+    """Return the scores, raised for notes that are linked to a better note.
 
     ``better`` has the better notes' scores; the raised scores stay below them. The gain depends on ``share``:
     the strength of the link times the share of the query's words that the two notes have together.

@@ -382,7 +382,7 @@ def lane_weights(
     """Return each lane's weight by name: the configured weight, or one that depends on the kind of query and
     the trust in the lane.
 
-    In linear fusion, the weights are divided by their sum; ``alpha`` sets both of them.
+    In linear fusion, the weights are divided by their sum; ``alpha`` sets both weights.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic
@@ -434,9 +434,7 @@ def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple
 
 
 def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
-    """Sort notes with equal scores by path, changing ``order`` in place. ``scores`` are already in that
-    order.
-    """
+    """Sort notes with equal scores by path, changing ``order`` in place. ``scores`` are already sorted."""
     equal = np.flatnonzero(scores[1:] == scores[:-1])
     if not len(equal):
         return

@@ -154,9 +154,9 @@ def neighbour_evidence(
     best first.
 
     ``words`` are the query's words with their weights. The evidence for a neighbour has three parts: the
-    score of the best note that it is linked with, reduced if either note has many links; the query's words
-    around the link, in either note; and the query's words in the neighbour's own title, aliases and headings.
-    If a neighbour has several links, the strongest link counts, and the context with the most words. A
+    score of the best note linked with it, reduced if either note has many links; the query's words around the
+    link, in either note; and the query's words in the neighbour's own title, aliases and headings. If a
+    neighbour has several links, only the strongest link and the context with the most query words count. A
     neighbour without evidence is left out.
     """
     strengths: dict[int, dict[int, float]] = {}
@@ -171,9 +171,7 @@ def neighbour_evidence(
     total = sum(words.values())
 
     def share(text: str) -> float:
-        """Return the share of the query's words, by weight, that a folded text contains, ignoring word
-        endings.
-        """
+        """Return the share of the query's words, by weight, that ``text`` contains, ignoring word endings."""
         found = 0.0
         for beginning, weight in beginnings if total > 0 else ():  # a generator would take half as long again
             if beginning in text:
@@ -203,8 +201,8 @@ def neighbour_evidence(
 def _contexts(
     strengths: Mapping[int, Mapping[int, float]], rows: Mapping[int, NoteRow], ledger: Ledger
 ) -> Iterator[tuple[int, str, int]]:
-    """Yield the id of the best note, the text around the link, and the neighbour's id, for every link between
-    them.
+    """Yield, for each link between a best note and a neighbour, the best note's id, the text around the link,
+    and the neighbour's id.
     """
     ids = {rows[id].path: id for id in strengths if id in rows}
     seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))

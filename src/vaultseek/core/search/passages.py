@@ -17,8 +17,8 @@ from vaultseek.store.ledger import Ledger, NoteRow
 PROPERTIES_LEAD = 0.5
 """Share of the properties' keyword score below which the best passage is replaced by the properties."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""Minimum numbers of characters and of letters in a passage. A passage below both is shown only if the note
-has no other."""
+"""Minimum numbers of characters and of letters in a passage. A passage below both minimums is shown only if
+the note has no other passage."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
 """The passages that the keyword search found in each note, best first, by note id."""
@@ -39,8 +39,8 @@ def choose_passages(
 
     A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
     another passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They
-    are shown if they match the words far better than any other passage, or if ``properties`` filters on one
-    of them.
+    are shown if they match the words far better than any other passage, or if a filter in ``properties``
+    tests one of them.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)

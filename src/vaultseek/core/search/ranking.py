@@ -41,7 +41,7 @@ from vaultseek.store.ledger import NoteRow
 SIGNALS: tuple[Signal, ...] = (
     Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Joined(), FirstByName(),
 )  # fmt: skip
-"""All signals besides lanes and links, in the order in which they are applied."""
+"""All signals other than lanes and links, in the order in which they are applied."""
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)
 """Signals used to choose the best notes, whose linked neighbours are then considered."""
 LATEST_OPENS = 100

@@ -222,7 +222,7 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
 
 
 def _time_of(query: Query) -> SpokenTime | None:
-    """Return the time that a query names outside quoted phrases; None if it names none."""
+    """Return the time that a query names outside quoted phrases; None if it names no time."""
     text = query.rank_text
     # A query that is only a date is searched for as written.
     if not (query.reads_time and text) or dates_of(text):

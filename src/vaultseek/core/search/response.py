@@ -192,7 +192,7 @@ def _passage(chunk: Chunk, snippet: Preview) -> JSON:
 
 
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
-    """Return one word for how a result was found: ``hybrid`` if by both words and meaning.
+    """Return one word for how a result was found: ``hybrid`` if found by both words and meaning.
 
     While any lane is in ``partial``, no result is called hybrid. An incomplete lane is not named if the other
     lane is complete.

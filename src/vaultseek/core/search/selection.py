@@ -58,8 +58,8 @@ class Selection(NamedTuple):
 def select_results(query: Evidence, ranking: Ranking, index_state: JSON) -> Selection:
     """Drop candidates below ``min_confidence``, or all candidates if none is related to the query.
 
-    The nearest notes are kept if the query has a filter or an identifier, which is a match by itself, or
-    while a lane does not cover all notes. If the query is an identifier that a note has, notes without it are
+    The nearest notes are kept if the query has a filter, if notes have the query's identifier, or while a
+    lane does not cover all notes. If the query is an identifier that a note has, notes without it are
     dropped.
     """
     results = _eligible(query, ranking)
@@ -130,7 +130,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
 
 
 def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[int, float]:
-    """Raise the certainty of each note to the highest certainty below it in the list."""
+    """Raise the certainty of each note to at least the highest certainty below it in the list."""
     ids = [each.about.id for each in reversed(results)]
     return dict(zip(ids, accumulate((certain.get(id, 0.0) for id in ids), max), strict=True))
 

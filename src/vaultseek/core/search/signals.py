@@ -1,4 +1,4 @@
-"""Signals: evidence for a candidate besides the lanes and the links.
+"""Signals: evidence for a candidate beyond the lanes and the links.
 
 A signal is a class with a value for each candidate and a weight. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
@@ -103,7 +103,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """Gain for a note that has the query's identifiers and phrases, by the share that it has."""
+    """Gain for a note that has the query's identifiers and phrases, by the share that the note has."""
 
     figure = "anchors"
 
@@ -154,7 +154,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """Gain for notes from the period that the question names. It never removes a note."""
+    """Gain for notes from the period that the question names. The gain never removes a note."""
 
     figure = "time"
     adds = True

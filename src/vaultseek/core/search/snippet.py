@@ -52,8 +52,8 @@ _PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Finds matches for a query in a text: its regular expressions and its index terms, each with the number
-    of its query word.
+    """Finds matches for a query in text: its regular expressions and its index terms, each with the number of
+    its query word.
 
     Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
     it is alone in the query, not if it is part of a pair.
@@ -79,7 +79,7 @@ class Matcher:
         return cls(span_finder, numbered, patterns)
 
     def matches(self, text: str, language: str | None = None) -> list[_Match]:
-        """Return every match in a text from a note in ``language``; matches may overlap."""
+        """Return every match in ``text`` from a note in ``language``; matches may overlap."""
         found = [
             (low, high, -number)
             for number, pattern in enumerate(self.patterns, start=1)
@@ -90,7 +90,7 @@ class Matcher:
         return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
 
     def all_in(self, text: str, language: str | None = None) -> bool:
-        """Return whether a text contains every word of the query."""
+        """Return whether ``text`` contains every word of the query."""
         if self.patterns or not self.words:
             return False
         return {number for _, _, number in self.matches(text, language)} == {*self.words.values()}
@@ -160,7 +160,7 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in a text, in order, except numbers inside an identifier, such as the 1 in 2.3.1."""
+    """Return the matches in ``text``, in order, except numbers inside an identifier, as 1 in 2.3.1."""
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches
@@ -188,8 +188,8 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: only prose or, if prose has no text or fewer matching words, also code, or all
-    rows.
+    """Return the rows to show: prose; also code, or else all rows, if prose has no text or fewer matching
+    words.
     """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:

@@ -31,8 +31,8 @@ _UNITS = {
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date from a text such as ``2026-01-31`` or ``2026-1-31``, with or without a time; None for
-    other texts.
+    """Return the date from text such as ``2026-01-31`` or ``2026-1-31``, with or without a time; None for
+    other text.
     """
     match = _DATE.fullmatch(text)
     if match is None:
@@ -48,7 +48,7 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date in a text: a date as in ``read_date``, a month, or the name of a daily note; None if
+    """Return the date in ``text``: a date as in ``read_date``, a month, or the name of a daily note; None if
     there is none.
     """
     text = text.strip()
@@ -91,7 +91,7 @@ def _timestamp(moment: datetime) -> float:
 
 
 def read_duration(text: str) -> Duration | None:
-    """Return the duration from a text such as ``2 weeks`` or ``1d 12h``; None for other texts."""
+    """Return the duration from text such as ``2 weeks`` or ``1d 12h``; None for other text."""
     months, milliseconds, end = 0.0, 0.0, 0
     while match := _AMOUNT.match(text, end):
         amount, unit, end = float(match[1]), _UNITS.get(match[2]), match.end()

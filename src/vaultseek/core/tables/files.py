@@ -70,7 +70,7 @@ class File:
 
     @property
     def title(self) -> str:
-        """Title of the note, or name of another file."""
+        """Title of a note, or name of any other file."""
         return self.name.stem if self._row is None else str(self._row[2])
 
     @cached_property
@@ -292,7 +292,7 @@ class VaultFiles:
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links in a note. They are read in one batch with the links of the files after it.
+        """Return the links in a note. The links are read in one batch with those in the files after this one.
 
         As in Obsidian, a base has no links, although the index has links to the notes to which it refers.
         """
@@ -395,4 +395,4 @@ _CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
     "number": _number,
     "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
 }
-"""Functions that convert a text to each property type; YAML has already typed all other values."""
+"""Functions that convert text to each property type; YAML has already typed all other values."""

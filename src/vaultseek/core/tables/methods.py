@@ -106,7 +106,7 @@ def _contains(value: Value, part: Value) -> bool:
 
 
 def _part(value: Value, part: Value) -> str:
-    """Return ``part`` as a text to search for in ``value``. The hash of a tag is optional."""
+    """Return ``part`` as text to search for in ``value``. The hash of a tag is optional."""
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 

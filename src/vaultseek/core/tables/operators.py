@@ -25,7 +25,7 @@ from vaultseek.core.tables.values import (
 
 
 def add(left: Value, right: Value) -> Value:
-    """Return ``left + right``: numbers and durations are added, dates are shifted, texts are joined."""
+    """Return ``left + right``: numbers and durations are added, dates are shifted, strings are joined."""
     if isinstance(left, Date) or isinstance(right, Date):
         date, other = (left, right) if isinstance(left, Date) else (right, left)
         duration = _duration(other)
@@ -109,7 +109,7 @@ def number(value: float) -> float:
 
 
 def as_number(value: Value) -> float | None:
-    """Return a number, or the number that a text represents; None for other values. Booleans count as 1 and
+    """Return a number, or the number that a string represents; None for other values. Booleans count as 1 and
     0.
     """
     if isinstance(value, bool):
@@ -135,7 +135,7 @@ def _duration(value: Value) -> Duration | None:
 
 
 def _date_for(other: Value, value: Value) -> Value:
-    """Return ``value``, converted to a date if it is a text and the other operand is a date."""
+    """Return ``value``, converted to a date if it is a string and the other operand is a date."""
     if isinstance(other, Date) and isinstance(value, str):
         return date_in(value) or value
     return value
@@ -223,8 +223,8 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def _length(value: Value) -> float | None:
-    """Return a number, or the number that a text represents; for a duration such as ``"2 weeks"``, its length
-    in milliseconds.
+    """Return a number, or the number that a string represents; for a duration such as ``"2 weeks"``, its
+    length in milliseconds.
     """
     number = as_number(value)
     duration = read_duration(value) if number is None and isinstance(value, str) else None
@@ -232,9 +232,9 @@ def _length(value: Value) -> float | None:
 
 
 def text_key(text: str) -> tuple[Any, ...]:
-    """Return a sort key for a text: case-insensitive, with numbers sorted by value."""
+    """Return a sort key for ``text``: case-insensitive, with numbers sorted by value."""
     parts = _DIGITS.split(fold(text))
-    # The text itself separates texts that differ only in case.
+    # The text itself orders strings that differ only in case.
     return [int(part[:300]) if place % 2 else part for place, part in enumerate(parts)], text
 
 

@@ -11,7 +11,7 @@ from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
 _FLAGS = "ims"
-"""Flags that affect which texts match."""
+"""Flags that affect which text matches."""
 
 
 def pattern_error(pattern: Pattern) -> str | None:
@@ -47,7 +47,7 @@ def replace(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split a text at each match. Texts that groups matched are kept as elements."""
+    """Split ``text`` at each match. Strings that groups matched are kept as elements."""
     parts: list[str] = []
     end = 0
     for match in _matches(pattern, text):

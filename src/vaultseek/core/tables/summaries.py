@@ -11,9 +11,7 @@ Figure = Callable[[Sequence[Value]], Value]
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
-    """Return the finite numbers among the values and inside lists, including texts that represent a
-    number.
-    """
+    """Return the finite numbers among the values and inside lists, including numbers written as strings."""
     flat = (each for each in flattened(*values) if is_number(each) or isinstance(each, str))
     numbers = map(as_number, flat)
     return [number for number in numbers if number is not None and math.isfinite(number)]
@@ -54,7 +52,7 @@ def _range(values: Sequence[Value]) -> Value:
 def _unique(values: Sequence[Value]) -> int:
     """Return the number of distinct non-empty values.
 
-    Numbers and texts are compared by hash; other values are sorted and compared with their neighbours.
+    Numbers and strings are compared by hash; other values are sorted and compared with their neighbours.
     """
     filled = [value for value in values if not is_empty(value)]
     plain = {(type(value).__name__, value) for value in filled if isinstance(value, int | float | str)}

@@ -13,12 +13,12 @@ from vaultseek.core.tables.values import Pattern
 
 
 class BadExpression(Exception):
-    """Raised for a text that is not a valid or supported expression. The message states the reason."""
+    """Raised for text that is not a valid, supported expression. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant: null, a boolean, a number, a text or a regular expression."""
+    """A constant: null, a boolean, a number, a string or a regular expression."""
 
     value: object
 
@@ -101,7 +101,7 @@ def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:
 
 
 def split_expressions(text: str) -> list[str]:
-    """Split a text at commas that are outside brackets and quotes. Raises BadExpression."""
+    """Split ``text`` at commas that are outside brackets and quotes. Raises BadExpression."""
     parts, depth, start = [], 0, 0
     for token in _tokens(text, lambda name: False):
         if token.kind != "sign":

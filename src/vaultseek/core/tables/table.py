@@ -313,7 +313,7 @@ class _Evaluation:
 
 
 class NoValue(FormulaError):
-    """Raised for an expression whose failure was already reported once for the table, not for each note."""
+    """Raised for an expression whose failure was already reported, once for the whole table."""
 
 
 _UNKNOWN = object()

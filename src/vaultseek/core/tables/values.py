@@ -1,6 +1,6 @@
-"""Values in the formula language: their kinds, truth values and texts, and their form in answers.
+"""Values in the formula language: their kinds, truth values and text forms, and their form in answers.
 
-Null, booleans, numbers, texts, lists and mappings are Python's own types. Dates are local times without a
+Null, booleans, numbers, strings, lists and mappings are Python's own types. Dates are local times without a
 time zone.
 """
 
@@ -179,7 +179,7 @@ def is_truthy(value: Value) -> bool:
 
 
 def is_empty(value: Value) -> bool:
-    """True for null, the empty text, the empty list and a mapping without keys."""
+    """True for null, the empty string, the empty list and a mapping without keys."""
     return value is None or (isinstance(value, str | list | Mapping) and not value)
 
 
@@ -275,8 +275,8 @@ def check_size(size: int) -> None:
 
 
 def sized(value: Value) -> Value:
-    """Return the result of a function or operator unchanged. Raises FormulaError if it is a text that is too
-    long.
+    """Return the result of a function or operator unchanged. Raises FormulaError if it is a string that is
+    too long.
     """
     if isinstance(value, str):
         check_size(len(value))
