@@ -66,7 +66,7 @@ class ChangedNotes:
         self._changed.set()
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
-        """Wait for the first scan and ``pause`` seconds; on later calls, until this ``share`` of the notes
+        """Wait for the first scan and ``pause`` seconds; on later calls, wait until this ``share`` of notes
         has changed."""
         while True:
             await self._changed.wait()

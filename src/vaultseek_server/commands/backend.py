@@ -47,14 +47,15 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     """Copy notes and vectors to another engine, and use it.
 
     Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
-    first; if it cannot be used, nothing changes. At the end, its counts of notes, passages and vectors are
-    compared with the index, and some searches are repeated. Exit code 1 if the counts or the results differ.
+    first; if it cannot be used, nothing changes. At the end, the engine's counts of notes, passages and
+    vectors are compared with the index, and some searches are repeated. Exit code 1 if the counts or the
+    results differ.
 
     The setting applies to all vaults, so all are moved. With --vault, the command waits for that vault only,
-    and compares only that one.
+    and compares nothing else.
 
     The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to follow the rest.
-    If the notes are already there, it only compares. The former engine keeps its copy.
+    If the notes are already in the engine, the command only compares. The former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes

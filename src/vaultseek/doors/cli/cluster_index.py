@@ -95,7 +95,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
 def _called(
     client: Caller, method: str, params: JSON, on_notification: Callable[[str, JSON], object] | None = None
 ) -> Any:
-    """Return the daemon's answer; if the daemon was replaced by another one, repeat the request."""
+    """Return the daemon's answer; if a different daemon has replaced it, repeat the request."""
     while True:
         pid = daemon_pid()
         try:

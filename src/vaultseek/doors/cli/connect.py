@@ -60,7 +60,8 @@ def vault_folder(invocation: Invocation) -> str:
 
 
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
-    """Report that results were opened; each contains its query and its vault's folder. Errors are ignored."""
+    """Report that results were opened; each result contains its query and its vault's folder. Errors are
+    ignored."""
     from contextlib import suppress
 
     from vaultseek.errors import VaultseekError
@@ -88,7 +89,8 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound; if ``name`` contains no hash or colon, this is the error ``no_note`` for the whole name.
+    Raises NotFound; if ``name`` contains no hash or colon, the error raised is ``no_note``, for the whole
+    name.
     """
     from vaultseek.doors.addresses import part, readings
 

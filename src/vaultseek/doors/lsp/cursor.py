@@ -207,8 +207,7 @@ def _value_at(text: Text, line: int, before: str) -> _Value | None:
 
 
 def _in_frontmatter(text: Text, line: int) -> bool:
-    """Return True if the line is between the first line, of three hyphens, and the next line of three
-    hyphens."""
+    """Return True if the line is between a first line of three hyphens and the next such line."""
     if line < 2 or not _FENCE.match(text.line(1)):
         return False
     return not any(_FENCE.match(text.line(number)) for number in range(2, line))

@@ -88,7 +88,7 @@ class Guard:
         )
 
     def changes_link(self, change: Change) -> bool:
-        """Return True if a change gives a link another target and changes nothing else."""
+        """Return True if a change gives a link a different target and changes nothing else."""
         trial = self._tried([change])
         if trial is None:
             return False

@@ -98,8 +98,8 @@ class Session:
             return None
 
     async def ask(self, method: str, root: str | None, **params: Any) -> JSON:
-        """Return the daemon's answer about the vault at ``root``; None if the request is about no vault.
-        Raises VaultseekError."""
+        """Return the daemon's answer about the vault at ``root`` or, if ``root`` is None, about no particular
+        vault. Raises VaultseekError."""
         vault = {} if root is None else {"vault": root}
         answer: JSON = await self._ask(method, {**vault, **params})
         return answer
@@ -218,8 +218,8 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline, without looking for the document's vault if it is
-        open."""
+        """Return the text of a document for its outline, without looking for the document's vault if the
+        document is open."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:

@@ -172,11 +172,12 @@ class Currency(Answer):
     up to which it is valid; ``struck``: the line shown is struck out; ``successor``: the note replaces
     another result."""
     by: list[Successor]
-    """The last note of each chain of successors; empty if the chain is circular."""
+    """The last note of each chain of successors; if all chains lead back to the note, its direct
+    successors."""
     replaces: list[Successor]
     """For a successor: the results that it replaces."""
     missing: list[str]
-    """Names of successors that do not exist."""
+    """Names of missing successors."""
     since: str | None
     """The day on which the note became stale."""
     text: str
@@ -246,7 +247,7 @@ class FullResult(Result, total=False):
     chunk_id: str | None
     end_line: int
     line: int
-    """The line of the passage that contains the most words of the query."""
+    """The line, within the passage, that contains the most query words."""
     column: int
     """Column in ``line`` at which the first query word begins, counted from 1."""
     line_text: str
@@ -384,8 +385,8 @@ class LineRange(Answer):
 
 
 class EvidencePassage(Lines):
-    """Lines of a note that may help to answer a question; ``cut`` is true if the passage continues after
-    them."""
+    """Lines of a note, to help answer a question; ``cut`` is true if the passage continues after these
+    lines."""
 
     title: str
     heading_path: list[str]
@@ -559,7 +560,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The outcome of reporting an opened note, or an answer to an agent."""
+    """The result of a report that a note was opened, or that an agent was given an answer."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
@@ -651,7 +652,7 @@ class Unresolved(OfVault, Counted):
 
 
 class Mention(About, Judged):
-    """A line that mentions a note by ``name``."""
+    """A line of a note that mentions the requested note by ``name``."""
 
     line: int
     name: str
@@ -779,7 +780,7 @@ class Step(About, Judged):
 
 class Routes(OfNote, Judged):
     """The shortest routes from a note to the note ``other``; empty if neither links nor similar meaning
-    connect them."""
+    connect the two notes."""
 
     other: About
     routes: list[list[Step]]
@@ -792,9 +793,9 @@ class LinkReason(Answer):
 
     ``mentioned``: the note mentions the other note on line ``line``; ``mentions``: the other note mentions
     this note on line ``line``; ``links_back``: the other note links to this one; ``cited_together``:
-    ``count`` notes link to both; ``common_links``: ``count`` notes have a link to or from each of the two;
-    ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``: ``cosine`` is the
-    similarity of the two notes' vectors.
+    ``count`` notes link to both notes; ``common_links``: ``count`` notes have a link to or from each of the
+    two notes; ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``:
+    ``cosine`` is the similarity of the two notes' vectors.
     """
 
     kind: Literal[
@@ -844,7 +845,7 @@ class Stale(OfVault):
 class Suggestions(OfVault):
     """Links that may be missing, most likely first; ``markdown`` is true if the vault uses Markdown links.
 
-    If a second is not enough to examine all recently changed notes, ``next`` is the ``start`` for the next
+    If one second is not enough to examine all recently changed notes, ``next`` is the ``start`` for the next
     request; otherwise it is None.
     """
 
@@ -992,7 +993,7 @@ class Table(Answer):
     path: NotRequired[str | None]
     """Path of the base, or of the note that contains it as a block."""
     line: NotRequired[int | None]
-    """Line, in the note, of the base's block or embed."""
+    """Line of the note on which the base's block or embed begins."""
     columns: list[TableColumn]
     rows: list[TableRow]
     group: NotRequired[str | None]
@@ -1113,7 +1114,7 @@ class Problems(OfVault, Counted):
 
 
 class NamedNote(Answer):
-    """A note named in a text."""
+    """A note named in the text of a request."""
 
     path: str
     title: str
@@ -1122,8 +1123,7 @@ class NamedNote(Answer):
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of one or more notes; ``line`` counts the lines in the request from
-    1."""
+    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, from 1."""
 
     line: int
     column: int
@@ -1133,7 +1133,7 @@ class NamePlace(Answer):
 
 
 class Mentioned(OfVault):
-    """Note names that occur in a text."""
+    """Note names that occur in the text of the request."""
 
     mentions: list[NamePlace]
     markdown: bool
@@ -1271,7 +1271,7 @@ class VaultModels(Answer, total=False):
 
 
 class VaultStatus(Index, Explained):
-    """State of a vault; ``problems`` contains the first of ``problem_count`` problems."""
+    """State of a vault; ``problems`` contains the first few of all ``problem_count`` problems."""
 
     name: str
     path: str
@@ -1368,7 +1368,7 @@ class ComparedSearch(Answer):
     notes: int
     """Number of top results of the search before the move."""
     again: int
-    """Number of these results that are also top results after the move."""
+    """Number of top results before the move that are still top results after it."""
 
 
 class MovedVault(OfVault):
@@ -1385,14 +1385,15 @@ class MovedVault(OfVault):
 
 
 class Moved(Answer):
-    """The vaults in an engine, compared with their ledgers and with searches before the move."""
+    """The result of a move to an engine: its counts compared with the ledgers, searches compared with earlier
+    ones."""
 
     engine: str
     """Kind of the engine: embedded or postgres."""
     place: str | None
     """The address of the engine; None for the embedded engine."""
     former: str | None
-    """The previous server, which keeps its copy."""
+    """The previous server, which keeps its copy of the vaults."""
     was_there: bool
     """True if there was nothing to move, not even the remainder of an interrupted move."""
     same: bool

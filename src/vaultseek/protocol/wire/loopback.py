@@ -102,7 +102,8 @@ class LoopbackPort:
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket that listens on ``port``, for this computer only; for 0, the system chooses the port.
+    """Return a socket that listens on ``port``, for this computer only; for port 0, the system chooses a free
+    port.
 
     Raises Unavailable if the port is taken.
     """

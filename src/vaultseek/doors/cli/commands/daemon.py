@@ -99,7 +99,7 @@ def status(invocation: Invocation) -> int:
 
 
 def _settings_problem(file: Path | None) -> str:
-    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its
+    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its earlier
     settings."""
     from vaultseek.settings.load import examine
 

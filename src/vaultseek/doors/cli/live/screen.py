@@ -155,7 +155,7 @@ class Screen:
         return await self._application.run_async()
 
     def notify(self, notice: str) -> None:
-        """Show a text in place of the remarks until a key is pressed."""
+        """Show ``notice`` in place of the remarks until a key is pressed."""
         self._notice = clean(notice)
 
     # -- layout
