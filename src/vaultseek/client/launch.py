@@ -17,7 +17,7 @@ from vaultseek.protocol.wire.reach import answers, make_folders
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
-"""Seconds to wait for another daemon that acquired the lock first."""
+"""Seconds to wait for an answer from another daemon that acquired the lock first."""
 LAUNCH_TAIL_BYTES = 4 * KIB
 
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

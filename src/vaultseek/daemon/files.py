@@ -102,8 +102,8 @@ class FileQueue:
 class FilePreparation:
     """Extraction of text from files, one part at a time, while the writer does other work.
 
-    ``prepare`` reads the files at the given paths and returns the paths to retry once. It runs in a thread,
-    for minutes if OCR is needed.
+    ``prepare`` reads the files at the given paths and returns the paths to retry once. ``prepare`` runs in a
+    thread, for minutes if OCR is needed.
     """
 
     def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:

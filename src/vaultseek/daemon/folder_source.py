@@ -86,7 +86,7 @@ class FolderSource(Source):
         return self._vault.activity.state
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may not reflect the latest changes to notes, or None."""
+        """Return the reason why an answer might not reflect the latest changes to notes, or None."""
         activity = self._vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason

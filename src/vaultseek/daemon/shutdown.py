@@ -65,7 +65,7 @@ def report_crashes(file: Path) -> None:
     there.
 
     A crash happens, for example, when a file is truncated while it is mapped. Nothing is lost, and the next
-    command starts another daemon.
+    command starts a new daemon.
     """
     try:
         text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""

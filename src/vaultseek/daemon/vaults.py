@@ -100,8 +100,8 @@ class VaultRegistry:
 
     @property
     def followers(self) -> list[VaultFollower]:
-        """The open vaults: first the configured vaults, in the order of the settings, then others in the
-        order in which they were opened."""
+        """The open vaults: first the configured vaults, in the order of the settings, then the other vaults
+        in the order in which they were opened."""
         order = {entry.path: number for number, entry in enumerate(self.settings.vaults)}
         followers = self._followers.values()
         return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))

@@ -253,8 +253,8 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
     daemon's.
 
     Returns ``vectors``, one for each text, and ``failed``, the indices of texts without a vector; or a
-    ``refusal`` that explains why this machine cannot embed the texts. The vectors match those of the daemon's
-    own worker to six digits.
+    ``refusal`` that explains why this machine cannot embed the texts. The vectors agree to six digits with
+    those of the daemon's own worker.
     """
     here = f"the worker {platform.node()}"
     if version != __version__:

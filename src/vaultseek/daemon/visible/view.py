@@ -68,7 +68,7 @@ class ScopedFollower:
         return self._hidden_paths
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may not reflect the latest changes, without details, or None."""
+        """Return the reason, without details, why an answer might not reflect the latest changes, or None."""
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:

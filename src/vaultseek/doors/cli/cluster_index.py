@@ -106,7 +106,8 @@ def _called(
 
 
 def _is_replaced(pid: int | None) -> bool:
-    """Return True as soon as another daemon is running, or False if none starts within ``AWAY_SECONDS``."""
+    """Return True as soon as a different daemon is running, or False if none starts within
+    ``AWAY_SECONDS``."""
     give_up = time.monotonic() + AWAY_SECONDS
     while daemon_pid() in (pid, None):
         if time.monotonic() > give_up:

@@ -25,7 +25,7 @@ DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
 """Seconds within which a daemon must answer ``initialize``; after that, it is considered frozen."""
 DAEMON_STOP_SECONDS = 10.0
-"""Seconds within which the daemon must end after ``shutdown``; it cancels unfinished work after 1.5 s."""
+"""Seconds within which the daemon must end after ``shutdown``; unfinished work is cancelled after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 REBIND_SECONDS = 5.0
@@ -133,8 +133,8 @@ def note_file(note: str, invocation: Invocation) -> str:
 def connect(invocation: Invocation) -> Caller:
     """Return a client of the running daemon, starting a daemon if necessary and allowed.
 
-    Raises ConfigError if the configuration is invalid, and Unavailable if the daemon may not be started, does
-    not start, or is running with a configuration other than the one given by ``--config``.
+    Raises ConfigError if the configuration is invalid, and Unavailable if the daemon must not be started,
+    does not start, or is running with a configuration other than the one given by ``--config``.
     """
     agent = invocation.agent
     client = connect_to_running(agent=agent) or wait_for_running(agent=agent)

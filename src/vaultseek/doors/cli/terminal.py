@@ -75,7 +75,7 @@ class Terminal:
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
         """Return lines that contain the parts side by side; on a screen, they are wrapped to its width.
 
-        A part is broken, at its spaces, only if it is longer than a line.
+        A part is broken, at its spaces, only if the part is longer than a line.
         """
         lines: list[str] = []
         for part in parts:

@@ -18,7 +18,7 @@ CHOICES = 9
 CHOICE_CHARS = 60
 
 Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Function that lets the user choose one of several titles; returns None if that is impossible or
+"""Function that lets the user choose one of several titles; returns None if choosing is impossible or
 declined."""
 Show = Callable[[str, int], Awaitable[None]]
 """Function that opens a document at a line number, 1-based."""

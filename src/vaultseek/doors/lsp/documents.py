@@ -1,4 +1,4 @@
-"""The texts of notes open in the editor. As in LSP, lines end only at LF, CR LF or CR."""
+"""The text of each note that is open in the editor. As in LSP, lines end only at LF, CR LF or CR."""
 
 import re
 from array import array

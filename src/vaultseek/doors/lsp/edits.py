@@ -17,7 +17,7 @@ FileOperation = types.CreateFile | types.RenameFile
 
 
 async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
-    """Return the edits proposed by ``vault/rename``, except those to the files ``without``.
+    """Return the edits proposed by ``vault/rename``, except edits to the files in ``without``.
 
     The user is warned about files whose links cannot be updated.
     """

@@ -26,7 +26,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 class Change(NamedTuple):
-    """A place in a line, which may be empty, and the text that replaces it."""
+    """A place in a line, possibly of no length, and the text that replaces it."""
 
     place: Place
     new: str

@@ -46,7 +46,7 @@ def serve_http(
     """Serve on ``port`` until a signal ends the process; for 0, the system chooses the port.
 
     ``announce`` gets the server's address and the path of the file that contains the token. Raises
-    Unavailable if the port is taken, and Forbidden if others can read the token.
+    Unavailable if the port is taken, and Forbidden if other users can read the token.
     """
     file = paths.private_directory(paths.state_directory()) / "mcp.token"
     token = read_token(file)

@@ -80,7 +80,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
-        """Search the user's notes by word and meaning; a result is a note's best passage, with its lines.
+        """Search the user's notes by word and meaning; a result is a note's best passage with its lines.
 
         Words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:2026-01-31, after: and OR
         filter notes.
@@ -215,7 +215,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Properties]:
-        """List properties, or the values of the one called name; search finds notes with [name:value]."""
+        """List properties, or the values of one called name; search accepts [name:value] filters."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
         if name and not answer["values"]:

@@ -36,7 +36,8 @@ class About(Titled):
     """Basic facts about a note. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
 
     ``created`` is the day (``2026-03-16``) or time stated in the note or its file name; if neither states
-    one, it equals ``modified``. Times are in the client's time zone; days do not depend on the time zone.
+    one, ``created`` equals ``modified``. Times are in the client's time zone; days do not depend on the time
+    zone.
     """
 
     kind: NotRequired[str]
@@ -610,7 +611,7 @@ class GivenAnswer(Answer):
 
 
 class HidingEntry(Answer):
-    """An entry of ``[agents] hide``, and the number of files in the vault that it hides (0 for a misspelt
+    """An entry of ``[agents] hide``, and the number of files that it hides in the vault (0 for a misspelt
     entry)."""
 
     entry: str
@@ -703,14 +704,14 @@ class Hub(Linked):
 
 
 class Bridge(Linked):
-    """A note that connects others; ``share`` is the estimated share of the shortest paths that pass through
-    it."""
+    """A note that connects other notes; ``share`` is the estimated share of the shortest paths that pass
+    through it."""
 
     share: float
 
 
 class Cluster(Answer):
-    """Notes that link to each other more than to others.
+    """Notes that link to each other more than to other notes.
 
     ``hub`` is the note with the most links inside the cluster; its title names the cluster. ``words`` are the
     most distinctive words in the notes' names and headings. ``created`` and ``changed`` count the notes
@@ -991,7 +992,7 @@ class Table(Answer):
     """Name of the view; empty for a query."""
     type: str
     path: NotRequired[str | None]
-    """Path of the base, or of the note that contains it as a block."""
+    """Path of the base, or of the note that contains the base as a block."""
     line: NotRequired[int | None]
     """Line of the note on which the base's block or embed begins."""
     columns: list[TableColumn]
@@ -1354,7 +1355,7 @@ class Verified(OfVault):
     """The address or file of the engine; None for the embedded engine."""
     numbers: list[EngineNumber]
     pending: int
-    """Number of notes to read plus vectors to store; it may explain a difference."""
+    """Number of notes to read plus vectors to store, which may explain a difference."""
     same: bool
     """True if all counts are equal."""
     reason: str | None

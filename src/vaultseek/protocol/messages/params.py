@@ -315,7 +315,7 @@ class Move(Nothing):
 
 
 class ResolveParams(VaultParams):
-    """Links in a note, which may not be saved yet."""
+    """Links in a note; the note need not be saved yet."""
 
     source: str
     """Path of the note from the vault's root."""

@@ -1,4 +1,4 @@
-"""Requests from one client: a few run, others wait for a slot, and all can be cancelled."""
+"""Requests from one client: a few run, the rest wait for a slot, and all can be cancelled."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ async def evaluate(
     foreign: Sequence[str] | None = (),
     on_query: OnQuery = lambda name, done, total: None,
 ) -> Report:
-    """Run every query with every variant; the first variant is compared with each of the others.
+    """Run every query with every variant; the first variant is compared with each other variant.
 
     With ``plain``, queries are treated as words without operators; ``limit`` is the number of results per
     query. ``foreign`` contains queries without an answer in the vault, for the refusal curve; judged queries

@@ -39,7 +39,8 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
     {"mcpServers": {"notes": {"command": "vaultseek",
                               "args": ["mcp", "--vault", "~/notes"]}}}
 
-    With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
+    With --http, the command runs until you stop it, for hosts that connect to a port of this computer with a
+    token.
     """
     from vaultseek.doors.mcp.notes import Place
 

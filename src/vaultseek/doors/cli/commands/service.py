@@ -200,7 +200,7 @@ class Manager:
 
     @property
     def files(self) -> list[Path]:
-        """Paths of the service's files, which may not exist."""
+        """Paths of the service's files, which need not exist."""
         return [self.folder / name for name in self.file_names]
 
 
@@ -254,7 +254,8 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before the new one is started, and wait up to a minute until it has ended."""
+    """Unload an older service before the new one is started, and wait up to a minute until the older service
+    has ended."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)

@@ -98,7 +98,7 @@ OWN = re.compile(
     r"|(daemon|worker[^/]*|audit)\.(log|crash)(\.\d+)?|config\.toml"
     r"|(\w+/)?\.(vaults|known|fetched|config|backend-migration|served-\w+)\.(json|toml)\.\d+"
 )
-"""Pattern of the paths that vaultseek creates in its folders, except those of fetched models."""
+"""Pattern of the paths that vaultseek creates in its folders, except for fetched models."""
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:
