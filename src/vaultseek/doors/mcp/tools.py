@@ -215,7 +215,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Properties]:
-        """List properties, or the values of one called name; search accepts [name:value] filters."""
+        """List properties, or the values of the one called name; search accepts [name:value] filters."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
         if name and not answer["values"]:
