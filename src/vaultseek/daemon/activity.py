@@ -61,7 +61,7 @@ class ChangedNotes:
         self._judged_at: int | None = None
 
     def add(self, count: int) -> None:
-        """Add the number of notes changed by a scan or a save, which may be 0."""
+        """Add the number of notes, possibly 0, changed by a scan or a save."""
         self._count += count
         self._changed.set()
 

@@ -290,8 +290,8 @@ class FolderSource(Source):
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure, and request a rescan after a pause, which finds files that still differ from
-        the ledger.
+        """Report the failure; after a pause, request a rescan, which finds files that still differ from the
+        ledger.
 
         A client's request ends the pause early, because the user may have fixed the cause and may be waiting.
         """

@@ -51,8 +51,8 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     vectors are compared with the index, and some searches are repeated. Exit code 1 if the counts or the
     results differ.
 
-    The setting applies to all vaults, so all are moved. With --vault, the command waits for that vault only,
-    and compares nothing else.
+    The setting applies to all vaults, so all are moved. With --vault, the command waits for and compares only
+    that vault.
 
     The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to follow the rest.
     If the notes are already in the engine, the command only compares. The former engine keeps its copy.

@@ -1,4 +1,4 @@
-"""Handlers of the protocol's methods, which turn parameters into answers."""
+"""Handlers of the protocol's methods; a handler turns parameters into an answer."""
 
 import asyncio
 import os

@@ -25,7 +25,7 @@ def link_at(note: Note, line: int, column: int) -> Link | None:
 
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
-    """Return the tag at a position, which may be on its ``#``, or None."""
+    """Return the tag at a position (the tag includes its ``#``), or None."""
     tags = (*placed_tags(note), *note.placed_tags)
     at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
     return next(at, None)

@@ -121,7 +121,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault as spelled by the client, which may be a symbolic link."""
+        """Return the folder of a vault as the client spells it, possibly as a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):

@@ -57,7 +57,7 @@ class LoopbackVerifier:
 
 
 class Authenticator:
-    """Reader of each connection's first message, which passes admitted connections to ``add_client``.
+    """Reader of each connection's first message; passes admitted connections to ``add_client``.
 
     A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
     Any additional connection closes the oldest of these, so that a silent client cannot keep others out.
