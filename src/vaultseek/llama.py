@@ -43,8 +43,8 @@ _PATH_KEYS = ("path", "file_path", "file_name")
 class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not checked
     """A node parser that splits Markdown along its headings, as the daemon does.
 
-    ``count`` returns the number of tokens in a text, and ``window`` is the model's maximum number of tokens;
-    by default, both match the bundled model. A node's id is that of its passage, which does not change when
+    ``count`` returns the number of tokens in a string, and ``window`` is the model's maximum number of
+    tokens; by default, both match the bundled model. A node has its passage's id, which does not change when
     other parts of the note are edited. The id equals the daemon's if the document's metadata contains
     ``path``, the path from the vault's root. ``file_path`` and ``file_name`` are used only for the note's
     name. A node's metadata: ``title``, ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive),
@@ -164,7 +164,7 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
 
 
 def _title(note: Note, source: BaseNode) -> str:
-    """Return the note's title or, for a document without a file, whose name is only an id, its first
+    """Return the note's title or, for a document without a file (whose name is only an id), its first
     heading."""
     if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
         return note.headings[0].shown or note.title

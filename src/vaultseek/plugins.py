@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 PACKAGES = ("vaultseek_server",)
-"""Packages that may contain additions. They are listed here, because searching all installed packages takes a
-tenth of a second."""
+"""Packages that may contain additions, listed here because searching all installed packages takes a tenth of
+a second."""
 
 
 def names(port: str) -> Mapping[str, str]:
-    """Return the additions to an extension point, as ``module:attribute`` by name, without importing them."""
+    """Return a dict from the name of each addition to its ``module:attribute``, without importing any."""
     found: dict[str, str] = {}
     for package in PACKAGES:
         try:
@@ -27,7 +27,7 @@ def names(port: str) -> Mapping[str, str]:
 
 
 def load(port: str) -> dict[str, Any]:
-    """Import and return the additions to an extension point, by name."""
+    """Import all additions to an extension point; return a dict from name to object."""
     return {name: imported(place) for name, place in names(port).items()}
 
 

@@ -1,4 +1,4 @@
-"""The asyncio counterpart of the blocking client. It makes many calls at once over one connection. ::
+"""The asyncio client, which makes many calls at once over one connection. ::
 
 async with AsyncClient() as client:
     answer, status = await asyncio.gather(client.search("tomato soup"), client.status())

@@ -108,8 +108,8 @@ class Conversation:
     def next_event(self) -> Answer | Notification | None:
         """Return the next answer or notification, or None if more bytes are needed.
 
-        Raises ProtocolError for invalid bytes, and the daemon's error if it refuses the connection; both end
-        the conversation.
+        Raises ProtocolError for invalid bytes, and the daemon's error if it refuses the connection; either
+        error ends the conversation.
         """
         try:
             while (body := self._frames.next()) is not None:

@@ -17,7 +17,7 @@ from vaultseek.protocol.wire.reach import answers, make_folders
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0
-"""Seconds to wait for another daemon that acquired the lock first."""
+"""Seconds to wait for an answer from another daemon that acquired the lock first."""
 LAUNCH_TAIL_BYTES = 4 * KIB
 
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -25,7 +25,7 @@ _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
-    """Run ``command`` in the background, and return when a daemon answers, even if it is another one.
+    """Run ``command`` in the background; return when a daemon answers, even one started by another process.
 
     The daemon's output is appended to ``log`` (mode 0600). ``deadline`` is a timeout in seconds. If the
     daemon exits, raises ConfigError or Unavailable with its last line of output; raises Unavailable if it

@@ -1,4 +1,4 @@
-"""The protocol's methods as methods of both clients; their types are in ``methods.pyi``."""
+"""The protocol's methods as methods of ``Client`` and ``AsyncClient``; their types are in ``methods.pyi``."""
 
 from __future__ import annotations
 

@@ -61,12 +61,12 @@ class ChangedNotes:
         self._judged_at: int | None = None
 
     def add(self, count: int) -> None:
-        """Add the number of notes changed by a scan or a save; it may be 0."""
+        """Add the number of notes, possibly 0, changed by a scan or a save."""
         self._count += count
         self._changed.set()
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
-        """Wait for the first scan and ``pause`` seconds; on later calls, until this ``share`` of the notes
+        """Wait for the first scan and ``pause`` seconds; on later calls, wait until this ``share`` of notes
         has changed."""
         while True:
             await self._changed.wait()

@@ -1,4 +1,5 @@
-"""Clients whose rights differ from the user's. By default there are none; another package may add them."""
+"""Clients whose rights differ from the user's. By default there are no such clients; another package may add
+them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class FolderSource(Source):
         return self._vault.activity.state
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may not reflect the latest changes to notes, or None."""
+        """Return the reason why an answer might not reflect the latest changes to notes, or None."""
         activity = self._vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason
@@ -290,7 +290,7 @@ class FolderSource(Source):
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure, and request a rescan after a pause; files not yet indexed still differ from the
+        """Report the failure; after a pause, request a rescan, which finds files that still differ from the
         ledger.
 
         A client's request ends the pause early, because the user may have fixed the cause and may be waiting.

@@ -62,8 +62,8 @@ class FolderWatch:
 
     @property
     def poll_reason(self) -> str | None:
-        """The reason why changes may go unnoticed, so that the folder is rescanned often; None if all of it
-        is watched."""
+        """The reason why changes may go unnoticed, so that the folder is rescanned often; None if the whole
+        folder is watched."""
         return self._watcher.poll_reason
 
     @property
@@ -72,7 +72,7 @@ class FolderWatch:
         return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
 
     async def check(self) -> None:
-        """Request a rescan when changes may have been lost, and at each rescan interval. Never ends."""
+        """Request a rescan when changes may have been lost, and after each rescan interval. Never ends."""
         last_scan = time.monotonic()
         while True:
             previous = time.monotonic()

@@ -46,7 +46,7 @@ LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
 """Name of the file, next to the log, to which a crash in native code is written."""
 DAEMON_PORT = "daemon.tcp"
-"""Key, in the list of addresses, of the port for local clients, which is not part of the settings."""
+"""Key for the local clients' port in the list of addresses; the port is not part of the settings."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """Thread switch interval in seconds. Python's default of 5 ms would double the duration of a search (a few

@@ -73,7 +73,7 @@ class Maintenance:
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
 
     async def wait_for_damage(self) -> None:
-        """Return when the ledger is found to be damaged. A check is needed because SQLite may not notice that
-        its file was removed or replaced."""
+        """Return when the ledger is found to be damaged. A check is needed because SQLite might not notice
+        that its file was removed or replaced."""
         while await asyncio.to_thread(self._vault.ledger.is_sound):
             await asyncio.sleep(folder_watch.LIVENESS_SECONDS)

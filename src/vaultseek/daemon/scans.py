@@ -1,4 +1,4 @@
-"""The scans of a vault, the work left after them, and waiting for both."""
+"""The scans of a vault, the work left after them, and waiting for scans or work to finish."""
 
 import asyncio
 import contextlib

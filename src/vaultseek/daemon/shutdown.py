@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Shutdown:
-    """A timer that calls ``cut_off``, which kills the process, ``STOP_SECONDS`` after the start of the
+    """A timer that kills the process, by calling ``cut_off``, ``STOP_SECONDS`` after the start of the
     shutdown."""
 
     def __init__(self, cut_off: Callable[[], None]) -> None:
@@ -65,7 +65,7 @@ def report_crashes(file: Path) -> None:
     there.
 
     A crash happens, for example, when a file is truncated while it is mapped. Nothing is lost, and the next
-    command starts another daemon.
+    command starts a new daemon.
     """
     try:
         text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""

@@ -29,7 +29,7 @@ class Source:
         raise NotImplementedError
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may not reflect the latest changes to notes, or None."""
+        """Return the reason why an answer might not reflect the latest changes to notes, or None."""
         return None
 
     def missing_seconds(self) -> float:

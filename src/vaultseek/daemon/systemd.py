@@ -14,7 +14,7 @@ from typing import Self
 WATCHDOG_SHARE = 0.4
 """Share of the watchdog's interval after which a keep-alive message is sent."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
-"""Maximum seconds between two reports, so that the displayed status is not older."""
+"""Maximum seconds between two reports, and so the maximum age of the displayed status."""
 
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 class ServiceManager:
     """The service manager that started this daemon, as the receiver of status reports.
 
-    ``address`` is a path, a name in the abstract namespace that begins with ``@``, or None if missing.
+    ``address`` is a path, a name that begins with ``@`` in the abstract namespace, or None if missing.
     ``watchdog`` is the interval in seconds at which the manager expects keep-alive messages, or None.
     """
 

@@ -100,8 +100,8 @@ class VaultRegistry:
 
     @property
     def followers(self) -> list[VaultFollower]:
-        """The open vaults: first the configured vaults, in the order of the settings, then others in the
-        order in which they were opened."""
+        """The open vaults: first the configured vaults, in the order of the settings, then the other vaults
+        in the order in which they were opened."""
         order = {entry.path: number for number, entry in enumerate(self.settings.vaults)}
         followers = self._followers.values()
         return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))
@@ -112,8 +112,7 @@ class VaultRegistry:
         return self._failed.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
-        """Open the vaults in ``settings``; close vaults that were removed from it, and reopen those whose
-        options changed.
+        """Open the vaults in ``settings``; close removed vaults, and reopen vaults whose options changed.
 
         The vaults at ``paused`` are opened, but their changes are not indexed. A vault that fails to open is
         retried later and does not block the others.
@@ -463,7 +462,8 @@ async def closed_soon(closing: asyncio.Task[None]) -> None:
 
 
 async def opened_soon(opening: Awaitable[T], name: str) -> T:
-    """Return the result of ``opening`` the vault ``name``. Raises Unavailable if opening takes too long."""
+    """Return the result of the task ``opening``, which opens the vault ``name``. Raises Unavailable if
+    opening takes too long."""
     try:
         async with asyncio.timeout(OPENING_SECONDS):
             return await opening

@@ -24,7 +24,7 @@ _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 class Address(NamedTuple):
     """A note's name and a part of the note: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
 
-    For a block, the lines are those of the passage that contains it, and ``line`` is the block's own line.
+    For a block, the lines are the containing passage's, and ``line`` is the block's own line.
     """
 
     note: str

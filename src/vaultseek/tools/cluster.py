@@ -1,7 +1,7 @@
-"""Embedding on a Ray cluster, which is already running or is started on this machine for the purpose.
+"""Embedding on a Ray cluster, which is already running or is started on this machine for this purpose.
 
-`embed_on` sends the daemon's texts to tasks on the cluster, which run `embed_texts`, and passes on the
-vectors.
+`embed_on` sends the daemon's texts to tasks on the cluster, which run `embed_texts`, and passes the vectors
+to the daemon.
 """
 
 import logging
@@ -48,8 +48,7 @@ SLOW_START_SECONDS = 10.0
 """Seconds after which a failed start counts as slow and is retried. Ray gives up after 30 s, which is too
 short on a busy machine."""
 FAILED_STARTS = 2
-"""Number of failed starts of a local cluster, each in less than SLOW_START_SECONDS, after which starting is
-given up."""
+"""Number of failed starts of a local cluster, each in less than SLOW_START_SECONDS, before giving up."""
 CLIENT_PORT = 10001
 """Default port for ``ray://`` addresses."""
 _CLIENT = "ray://"
@@ -254,8 +253,8 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
     daemon's.
 
     Returns ``vectors``, one for each text, and ``failed``, the indices of texts without a vector; or a
-    ``refusal`` that explains why this machine cannot embed the texts. The vectors match those of the daemon's
-    own worker to six digits.
+    ``refusal`` that explains why this machine cannot embed the texts. The vectors agree to six digits with
+    those of the daemon's own worker.
     """
     here = f"the worker {platform.node()}"
     if version != __version__:

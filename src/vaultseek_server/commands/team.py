@@ -23,8 +23,8 @@ def team() -> None:
 def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
     """Create a token for some vaults or folders.
 
-    It is printed once and not stored. Put its SHA-256 into the server's configuration, and give the token to
-    its user.
+    The token is printed once and never stored. Put its SHA-256 into the server's configuration, and give the
+    token to its user.
 
     \b
     vaultseek team token anna wiki/Handbook projects

@@ -1,4 +1,4 @@
-"""Handlers of the protocol's methods, which turn parameters into answers."""
+"""Handlers of the protocol's methods; a handler turns parameters into an answer."""
 
 import asyncio
 import os
@@ -49,7 +49,7 @@ class Methods:
     ) -> None:
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses besides the socket, each with the reason why it cannot be used, or None."""
+        """The additional addresses, each with the reason why it cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket

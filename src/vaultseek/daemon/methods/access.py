@@ -104,7 +104,7 @@ def about_note(row: NoteRow, answer: JSON) -> JSON:
 
 
 def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
-    """Return ``answer``; if it may not cover all notes, the reason is added to ``partial``."""
+    """Return ``answer``; if it might not cover all notes, the reason is added to ``partial``."""
     if degraded is not None:
         answer["partial"].append({"lane": "vault", **degraded.as_json()})
     return answer

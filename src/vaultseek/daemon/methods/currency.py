@@ -1,4 +1,4 @@
-"""The currency of notes in answers; answers to searches add it themselves."""
+"""The currency of notes in all answers except search answers, which already contain it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

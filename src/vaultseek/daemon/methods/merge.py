@@ -73,15 +73,15 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
-    """Return modification times that keep the order of a vault's results, in which an opened note may precede
-    newer notes."""
+    """Return the results' modification times, each raised to at least the next one, because an opened note
+    may precede newer notes."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
-    """Return the interpretation of the query: first the remarks common to all answers, then those about
+    """Return the interpretation of the query: first the remarks common to all answers, then remarks about
     single vaults.
 
     If ``shown`` is not empty, only remarks about these vaults are included.

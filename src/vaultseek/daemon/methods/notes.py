@@ -155,7 +155,7 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
 def _by_path(
     kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
 ) -> list[JSON]:
-    """Return completions for part of a path. Names that contain a slash come first."""
+    """Return completions for part of a path, preceded by note names that contain the typed slash."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
     known = {item["path"] for item in exact}

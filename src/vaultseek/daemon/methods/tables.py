@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _threads = FairThreads(3, thread_name_prefix="table")
-"""Threads that build tables, because a table may read every note of a vault and must not delay searches."""
+"""Separate threads for building tables: a table may read every note of a vault and must not delay
+searches."""
 
 
 class TableMethods:

@@ -1,4 +1,4 @@
-"""Notes and files that agents may not see."""
+"""Notes and files that must be hidden from agents."""
 
 from contextvars import ContextVar
 

@@ -46,7 +46,7 @@ class ScopedFollower:
         return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
-        """Return False if a later commit has hidden another note."""
+        """Return False if a later commit has hidden a further note."""
         whole = self._follower.vault.ledger
         if self.vault.revision == whole.revision or self._hidden == Hidden():
             return True
@@ -68,7 +68,7 @@ class ScopedFollower:
         return self._hidden_paths
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason why an answer may not reflect the latest changes, without details, or None."""
+        """Return the reason, without details, why an answer might not reflect the latest changes, or None."""
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:
@@ -76,7 +76,7 @@ class ScopedFollower:
 
 
 SeenFollower = VaultFollower | ScopedFollower
-"""An open vault, or the visible part of it, for methods open to clients other than the user's own."""
+"""An open vault, or its visible part, for methods that clients other than the user's own may call."""
 
 
 USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")

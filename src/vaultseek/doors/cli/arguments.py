@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Option:
-    """An option of a command. An option without a metavariable and choices is a flag."""
+    """An option of a command. An option with neither a metavariable nor choices is a flag."""
 
     __slots__ = ("choices", "default", "help", "metavar", "most", "name", "repeated")
 
@@ -136,7 +136,7 @@ SHARED_FLAGS = {
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
-"""Flags of every command that calls the daemon, with the attribute of the invocation that they set and its
+"""Flags of every command that calls the daemon, each with the invocation's attribute that it sets, and the
 value."""
 # An excluded word of the query, such as -draft, -tag:old or -"a phrase", but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
@@ -190,8 +190,8 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """Return True if an argument, which follows the argument ``after``, is an excluded ``-word`` of a
-    query."""
+    """Return True if ``argument`` is an excluded ``-word`` of a query; ``after`` is the argument before
+    it."""
     # After --limit, -5 is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 
@@ -206,7 +206,7 @@ def _set(found: Arguments, option: Option, value: int | str) -> None:
 
 
 def _split(argument: str) -> tuple[str, str, str]:
-    """Return the name of an option, the separator before its value, and the value."""
+    """Split an argument into the name of an option, the separator before its value, and the value."""
     if argument.startswith("-n") and argument != "-n":
         return "-n", "=", argument[2:]
     return argument.partition("=")

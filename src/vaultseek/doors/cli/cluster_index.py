@@ -95,7 +95,7 @@ def _waited(client: Caller, invocation: Invocation, show: Callable[[JSON], None]
 def _called(
     client: Caller, method: str, params: JSON, on_notification: Callable[[str, JSON], object] | None = None
 ) -> Any:
-    """Return the daemon's answer; if the daemon was replaced by another one, repeat the request."""
+    """Return the daemon's answer; if a different daemon has replaced it, repeat the request."""
     while True:
         pid = daemon_pid()
         try:
@@ -106,7 +106,8 @@ def _called(
 
 
 def _is_replaced(pid: int | None) -> bool:
-    """Return True as soon as another daemon is running, or False if none starts within ``AWAY_SECONDS``."""
+    """Return True as soon as a different daemon is running, or False if none starts within
+    ``AWAY_SECONDS``."""
     give_up = time.monotonic() + AWAY_SECONDS
     while daemon_pid() in (pid, None):
         if time.monotonic() > give_up:

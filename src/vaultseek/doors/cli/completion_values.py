@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Items = list[CompletionItem[str]]
 
 COMPLETION_SECONDS = 0.3
-"""Timeout of a completion in seconds; after it, nothing is offered."""
+"""Timeout of a completion in seconds; after that, nothing is offered."""
 
 
 def complete_note(invocation: Invocation, word: str) -> Items:

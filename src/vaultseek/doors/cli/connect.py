@@ -25,7 +25,7 @@ DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
 """Seconds within which a daemon must answer ``initialize``; after that, it is considered frozen."""
 DAEMON_STOP_SECONDS = 10.0
-"""Seconds within which the daemon must end after ``shutdown``; it cancels unfinished work after 1.5 s."""
+"""Seconds within which the daemon must end after ``shutdown``; unfinished work is cancelled after 1.5 s."""
 DAEMON_TERM_SECONDS = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 REBIND_SECONDS = 5.0
@@ -60,7 +60,8 @@ def vault_folder(invocation: Invocation) -> str:
 
 
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
-    """Report that results were opened; each contains its query and its vault's folder. Errors are ignored."""
+    """Report that results were opened; each result contains its query and its vault's folder. Errors are
+    ignored."""
     from contextlib import suppress
 
     from vaultseek.errors import VaultseekError
@@ -88,7 +89,8 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound; if ``name`` contains no hash or colon, this is the error ``no_note`` for the whole name.
+    Raises NotFound; if ``name`` contains no hash or colon, the error raised is ``no_note``, for the whole
+    name.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -131,8 +133,8 @@ def note_file(note: str, invocation: Invocation) -> str:
 def connect(invocation: Invocation) -> Caller:
     """Return a client of the running daemon, starting a daemon if necessary and allowed.
 
-    Raises ConfigError if the configuration is invalid, and Unavailable if the daemon may not be started, does
-    not start, or is running with a configuration other than the one given by ``--config``.
+    Raises ConfigError if the configuration is invalid, and Unavailable if the daemon must not be started,
+    does not start, or is running with a configuration other than the one given by ``--config``.
     """
     agent = invocation.agent
     client = connect_to_running(agent=agent) or wait_for_running(agent=agent)

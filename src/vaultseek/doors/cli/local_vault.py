@@ -21,7 +21,7 @@ _MARK = ".obsidian"
 def vault_of(invocation: Invocation, folder: Path) -> Path | None:
     """Return the root of the vault that a command refers to, or None.
 
-    The option ``--vault`` determines the vault. Without this option, it is the nearest folder with
+    The option ``--vault`` determines the vault. Without this option, the vault is the nearest folder with
     ``.obsidian`` at or above ``folder``, or else the configured vault that contains ``folder``.
     """
     if invocation.vault is not None:

@@ -22,8 +22,8 @@ def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str 
     """Return a note's title, properties, outline, links with their targets, tags, tasks, passages and
     problems.
 
-    Each part has at most ``most`` lines, or all if it is None; problems are never cut. The note's path is
-    relative to the folder ``vault``.
+    Each part has at most ``most`` lines, or all if ``most`` is None; problems are never cut. The note's path
+    is relative to the folder ``vault``.
     """
     parts = [_head(note, terminal, vault)]
     parts += [

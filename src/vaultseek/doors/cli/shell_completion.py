@@ -42,7 +42,7 @@ class BashLine:
     """A bash command line up to the cursor: the complete ``words`` before it, and the partial ``word`` at it.
 
     ``breaks`` contains the characters at which bash splits words; bash replaces only the part after the last
-    of them.
+    such character.
     """
 
     def __init__(self, line: str, breaks: str) -> None:

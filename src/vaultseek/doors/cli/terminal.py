@@ -75,7 +75,7 @@ class Terminal:
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
         """Return lines that contain the parts side by side; on a screen, they are wrapped to its width.
 
-        A part is broken, at its spaces, only if it is longer than a line.
+        A part is broken, at its spaces, only if the part is longer than a line.
         """
         lines: list[str] = []
         for part in parts:
@@ -191,8 +191,8 @@ def clean(text: object) -> str:
 
 
 def shell_quoted(name: str) -> str:
-    """Return a file name; if it contains characters that a terminal would act on, it is quoted for a shell,
-    for example as ``$'a\\x1b'``."""
+    """Return a file name, quoted for a shell if it contains characters that a terminal would act on, for
+    example as ``$'a\\x1b'``."""
     if name.isprintable() or not any(map(acts_on_terminal, name)):
         return name
     literal = name.replace("\\", "\\\\").replace("'", "\\'")

@@ -24,7 +24,7 @@ INSERT_ID = "vaultseek.insertBlockId"
 ID_LETTERS = 6
 WORDS_CHARS = 80
 _INLINE = ("paragraph", "list_item")
-"""Kinds of blocks whose id is at the end of their last line; other blocks have it on a separate line
+"""Kinds of blocks whose id is at the end of their last line; other blocks have the id on a separate line
 below."""
 
 
@@ -71,8 +71,8 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
 
 
 def _ends_in_text(item: str) -> bool:
-    """Return False if the last line of a list item cannot take an id, because it is in a code block, a table
-    or a formula."""
+    """Return False if the last line of a list item, being in a code block, table or formula, cannot take an
+    id."""
     return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 
 

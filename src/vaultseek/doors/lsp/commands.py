@@ -18,12 +18,12 @@ CHOICES = 9
 CHOICE_CHARS = 60
 
 Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
-"""Function that lets the user choose one of several titles; returns None if that is impossible or
+"""Function that lets the user choose one of several titles; returns None if choosing is impossible or
 declined."""
 Show = Callable[[str, int], Awaitable[None]]
 """Function that opens a document at a line number, 1-based."""
 Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
-"""Function that makes the client apply an edit, which is described by a title."""
+"""Function that makes the client apply an edit, given with a title that describes it."""
 
 
 class Commands:

@@ -349,7 +349,7 @@ def _note_target(item: JSON, typing: Typing) -> str:
 
 
 def _in_cell(text: str, typing: Typing) -> str:
-    """Escape vertical bars in a text inside a table cell, because they would end the cell."""
+    """Escape vertical bars in text for a table cell, because they would end the cell."""
     return text.replace("|", r"\|") if typing.in_table else text
 
 

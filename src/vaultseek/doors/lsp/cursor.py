@@ -25,7 +25,7 @@ def link_at(note: Note, line: int, column: int) -> Link | None:
 
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
-    """Return the tag at a position, which may be on its ``#``, or None."""
+    """Return the tag at a position (the tag includes its ``#``), or None."""
     tags = (*placed_tags(note), *note.placed_tags)
     at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
     return next(at, None)
@@ -207,8 +207,7 @@ def _value_at(text: Text, line: int, before: str) -> _Value | None:
 
 
 def _in_frontmatter(text: Text, line: int) -> bool:
-    """Return True if the line is between the first line, of three hyphens, and the next line of three
-    hyphens."""
+    """Return True if the line is between a first line of three hyphens and the next such line."""
     if line < 2 or not _FENCE.match(text.line(1)):
         return False
     return not any(_FENCE.match(text.line(number)) for number in range(2, line))

@@ -1,4 +1,4 @@
-"""The connection to the daemon, which is started on demand, and the daemon's notifications."""
+"""The connection to the daemon (started on demand), and the daemon's notifications."""
 
 import asyncio
 import logging

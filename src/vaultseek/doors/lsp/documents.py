@@ -1,4 +1,4 @@
-"""The texts of notes open in the editor. As in LSP, lines end only at LF, CR LF or CR."""
+"""The text of each note that is open in the editor. As in LSP, lines end only at LF, CR LF or CR."""
 
 import re
 from array import array
@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class NoteDocument(TextDocument):
-    """An open document, whose lines do not end at other Unicode separators, as they would in pygls."""
+    """An open document, whose lines, unlike those of pygls, do not end at any other Unicode separators."""
 
     @property
     def lines(self) -> Sequence[str]:
@@ -53,7 +53,7 @@ class NoteWorkspace(Workspace):
 
 class Text:
     """One version of a document's text, as lines without line endings; converts positions from and to the
-    client's."""
+    client's units."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
         self.source = source

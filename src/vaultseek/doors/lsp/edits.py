@@ -17,7 +17,7 @@ FileOperation = types.CreateFile | types.RenameFile
 
 
 async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
-    """Return the edits proposed by ``vault/rename``, except those to the files ``without``.
+    """Return the edits proposed by ``vault/rename``, except edits to the files in ``without``.
 
     The user is warned about files whose links cannot be updated.
     """
@@ -104,22 +104,22 @@ def harmless(markdown: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as Markdown that displays the text literally."""
+    """Return Markdown that displays ``text`` literally."""
     return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", one_line(text))
 
 
 def visible(text: str) -> str:
-    """Return a text without control characters and other invisible characters."""
+    """Return ``text`` without control characters and other invisible characters."""
     return _CONTROL.sub("", remove_hidden(text))
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without invisible characters."""
+    """Return ``text`` on one line, without invisible characters."""
     return " ".join(visible(text).split())
 
 
 def without_frontmatter(text: str) -> str:
-    """Return a text without its frontmatter."""
+    """Return ``text`` without its frontmatter."""
     match = _FRONTMATTER.match(text)
     return text[match.end() :].lstrip("\n") if match else text
 

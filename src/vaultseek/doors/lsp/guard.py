@@ -26,7 +26,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 class Change(NamedTuple):
-    """A place in a line, which may be empty, and the text that replaces it."""
+    """A place in a line, possibly of no length, and the text that replaces it."""
 
     place: Place
     new: str
@@ -88,7 +88,7 @@ class Guard:
         )
 
     def changes_link(self, change: Change) -> bool:
-        """Return True if a change gives a link another target and changes nothing else."""
+        """Return True if a change gives a link a different target and changes nothing else."""
         trial = self._tried([change])
         if trial is None:
             return False

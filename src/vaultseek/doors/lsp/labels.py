@@ -46,7 +46,7 @@ class Label(NamedTuple):
 
 
 def labels(text: Text) -> list[Label]:
-    """Return the labels in a note in order, except those in code."""
+    """Return the labels outside code in a note, in order."""
     note = text.note
     code = {line for block in note.code_blocks for line in range(block.line, block.end_line + 1)}
     lines = (number for number in range(note.body_line, len(text.lines) + 1) if number not in code)

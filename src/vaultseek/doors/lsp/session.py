@@ -98,8 +98,8 @@ class Session:
             return None
 
     async def ask(self, method: str, root: str | None, **params: Any) -> JSON:
-        """Return the daemon's answer about the vault at ``root``; None if the request is about no vault.
-        Raises VaultseekError."""
+        """Return the daemon's answer about the vault at ``root`` or, if ``root`` is None, about no particular
+        vault. Raises VaultseekError."""
         vault = {} if root is None else {"vault": root}
         answer: JSON = await self._ask(method, {**vault, **params})
         return answer
@@ -121,7 +121,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault as spelled by the client, which may be a symbolic link."""
+        """Return the folder of a vault as the client spells it, possibly as a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):
@@ -218,8 +218,8 @@ class Session:
         return text
 
     async def outlined(self, uri: str) -> Text | None:
-        """Return the text of a document for its outline, without looking for the document's vault if it is
-        open."""
+        """Return the text of a document for its outline, without looking for the document's vault if the
+        document is open."""
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:

@@ -46,7 +46,7 @@ def serve_http(
     """Serve on ``port`` until a signal ends the process; for 0, the system chooses the port.
 
     ``announce`` gets the server's address and the path of the file that contains the token. Raises
-    Unavailable if the port is taken, and Forbidden if others can read the token.
+    Unavailable if the port is taken, and Forbidden if other users can read the token.
     """
     file = paths.private_directory(paths.state_directory()) / "mcp.token"
     token = read_token(file)
@@ -71,10 +71,11 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 
 
 class _HostNames:
-    """Middleware that stores a host's name, which it sends only at the beginning, in the id of its session.
+    """Middleware that stores a host's name in the id of its session, because hosts send the name only at the
+    start.
 
     Hosts send this id with every request, so the server does not have to store sessions, and hosts can
-    continue after it is restarted.
+    continue after the server is restarted.
     """
 
     def __init__(self, app: ASGIApp) -> None:

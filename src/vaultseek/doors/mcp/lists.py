@@ -283,7 +283,7 @@ def _listing(
 ) -> Reply:
     """Return as many items as fit, converted by ``item`` for structured content and by ``lines`` for text.
 
-    ``next_first`` is the number of the next page's first item; it is present if the list has ``pages``.
+    ``next_first``, the number of the next page's first item, is present if the list has ``pages``.
     """
     items = [item(each) for each in page.items]
     start = f", from number {page.first}" if page.first > 1 else ""
@@ -340,7 +340,7 @@ def _named(note: JSON) -> str:
 
 
 def _dated_lines(notes: Sequence[JSON]) -> list[str]:
-    """Return the notes as lines, below a line for each day on which any of them were changed."""
+    """Return the notes as lines, below a line for each day on which any note was changed."""
     lines: list[str] = []
     for day, on_it in groupby(notes, key=lambda note: f"changed {note['modified'][:10]}"):
         lines += [day, *(" | ".join(filter(None, (_named(note), outdated(note)))) for note in on_it)]

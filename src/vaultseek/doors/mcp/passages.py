@@ -24,8 +24,8 @@ def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = (
     line.
 
     ``problems`` contains the reasons why other notes are missing. Lines contained in two answers are shown
-    once. What a note leaves of its share of the budget is available to other notes. Notes of which nothing
-    fits are only counted.
+    once. A note's unused share of the budget goes to other notes. Notes of which nothing fits are only
+    counted.
     """
     whole = _without_overlaps(answers)
     remarks = _not_read(problems, form.budget // 2)

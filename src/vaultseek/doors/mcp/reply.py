@@ -1,7 +1,7 @@
 """An answer to an agent: text, or structured content with a summary, cut to the call's token budget. No I/O.
 
 Hosts show the model the text, the structured content, or both, so an answer contains its content in only one
-of them. Each line from a note gets a prefix, so that no note can forge the lines that state an answer's
+of the two. Each line from a note gets a prefix, so that no note can forge the lines that state an answer's
 source and omissions.
 """
 
@@ -143,7 +143,7 @@ def times(note: JSON) -> JSON:
 
 
 def _cleaned(value: Any) -> Any:
-    """Return a value in which every text is reduced to one line without invisible characters."""
+    """Return a value in which every string is reduced to one line without invisible characters."""
     if isinstance(value, dict):
         return {name: _cleaned(each) for name, each in value.items()}
     if isinstance(value, list):

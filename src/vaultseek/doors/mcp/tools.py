@@ -55,7 +55,7 @@ Addresses = Annotated[
     Field(description='Path, title, alias, file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
 ]
 Columns = Annotated[str | list[str], BeforeValidator(_as_text)]
-"""Columns as a list, or as one text separated by commas."""
+"""Columns as a list, or as one string separated by commas."""
 Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
 First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
@@ -80,10 +80,10 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
-        """Search the user's notes by word and meaning; a result is a note's best passage, with its lines.
+        """Search the user's notes by word and meaning; a result is a note's best passage with its lines.
 
         Words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:2026-01-31, after: and OR
-        filter.
+        filter notes.
         """
         wordings = [query] if isinstance(query, str) else query
         question = (wordings, mode, vault)
@@ -181,7 +181,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes below a folder, last changed first; or by path, with the notes per folder."""
+        """List the notes below a folder, last changed first; or by path, with note counts per folder."""
         folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:
@@ -215,7 +215,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Properties]:
-        """List properties, or the values of the one called name; search filters with [name:value]."""
+        """List properties, or the values of the one called name; search accepts [name:value] filters."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
         if name and not answer["values"]:

@@ -88,7 +88,7 @@ def as_html(
 
 
 def as_paragraphs(text: str, first_line: int = 1) -> str:
-    """Return a text that is not Markdown as HTML, with its paragraphs as written."""
+    """Return ``text``, which is not Markdown, as HTML with its paragraphs as written."""
     paragraphs: list[str] = []
     lines: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], first_line):

@@ -2,5 +2,5 @@
 
 The daemon validates requests against these types, and clients can validate answers. The JSON Schema for other
 languages (``python -m vaultseek.protocol.messages`` prints it) and the types of the Python clients are
-generated from them. The modules ``params`` and ``check`` need pydantic; ``answers`` does not.
+generated from these types. The modules ``params`` and ``check`` need pydantic; ``answers`` does not.
 """

@@ -36,7 +36,8 @@ class About(Titled):
     """Basic facts about a note. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
 
     ``created`` is the day (``2026-03-16``) or time stated in the note or its file name; if neither states
-    one, it equals ``modified``. Times are in the client's time zone; days do not depend on the time zone.
+    one, ``created`` equals ``modified``. Times are in the client's time zone; days do not depend on the time
+    zone.
     """
 
     kind: NotRequired[str]
@@ -172,11 +173,12 @@ class Currency(Answer):
     up to which it is valid; ``struck``: the line shown is struck out; ``successor``: the note replaces
     another result."""
     by: list[Successor]
-    """The last note of each chain of successors; empty if the chain is circular."""
+    """The last note of each chain of successors; if all chains lead back to the note, its direct
+    successors."""
     replaces: list[Successor]
     """For a successor: the results that it replaces."""
     missing: list[str]
-    """Names of successors that do not exist."""
+    """Names of missing successors."""
     since: str | None
     """The day on which the note became stale."""
     text: str
@@ -246,7 +248,7 @@ class FullResult(Result, total=False):
     chunk_id: str | None
     end_line: int
     line: int
-    """The line of the passage that contains the most words of the query."""
+    """The line, within the passage, that contains the most query words."""
     column: int
     """Column in ``line`` at which the first query word begins, counted from 1."""
     line_text: str
@@ -384,8 +386,8 @@ class LineRange(Answer):
 
 
 class EvidencePassage(Lines):
-    """Lines of a note that may help to answer a question; ``cut`` is true if the passage continues after
-    them."""
+    """Lines of a note, to help answer a question; ``cut`` is true if the passage continues after these
+    lines."""
 
     title: str
     heading_path: list[str]
@@ -559,7 +561,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The outcome of reporting an opened note, or an answer to an agent."""
+    """The result of a report that a note was opened, or that an agent was given an answer."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
@@ -609,7 +611,7 @@ class GivenAnswer(Answer):
 
 
 class HidingEntry(Answer):
-    """An entry of ``[agents] hide``, and the number of files in the vault that it hides (0 for a misspelt
+    """An entry of ``[agents] hide``, and the number of files that it hides in the vault (0 for a misspelt
     entry)."""
 
     entry: str
@@ -651,7 +653,7 @@ class Unresolved(OfVault, Counted):
 
 
 class Mention(About, Judged):
-    """A line that mentions a note by ``name``."""
+    """A line of a note that mentions the requested note by ``name``."""
 
     line: int
     name: str
@@ -702,14 +704,14 @@ class Hub(Linked):
 
 
 class Bridge(Linked):
-    """A note that connects others; ``share`` is the estimated share of the shortest paths that pass through
-    it."""
+    """A note that connects other notes; ``share`` is the estimated share of the shortest paths that pass
+    through it."""
 
     share: float
 
 
 class Cluster(Answer):
-    """Notes that link to each other more than to others.
+    """Notes that link to each other more than to other notes.
 
     ``hub`` is the note with the most links inside the cluster; its title names the cluster. ``words`` are the
     most distinctive words in the notes' names and headings. ``created`` and ``changed`` count the notes
@@ -779,7 +781,7 @@ class Step(About, Judged):
 
 class Routes(OfNote, Judged):
     """The shortest routes from a note to the note ``other``; empty if neither links nor similar meaning
-    connect them."""
+    connect the two notes."""
 
     other: About
     routes: list[list[Step]]
@@ -792,9 +794,9 @@ class LinkReason(Answer):
 
     ``mentioned``: the note mentions the other note on line ``line``; ``mentions``: the other note mentions
     this note on line ``line``; ``links_back``: the other note links to this one; ``cited_together``:
-    ``count`` notes link to both; ``common_links``: ``count`` notes have a link to or from each of the two;
-    ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``: ``cosine`` is the
-    similarity of the two notes' vectors.
+    ``count`` notes link to both notes; ``common_links``: ``count`` notes have a link to or from each of the
+    two notes; ``followed``: ``count`` notes similar in meaning link to the other note; ``meaning``:
+    ``cosine`` is the similarity of the two notes' vectors.
     """
 
     kind: Literal[
@@ -844,7 +846,7 @@ class Stale(OfVault):
 class Suggestions(OfVault):
     """Links that may be missing, most likely first; ``markdown`` is true if the vault uses Markdown links.
 
-    If a second is not enough to examine all recently changed notes, ``next`` is the ``start`` for the next
+    If one second is not enough to examine all recently changed notes, ``next`` is the ``start`` for the next
     request; otherwise it is None.
     """
 
@@ -990,9 +992,9 @@ class Table(Answer):
     """Name of the view; empty for a query."""
     type: str
     path: NotRequired[str | None]
-    """Path of the base, or of the note that contains it as a block."""
+    """Path of the base, or of the note that contains the base as a block."""
     line: NotRequired[int | None]
-    """Line, in the note, of the base's block or embed."""
+    """Line of the note on which the base's block or embed begins."""
     columns: list[TableColumn]
     rows: list[TableRow]
     group: NotRequired[str | None]
@@ -1113,7 +1115,7 @@ class Problems(OfVault, Counted):
 
 
 class NamedNote(Answer):
-    """A note named in a text."""
+    """A note named in the text of a request."""
 
     path: str
     title: str
@@ -1122,8 +1124,7 @@ class NamedNote(Answer):
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of one or more notes; ``line`` counts the lines in the request from
-    1."""
+    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, from 1."""
 
     line: int
     column: int
@@ -1133,7 +1134,7 @@ class NamePlace(Answer):
 
 
 class Mentioned(OfVault):
-    """Note names that occur in a text."""
+    """Note names that occur in the text of the request."""
 
     mentions: list[NamePlace]
     markdown: bool
@@ -1271,7 +1272,7 @@ class VaultModels(Answer, total=False):
 
 
 class VaultStatus(Index, Explained):
-    """State of a vault; ``problems`` contains the first of ``problem_count`` problems."""
+    """State of a vault; ``problems`` contains the first few of all ``problem_count`` problems."""
 
     name: str
     path: str
@@ -1354,7 +1355,7 @@ class Verified(OfVault):
     """The address or file of the engine; None for the embedded engine."""
     numbers: list[EngineNumber]
     pending: int
-    """Number of notes to read plus vectors to store; it may explain a difference."""
+    """Number of notes to read plus vectors to store, which may explain a difference."""
     same: bool
     """True if all counts are equal."""
     reason: str | None
@@ -1368,7 +1369,7 @@ class ComparedSearch(Answer):
     notes: int
     """Number of top results of the search before the move."""
     again: int
-    """Number of these results that are also top results after the move."""
+    """Number of top results before the move that are still top results after it."""
 
 
 class MovedVault(OfVault):
@@ -1385,14 +1386,15 @@ class MovedVault(OfVault):
 
 
 class Moved(Answer):
-    """The vaults in an engine, compared with their ledgers and with searches before the move."""
+    """The result of a move to an engine: its counts compared with the ledgers, searches compared with earlier
+    ones."""
 
     engine: str
     """Kind of the engine: embedded or postgres."""
     place: str | None
     """The address of the engine; None for the embedded engine."""
     former: str | None
-    """The previous server, which keeps its copy."""
+    """The previous server, which keeps its copy of the vaults."""
     was_there: bool
     """True if there was nothing to move, not even the remainder of an interrupted move."""
     same: bool

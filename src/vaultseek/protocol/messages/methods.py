@@ -15,7 +15,7 @@ class Method:
     """A protocol method: the names of its types in ``params`` and ``answers``, and its call in the Python
     clients.
 
-    ``call`` lists the parameters that may be passed by position; it is empty if the clients implement the
+    ``call`` lists the parameters that may be passed by position, and is empty if the clients implement the
     method themselves.
     """
 

@@ -56,7 +56,7 @@ class SearchOptions(Query):
     brief: bool = False
     """Leave the passages out of the results."""
     passages: int = Field(default=1, ge=1, le=limits.NOTE_PASSAGES)
-    """Maximum number of passages per note; passages after the best one are in the note's ``passages``."""
+    """Maximum number of passages per note; passages after the best one are in the result's ``passages``."""
     plain: bool = False
     """Treat the query as plain words, even if it contains operators; the query may then be a whole
     passage."""
@@ -169,7 +169,7 @@ class ListParams(VaultParams):
 
 
 class LinksParams(ListParams, NoteParams):
-    """A note whose links are listed."""
+    """A note whose links are to be listed."""
 
 
 class UnresolvedParams(ListParams):
@@ -196,7 +196,7 @@ class OverviewParams(VaultParams):
     without_bridges: bool = False
     """Leave out the bridges, which take the longest to compute."""
     nodes: int = Field(default=0, ge=0, le=limits.GRAPH_NODES)
-    """Number of notes to return, highest ranks first, with the links between them."""
+    """Number of notes to return, highest-ranked first, with the links between them."""
 
 
 class PathParams(NoteParams):
@@ -315,7 +315,7 @@ class Move(Nothing):
 
 
 class ResolveParams(VaultParams):
-    """Links in a note, which may not be saved yet."""
+    """Links in a note; the note need not be saved yet."""
 
     source: str
     """Path of the note from the vault's root."""

@@ -7,7 +7,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import count
 
 WAITING = frozenset({"loading", "not_embedded", "being_built"})
-"""Reason codes of a lane that will soon be available."""
+"""Reason codes of lanes that will soon be available."""
 NAMES = {
     "keyword": "search by word",
     "semantic": "search by meaning",

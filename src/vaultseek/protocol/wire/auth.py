@@ -57,11 +57,11 @@ class LoopbackVerifier:
 
 
 class Authenticator:
-    """Reader of each connection's first message, which passes admitted connections to ``add_client``.
+    """Reader of each connection's first message; passes admitted connections to ``add_client``.
 
     A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
-    A further connection closes the oldest of them, so that a silent client cannot keep others out. Other
-    protocols, such as HTTP from a web page, get no answer at all.
+    Any additional connection closes the oldest of these, so that a silent client cannot keep others out.
+    Other protocols, such as HTTP from a web page, get no answer at all.
     """
 
     def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:

@@ -52,7 +52,8 @@ class Connection:
     disconnected = False
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send a notification, or drop it if the client is slow. Return True if it will be sent."""
+        """Send a notification, or drop it if the client is slow. Return True if the notification will be
+        sent."""
         return False
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
@@ -61,7 +62,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """The context of a request: everything that a handler gets besides the parameters.
+    """The context of a request: everything that a handler gets in addition to the parameters.
 
     ``deadline`` is a time on the event loop's clock, or None. ``connection`` and ``notify`` may be used even
     after the request is answered, from the event loop's thread.
@@ -75,7 +76,7 @@ class RequestContext:
     """Return True once the request is cancelled; for work in threads, which cannot be interrupted."""
 
     def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
-        """Send the client a notification. Return True if it will be sent.
+        """Send the client a notification. Return True if the notification will be sent.
 
         While the client is slow to read, notifications are dropped. With ``latest``, as for progress, the
         newest notification of a method is sent when the client has caught up.

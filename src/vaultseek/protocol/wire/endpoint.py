@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK_GLANCE_SECONDS = 0.1
-"""Seconds to wait for the lock on the lock file, which a process that only checks the lock holds briefly."""
+"""Seconds to wait for the lock on the lock file; a process may hold this lock briefly just to check it."""
 LOCK_SECONDS = 0.5
-"""Seconds to wait for the lock on the folder, which cleaners of temporary folders hold briefly."""
+"""Seconds to wait for the lock on the folder; cleaners of temporary folders may hold this lock briefly."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -102,7 +102,8 @@ class LoopbackPort:
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket that listens on ``port``, for this computer only; for 0, the system chooses the port.
+    """Return a socket that listens on ``port``, for this computer only; for port 0, the system chooses a free
+    port.
 
     Raises Unavailable if the port is taken.
     """
@@ -133,11 +134,12 @@ def listen(host: str, number: int, advice: str = "set another address") -> socke
 
 
 def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
-    """Return a blocking socket connected to the port in the address file ``file``, and the secrets for it.
+    """Return a blocking socket connected to the port in the address file ``file``, and the secrets for this
+    port.
 
     Raises FileNotFoundError if there is no file, ConnectionError if no program listens (the daemon that wrote
     the file has died), Forbidden if other users can read the file or may have written it, and Unavailable if
-    it is not an address file.
+    ``file`` is not an address file.
     """
     port, secrets = _read(file)
     seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()

@@ -40,7 +40,8 @@ class Outbox:
         self._update_events()
 
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
-        """Queue a notification unless the client is slow to read. Return True if it was accepted.
+        """Queue a notification unless the client is slow to read. Return True if the notification was
+        accepted.
 
         With ``latest``, a slow client is sent the newest frame of each ``kind`` when it has caught up.
         """

@@ -156,7 +156,8 @@ def make_folders(folder: Path) -> None:
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the user id of the process at the other end, or None if the system does not provide it."""
+    """Return the user id of the process at the socket's other end, or None if the system does not provide
+    it."""
     if hasattr(socket, "SO_PEERCRED"):
         raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", raw)[1])
@@ -168,13 +169,13 @@ def peer_uid(connection: socket.socket) -> int | None:
 
 
 def peer_is_us(connection: socket.socket) -> bool:
-    """Return True if the process at the other end runs as this user."""
+    """Return True if the process at the socket's other end runs as this user."""
     return peer_uid(connection) == os.geteuid()
 
 
 @contextlib.contextmanager
 def address(path: Path | str) -> Iterator[str]:
-    """Yield the socket address for ``path``, which may be longer than a socket address allows.
+    """Yield a socket address for ``path``, even if ``path`` is longer than a socket address allows.
 
     Raises Unavailable for a path that is too long on a system without ``/proc``.
     """

@@ -1,4 +1,4 @@
-"""Requests from one client: a few run, others wait for a slot, and all can be cancelled."""
+"""Requests from one client: a few run, the rest wait for a slot, and all can be cancelled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vaultseek.protocol.wire.protocol import Id, Request, is_id
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
 QUEUE_GRACE_SECONDS = 0.1
-"""Seconds for which a request may still wait for its turn after its deadline."""
+"""Seconds past its deadline for which a request may still wait for its turn."""
 
 
 @dataclass(eq=False, slots=True)
@@ -119,8 +119,8 @@ class Requests:
             await asyncio.sleep(0)
 
     def _schedule_deadline(self, work: Work, deadline: float) -> None:
-        """Cancel ``work`` at its deadline if it is waiting in a queue, or ``DEADLINE_GRACE_SECONDS`` later if
-        it is not."""
+        """Cancel ``work`` at its deadline if it is still in a queue, or ``DEADLINE_GRACE_SECONDS`` later if
+        it is running."""
         loop = asyncio.get_running_loop()
 
         def check() -> None:

@@ -86,7 +86,7 @@ class Server:
         """Stop accepting clients, give running requests ``timeout`` seconds, send finished answers, and
         disconnect.
 
-        A handler must not await this method, because it waits for the handlers.
+        A handler must not await this method, which waits for the handlers.
         """
         for accepting in self._accepting:
             accepting.cancel()

@@ -43,9 +43,9 @@ log = logging.getLogger(__name__)
 class Session(Connection):
     """A session that serves one client over a non-blocking connected socket until the client disconnects.
 
-    Reading continues while requests run, so that a cancellation or a disconnect is noticed. It pauses while
-    too many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
-    answer to ``initialize``; ``received`` contains the bytes already read from the connection.
+    Reading continues while requests run, so that a cancellation or a disconnect is noticed. Reading pauses
+    while too many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part
+    of the answer to ``initialize``; ``received`` contains the bytes already read from the connection.
     """
 
     def __init__(

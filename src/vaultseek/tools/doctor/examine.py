@@ -123,7 +123,8 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
 
 
 def _models(vault: JSON) -> Iterator[Finding]:
-    """Yield the model of a vault, with the reason for choosing it, and the second model if it fails."""
+    """Yield the model of a vault, with the reason for choosing it, and the second model if that model
+    fails."""
     models = vault.get("models") or {}
     if models.get("main"):
         why = f", {models['why']}" if models.get("why") else ""

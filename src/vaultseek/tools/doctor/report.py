@@ -34,7 +34,7 @@ def report(findings: Iterable[Finding], config: Path | None = None) -> str:
 
 
 class _Redactor:
-    """A callable that replaces private names and paths in a text."""
+    """A callable that replaces private names and paths in text."""
 
     def __init__(self, vaults: Sequence[KnownVault], config: Path) -> None:
         places = (config, paths.data_directory(), paths.state_directory())

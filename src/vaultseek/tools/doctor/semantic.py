@@ -1,4 +1,4 @@
-"""Checks of the models and of the worker, which has to embed a text, store its vector and find it."""
+"""Checks of the models and of the worker, which has to embed a sample, store its vector and find it again."""
 
 import asyncio
 import tempfile
@@ -55,7 +55,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
 
 
 def check_worker(settings: Settings) -> Iterator[Finding]:
-    """Start the worker, embed a text, store its vector and search for it."""
+    """Start the worker, embed a sample, store its vector and search for it."""
     try:
         if settings.model.service is not None:
             model = served_model(settings.model.service)
@@ -128,7 +128,7 @@ def _model(check: str, name: str) -> Finding:
 
 
 async def _embed_and_find(model: LocalModel) -> str:
-    """Embed a text and find it again; return a description of the vector and of how it was computed. Raises
+    """Embed a sample and find it again; return a description of the vector and of how it was computed. Raises
     VaultseekError."""
     down = asyncio.Event()
 

@@ -107,7 +107,7 @@ class Refusal(NamedTuple):
 
     Noise queries consist of random letters, foreign queries have no right note in the vault, and questions
     have a right note. The worst category is the one that loses the largest share of its questions. A share is
-    None if there are no such queries.
+    None if there are no queries of its kind.
     """
 
     threshold: float

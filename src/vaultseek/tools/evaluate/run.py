@@ -153,12 +153,12 @@ async def evaluate(
     foreign: Sequence[str] | None = (),
     on_query: OnQuery = lambda name, done, total: None,
 ) -> Report:
-    """Run every query with every variant; the first variant is compared with each of the others.
+    """Run every query with every variant; the first variant is compared with each other variant.
 
     With ``plain``, queries are treated as words without operators; ``limit`` is the number of results per
     query. ``foreign`` contains queries without an answer in the vault, for the refusal curve; judged queries
-    without a relevant note also count as foreign. If it is None, the curve is left out. Raises UsageError if
-    the vault has no notes.
+    without a relevant note also count as foreign. If ``foreign`` is None, the curve is left out. Raises
+    UsageError if the vault has no notes.
     """
     if not vault.ledger.counts().notes:
         raise UsageError(f"{vault.name} has no notes; choose another vault with --vault")
@@ -317,7 +317,7 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
         trace: Trace | None = None
         with contextlib.suppress(Unavailable):
             trace = await searcher.run(request)
-            # Respond only to measure the time, because users also wait for the previews.
+            # The response is built only to be timed: users also wait for the previews.
             respond(trace, "", start)
         milliseconds = (time.perf_counter() - start) * 1000
         if not outage.should_retry(trace):

@@ -30,7 +30,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
     """Return variants for the current settings, for four baselines, and for each entry of ``compared``.
 
     An entry of ``compared`` has the form ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]``. Raises
-    UsageError if an entry has another form, has an invalid setting, or has a name that is taken.
+    UsageError if an entry has a different form, has an invalid setting, or has a name that is taken.
     """
     plain = {
         "fusion": "rrf",

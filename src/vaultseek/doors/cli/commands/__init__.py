@@ -22,7 +22,7 @@ _MORE = (
     *("start", "stop", "serve", "service", "uninstall"),
 )
 _ADDED = plugins.names("commands")
-"""Commands added by other packages; they are documented there."""
+"""Commands added by other packages, which also document them."""
 _COMMANDS = (*_FIRST, *_MORE, *_ADDED)
 _PAGED = frozenset(
     {
@@ -95,8 +95,7 @@ class _Commands(click.Group):
 
 
 def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
-    """Hide shared options from the help of a command on which they have no effect; they are still
-    accepted."""
+    """Hide shared options without effect on a command from its help; the command still accepts them."""
     hidden = {"--pager"} if name not in _PAGED else set()
     hidden |= {"--no-color"} if name in _UNCOLOURED else set()
     for param in command.params:
@@ -151,5 +150,5 @@ def _other_daemon() -> str:
 def vaultseek() -> None:
     """Search folders of Markdown notes by word, by meaning and by link.
 
-    Without a command, search while you type. `vaultseek COMMAND -h` explains one.
+    Without a command, search while you type. `vaultseek COMMAND -h` explains a command.
     """

@@ -15,7 +15,7 @@ from vaultseek.doors.cli.search_call import CompleteCall
 @table_options(COMPLETE)
 @daemon_options
 def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
-    """Complete a note, heading, block, tag, property or value. Prints one per line.
+    """Complete a note, heading, block, tag, property or value. Prints one completion per line.
 
     \b
     vaultseek complete flo
@@ -33,7 +33,7 @@ def completion(context: click.Context, shell: str) -> None:
     """Print a script for completion in your shell.
 
     It completes commands, options, notes, tags, properties and vaults. Notes, tags and properties are
-    completed while the daemon runs. Completion never starts it.
+    completed while the daemon runs. Completion never starts the daemon.
 
     \b
     bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc

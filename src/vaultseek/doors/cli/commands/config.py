@@ -69,7 +69,7 @@ def check(invocation: Invocation) -> int:
     """Check the configuration.
 
     Shows every wrong key in the file and in the environment, with its line, its value and the allowed values.
-    Exit code 2 if there are any.
+    Exit code 2 if any key is wrong.
 
     \b
     vaultseek config check

@@ -41,8 +41,8 @@ serve.params[:0] = plugins.load("options of serve").values()
 def start(invocation: Invocation, restart: bool) -> None:
     """Start the daemon in the background.
 
-    Waits until the daemon answers. Does nothing if it is already running. Its log is daemon.log in the
-    state directory.
+    Waits until the daemon answers. Does nothing if the daemon is already running. The log is daemon.log in
+    the state directory.
     """
     from vaultseek.doors.cli.connect import connect_to_running, start_daemon, stop_daemon
 
@@ -99,7 +99,7 @@ def status(invocation: Invocation) -> int:
 
 
 def _settings_problem(file: Path | None) -> str:
-    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its
+    """Return the first problem in the daemon's configuration file, or ""; a running daemon keeps its earlier
     settings."""
     from vaultseek.settings.load import examine
 

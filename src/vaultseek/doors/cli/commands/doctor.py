@@ -65,7 +65,8 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
 
 
 def _check_service(invocation: Invocation) -> Iterator[Finding]:
-    """Yield a warning if the service's unit file was written with other settings or by another version."""
+    """Yield a warning if the service's unit file was written with different settings or by a different
+    version."""
     from vaultseek.doors.cli.commands.service import OUTDATED, outdated_keys
     from vaultseek.tools.doctor.finding import WARNING, Finding
 

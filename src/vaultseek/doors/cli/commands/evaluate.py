@@ -72,9 +72,9 @@ def evaluate(
 ) -> None:
     """Measure the quality of the search results.
 
-    Runs every query in several ways and compares the results with the judgements: with your settings, with
-    grep, by words only, by meaning only and with plain rank fusion. Builds a separate index from the vectors
-    that the daemon has computed; missing ones are computed once.
+    Runs every query with your settings, with grep, by words only, by meaning only and with plain rank fusion,
+    and compares the results with the judgements. Builds a separate index from the vectors that the daemon has
+    computed; missing vectors are computed once.
 
     \b
     vaultseek evaluate --vault ~/notes --queries queries.jsonl --qrels qrels.tsv

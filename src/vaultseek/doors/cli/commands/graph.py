@@ -44,7 +44,7 @@ def graph(context: click.Context, invocation: Invocation, /, limit: int | None) 
     """Show how notes are linked: hubs, bridges and clusters.
 
     Hubs are the most linked notes; bridges connect parts of the vault. A cluster is named after the note with
-    the most links inside it; its words distinguish its notes from all other notes.
+    the most links within the cluster; the words listed distinguish the cluster's notes from all others.
 
     \b
     vaultseek graph
@@ -91,7 +91,7 @@ def path(invocation: Invocation, /, note: str, other: str, limit: int | None) ->
     """Show the shortest paths from one note to another.
 
     Each step shows the line of its link. Links count in both directions. If links do not connect the notes,
-    one step goes between the notes closest in meaning. Exit code 1 if there is no path.
+    one step connects the notes closest in meaning. Exit code 1 if there is no path.
     """
     answer = call_note(
         invocation, "graph/path", note, other=note_file(other, invocation) or other, limit=limit
@@ -132,7 +132,7 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, for other programs.
 
-    Programs such as Gephi, Cytoscape and NetworkX can read the file. It gives each note's title, PageRank,
+    Programs such as Gephi, Cytoscape and NetworkX can read the file, which lists each note's title, PageRank,
     cluster and modification time.
 
     \b

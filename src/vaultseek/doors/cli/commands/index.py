@@ -99,8 +99,8 @@ def summary_of(state: JSON) -> str:
 def compact(invocation: Invocation, /) -> int:
     """Remove the remains of deleted notes from the index.
 
-    A note that you delete, or a password that you remove from one, disappears from search at once. Its text
-    stays in the index files until they are rewritten: daily, or by this command.
+    A note that you delete, or a password that you remove from a note, disappears from search at once. Its
+    text stays in the index files until they are rewritten: daily, or by this command.
 
     \b
     vaultseek compact --vault notes

@@ -112,7 +112,7 @@ def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes.
 
     Looks in one note or in the whole vault. The links are grouped by missing note, the most linked one first.
-    Exit code 1 if there are none.
+    Exit code 1 if there are no such links.
     """
     return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
@@ -121,7 +121,7 @@ def broken_links(invocation: Invocation, /, note: str | None) -> int:
 @click.option("--isolated", is_flag=True, help="Show only notes that do not link to other notes either.")
 @list_options
 def orphans(invocation: Invocation, /, isolated: bool) -> int:
-    """Show notes that no other note links to. Exit code 1 if there are none."""
+    """Show notes that no other note links to. Exit code 1 if there are no such notes."""
     answer = call_vault(invocation, "vault/orphans", isolated=isolated)
     return print_answer(answer, invocation, "notes", _orphans)
 
@@ -241,8 +241,8 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the most similar notes, in pairs.
 
-    The pairs are sorted by shared text and by meaning, the most similar first. The list does not end where
-    duplicates end; you decide which pairs are duplicates.
+    The pairs are sorted by shared text and similarity in meaning, the most similar first. The list also has
+    pairs that are not duplicates; you decide which ones are.
 
     \b
     vaultseek duplicates -n 20

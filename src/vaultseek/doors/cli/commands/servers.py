@@ -39,7 +39,8 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
     {"mcpServers": {"notes": {"command": "vaultseek",
                               "args": ["mcp", "--vault", "~/notes"]}}}
 
-    With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
+    With --http, the command runs until you stop it, for hosts that connect to a port of this computer with a
+    token.
     """
     from vaultseek.doors.mcp.notes import Place
 
@@ -74,11 +75,11 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks after notes and headings.")
 @daemon_options
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
-    """Serve an editor with completion, links, renaming and more.
+    """Run a language server for editors.
 
-    Also offers backlinks, diagnostics and search by meaning. The editor starts this command and talks to it
-    over standard input and output, using the Language Server Protocol. Each note belongs to the vault whose
-    folder contains it. The server writes nothing: the editor makes all edits.
+    Offers completion, links, renaming, backlinks, diagnostics and search by meaning. The editor starts this
+    command and talks to it over standard input and output, using the Language Server Protocol. Each note
+    belongs to the vault whose folder contains it. The server writes nothing: the editor makes all edits.
 
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })

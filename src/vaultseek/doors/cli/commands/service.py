@@ -29,8 +29,8 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 def service() -> None:
     """Run the daemon as a service that starts at login.
 
-    The service restarts when it fails. It uses systemd user units or a launchd agent. Without either, use
-    `vaultseek start`.
+    The service restarts when it fails. Uses systemd user units or a launchd agent. Without systemd or
+    launchd, use `vaultseek start`.
     """
 
 
@@ -43,9 +43,9 @@ def service() -> None:
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
-    """Write the service's files and start it.
+    """Write the service's files and start the service.
 
-    Writes only to your own folders. Run it again to update the files.
+    Writes only to your own folders. Run the command again to update the files.
     """
     manager = service_manager()
     files = {manager.folder / name: text for name, text in _files(invocation, sandbox=sandbox).items()}
@@ -91,7 +91,7 @@ def remove() -> None:
 @service.command()
 @local_options
 def status(invocation: Invocation) -> int:
-    """Show whether the service is installed and running. Exit code 3 if it is not."""
+    """Show whether the service is installed and running. Exit code 3 unless it is both."""
     from vaultseek.protocol.wire import reach
 
     manager = service_manager()
@@ -200,7 +200,7 @@ class Manager:
 
     @property
     def files(self) -> list[Path]:
-        """Paths of the service's files, which may not exist."""
+        """Paths of the service's files, which need not exist."""
         return [self.folder / name for name in self.file_names]
 
 
@@ -254,7 +254,8 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before the new one is started, and wait up to a minute until it has ended."""
+    """Unload an older service before the new one is started, and wait up to a minute until the older service
+    has ended."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)

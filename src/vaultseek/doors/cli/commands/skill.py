@@ -27,8 +27,8 @@ AGENTS = (
 def skill(install: bool, yes: bool) -> int:
     """Print instructions for agents that run commands.
 
-    They explain when and how to search the notes. --install lists the files that it would write, asks, and
-    writes them. Agents that use MCP need no skill: `vaultseek mcp` provides the instructions.
+    The instructions explain when and how to search the notes. --install lists the files that it would write,
+    asks, and writes them. Agents that use MCP need no skill: `vaultseek mcp` provides the instructions.
 
     \b
     vaultseek skill --install

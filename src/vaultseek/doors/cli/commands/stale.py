@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def stale(invocation: Invocation, /, limit: int | None) -> int:
     """Show outdated notes and links to superseded ones.
 
-    A note is superseded if it names its successor, or another note says that it replaces it. Exit code 1 if
+    A note is superseded if it names its successor, or if another note claims to replace it. Exit code 1 if
     there is nothing to tidy up.
     """
     answer = call_vault(invocation, "vault/stale", limit=limit)

@@ -321,9 +321,9 @@ def table(
 ) -> int:
     """Show an Obsidian base, or the notes that match a query.
 
-    A note may contain several bases; each is shown as a table. A base has its own columns; for a query,
-    choose the columns here. A column is a property, a fact such as title or modified, or an expression in the
-    language of Bases.
+    A note may contain several bases; each is shown as a table. A base defines its own columns; for a query,
+    choose them with --columns. A column is a property, a fact such as title or modified, or an expression in
+    the language of Bases.
 
     \b
     vaultseek table Books.base --view "Top rated"

@@ -29,9 +29,9 @@ from vaultseek.semantic.models.fetch import recorded_digests
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
 
-    Shows what it would remove, then asks. Files that you put into its folders stay and are listed, except
-    those inside the folder of an index. Close editors and agents that use vaultseek first, since they start
-    the daemon again. The last line is the command that removes the program itself.
+    Shows what it would remove, then asks. Files that you put into vaultseek's folders stay and are listed,
+    except files inside the folder of an index. Close editors and agents that use vaultseek first, since they
+    start the daemon again. The last line is the command that removes the program itself.
     """
     from vaultseek.settings.load import examine
     from vaultseek.settings.model import Settings
@@ -74,9 +74,9 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 class _Place:
     """A file or folder created by vaultseek, with a description of its content.
 
-    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; those
-    in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic link
-    to be followed, because its target belongs to vaultseek.
+    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; the
+    files in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic
+    link to be followed, because its target belongs to vaultseek.
     """
 
     path: Path
@@ -98,7 +98,7 @@ OWN = re.compile(
     r"|(daemon|worker[^/]*|audit)\.(log|crash)(\.\d+)?|config\.toml"
     r"|(\w+/)?\.(vaults|known|fetched|config|backend-migration|served-\w+)\.(json|toml)\.\d+"
 )
-"""Pattern of the paths that vaultseek creates in its folders, except those of fetched models."""
+"""Pattern of the paths that vaultseek creates in its folders, except for fetched models."""
 
 
 def _places(vaults: Sequence[Path]) -> Iterator[_Place]:

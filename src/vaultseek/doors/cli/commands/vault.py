@@ -22,7 +22,7 @@ _name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=compl
 def vault() -> None:
     """List, add, remove, pause and resume vaults.
 
-    Vaults added here are stored beside the indexes. config.toml is yours and is never changed.
+    The list of vaults added here is stored beside the indexes. config.toml is yours and is never changed.
     """
 
 

@@ -188,7 +188,8 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. Return False if it takes long and another query is typed in the meantime."""
+        """Wait for the answer. Return False if the answer takes long and a different query is typed in the
+        meantime."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())

@@ -132,7 +132,7 @@ def _certainty(result: JSON) -> str:
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the status line, figures and remarks, each with the name of its style."""
+    """Yield the parts of the status line (figures and remarks), each with the name of its style."""
     if message:
         yield "warning", clean(message)
         return

@@ -42,8 +42,8 @@ from vaultseek.doors.cli.terminal import clean, count, width_of, wrap
 from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
-"""Minimum screen width in columns for showing the preview beside the list; on narrower screens, it is below
-the list."""
+"""Minimum screen width in columns for showing the preview beside the list; on narrower screens, the preview
+is below the list."""
 HALVED_COLUMNS = 140
 """Minimum screen width in columns for a list and preview of equal width; on narrower screens, the list is
 wider, so that names are readable."""
@@ -60,7 +60,7 @@ KEYS = (
 for all keys."""
 
 STATUS_ROWS = 3
-"""Maximum height in rows of the status line, on screens where it does not fit one row."""
+"""Maximum height in rows of the status line, on screens where the line does not fit in one row."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns possible continuations of the text before the cursor."""
@@ -155,7 +155,7 @@ class Screen:
         return await self._application.run_async()
 
     def notify(self, notice: str) -> None:
-        """Show a text in place of the remarks until a key is pressed."""
+        """Show ``notice`` in place of the remarks until a key is pressed."""
         self._notice = clean(notice)
 
     # -- layout
