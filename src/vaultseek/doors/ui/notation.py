@@ -55,7 +55,7 @@ _ALIASES = {
     "bug": (),
 }
 CALLOUTS = {name: kind for kind, names in _ALIASES.items() for name in (kind, *names)}
-"""Obsidian's callout kinds by name, including aliases; unknown names are ordinary notes, as in Obsidian."""
+"""Obsidian's callout kinds by name, including aliases. An unknown name has the kind ``note``."""
 STRUCK = frozenset("xX-")
 """States of tasks whose text is crossed out: done and cancelled."""
 _WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
