@@ -54,7 +54,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     and compares only that one.
 
     The daemon does the work: Ctrl-C ends the display, not the move. Run the command again to follow the rest.
-    If the notes are already there, it only compares. The former engine keeps its copy.
+    If the notes are already there, the command only compares. The former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes

@@ -82,8 +82,8 @@ class Tools:
     ) -> Annotated[Reply, answers.Results]:
         """Search the user's notes by word and meaning; a result is a note's best passage, with its lines.
 
-        Words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:2026-01-31, after: and OR
-        filter.
+        Words rank; "a phrase", -not, tag:x, path:Folder/, [property:value], before:2026-01-31, after: and OR
+        are filters.
         """
         wordings = [query] if isinstance(query, str) else query
         question = (wordings, mode, vault)

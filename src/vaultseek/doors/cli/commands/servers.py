@@ -44,7 +44,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
     from vaultseek.doors.mcp.notes import Place
 
     if port is not None and not http:
-        raise UsageError("--port needs --http; add it, or leave out --port")
+        raise UsageError("--port needs --http; add --http, or leave out --port")
     require_extra("mcp", "vaultseek mcp")
     collect_as_usual()
     params = invocation.params()
@@ -74,7 +74,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks after notes and headings.")
 @daemon_options
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
-    """Serve an editor with completion, links, renaming and more.
+    """Provide an editor with completion, links, renaming and more.
 
     Also offers backlinks, diagnostics and search by meaning. The editor starts this command and talks to it
     over standard input and output, using the Language Server Protocol. Each note belongs to the vault whose
