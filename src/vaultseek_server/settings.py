@@ -217,7 +217,7 @@ class TeamSettings(Section):
     def _another_address(cls, text: str, info: ValidationInfo) -> str:
         address = address_of(text)
         if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
-            raise ValueError("an address other than listen")
+            raise ValueError("an address that listen does not use")
         return text
 
     @field_validator("tokens")

@@ -644,7 +644,7 @@ async def test_without_a_daemon_that_may_be_started_the_editor_is_told_and_works
             while not here.messages:
                 await asyncio.sleep(0.02)
         assert here.messages == [
-            "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`"
+            "vaultseek: no daemon is running, and autostart is off; run `vaultseek start`"
         ]
 
 

@@ -112,7 +112,7 @@ def test_what_is_wrong_is_told(shelf):
         (["Shelf.base", "--view", "x"], 'no view is called "x"; use one of "All", "Good"'),
         (["Books/Dune.md"], "Books/Dune.md has no base"),
         (["Shelf.base", "--columns", "title"], "a base has its own columns"),
-        (["tag:book", "--view", "x"], "view and this are for a base"),
+        (["tag:book", "--view", "x"], '"view" and "this" are for a base'),
         (["tag:book", "--columns", "foo("], 'the column "foo(" cannot be used'),
         (["tag:book", "--summary", "rating"], "write it as rating=Average"),
         (["../../etc/passwd.base"], "not inside the vault"),

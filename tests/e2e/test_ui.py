@@ -1232,7 +1232,7 @@ def test_an_answer_by_month_narrows_the_search(reader):
     reader.type("capstan")
     reader.first("Winch")
     reader.page.locator("#months summary").click()
-    bars = reader.page.get_by_role("group", name="Narrow the search to a time").get_by_role("button")
+    bars = reader.page.get_by_role("group", name="Narrow the search to a period").get_by_role("button")
     reader.expect(bars.first).to_have_attribute("aria-label", re.compile(r"^\w+ \d{4}: \d+ notes?$"))
     reader.go("/?q=tag%3Adated&in=other")
     reader.page.locator("#months summary").click()

@@ -20,7 +20,7 @@ def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
     unanswered = daemon.run("uninstall", stdin=subprocess.DEVNULL)
     assert unanswered.returncode == 2
     assert unanswered.stdout.endswith("Remove this? [y/N]: \n")
-    assert unanswered.stderr == "vaultseek: no answer came; run it in a terminal and type y, or add --yes\n"
+    assert unanswered.stderr == "vaultseek: no answer was given; answer y in a terminal, or add --yes\n"
     done = daemon.run("uninstall", "--yes")
     assert done.returncode == 0, done.stderr
     assert f"not touched: the notes in {root}\n" in done.stdout

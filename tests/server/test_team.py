@@ -155,7 +155,7 @@ def test_addresses(text, address):
 
 @pytest.mark.parametrize("metrics", ["127.0.0.1:7447", "[127.0.0.1]:7447"])
 def test_two_servers_at_one_address_are_refused(metrics):
-    with pytest.raises(ValidationError, match="an address other than listen"):
+    with pytest.raises(ValidationError, match="an address that listen does not use"):
         TeamSettings(listen="127.0.0.1:7447", metrics=metrics)
     assert TeamSettings(listen="127.0.0.1:0", metrics="127.0.0.1:0").metrics, "the system chooses two ports"
 

@@ -159,7 +159,7 @@ BAD = {
     "number in a list": ("[index]\nexclude = ['a', 1]", "index.exclude[1]: expected a string, found 1"),
     "date": (
         "[model]\nname = 2020-01-01",
-        "model.name: expected a string that is not empty, found 2020-01-01",
+        "model.name: expected a non-empty string, found 2020-01-01",
     ),
     "two problems": ("[search]\nlimit = 0\nrrf_k = 0", "found 0 (1 more problem)"),
     "tier": (

@@ -234,7 +234,7 @@ class FolderSource(Source):
         indexer = self._vault.indexer
         if batch.rescan_reason is None:
             if batch.paths & {OBSIDIAN_FOLDER, APP_FILE}:
-                self._watch.request_rescan("the app's settings changed")
+                self._watch.request_rescan("Obsidian's settings changed")
             return await self._vault.in_writer(indexer.reconcile, batch.paths)
         self._requested.clear()
         self._scans.begin()

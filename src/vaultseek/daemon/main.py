@@ -269,6 +269,8 @@ def _log_thread_failure(failure: threading.ExceptHookArgs) -> None:
         return
     if is_watching(failure.thread):
         why = f"{failure.exc_type.__name__}: {failure.exc_value}"
-        log.warning("watching for changes ended (%s); the folders are compared and watched again", why)
+        log.warning(
+            "watching for changes ended (%s); comparing the folders with the index and watching again", why
+        )
     else:
         log.error("%s failed", failure.thread, exc_info=failure.exc_value)

@@ -32,7 +32,7 @@ def allowed_values(field: FieldInfo) -> str:
     """Describe the values that a key allows, for example ``a whole number from 1 to 200``."""
     words = _kind(field.annotation)
     if any(getattr(rule, "min_length", 0) for rule in field.metadata):
-        words += " that is not empty"
+        words = words.replace("a ", "a non-empty ", 1)
     bounds = {
         name: getattr(rule, name)
         for rule in field.metadata

@@ -15,7 +15,7 @@ from vaultseek.settings.toml import format_value
 
 CONFIG_COLUMNS = 100
 
-_PLAIN = {"true or false", "a string", "a string that is not empty", "a path", "a list of strings", "a table"}
+_PLAIN = {"true or false", "a string", "a non-empty string", "a path", "a list of strings", "a table"}
 _HEAD = """\
 # The settings of vaultseek: every key with its default and a description.
 #

@@ -7,5 +7,5 @@ ROLE = click.Option(
     type=click.Choice(["index", "search", "all"]),
     default="all",
     show_default=True,
-    help="Only index (others search the engine), only search (others index into it), or both.",
+    help="Index only, search only what other daemons index, or both.",
 )

@@ -268,7 +268,7 @@ def test_interpreted_tells_the_whole_reading():
         "rank_text": "keel square rig x",
         "phrases": ["square rig"],
         "filters": ['text "square rig"', 'not text "rope"'],
-        "notes": ["a parenthesis is not closed: it was read to the end"],
+        "notes": ["a parenthesis is not closed: everything after it was read as its content"],
     }
 
 

@@ -45,7 +45,7 @@ def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
     read = answer(opened, "brake squealed in September 2024", mode="keyword")["interpreted"]
     assert read["time"] == {"text": "in September 2024", "first": "2024-09-01", "last": "2024-09-30"}
     said = (
-        "“in September 2024” was read as 2024-09-01 to 2024-09-30; notes from then rank higher; "
+        "“in September 2024” was read as 2024-09-01 to 2024-09-30; notes from that time rank higher; "
         "add when:any to turn this off"
     )
     assert read["notes"] == [said]

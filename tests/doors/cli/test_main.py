@@ -176,9 +176,7 @@ def test_no_daemon_is_started_where_that_is_forbidden(
 ) -> None:
     ended = run("search", "x", *arguments, **environment)
     assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr == (
-        "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`\n"
-    )
+    assert ended.stderr == ("vaultseek: no daemon is running, and autostart is off; run `vaultseek start`\n")
 
 
 def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:

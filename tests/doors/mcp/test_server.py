@@ -187,7 +187,7 @@ async def test_a_list_of_outdated_notes_is_of_no_single_note():
         for name in ("note", "other"):
             answer = await agent.call_tool("graph", {"stale": True, name: "x"})
             assert answer.is_error
-            assert text_of(answer) == "stale lists the whole vault; leave out note and other"
+            assert text_of(answer) == "stale covers the whole vault; leave out note and other"
 
 
 @pytest.mark.fault("L8")
@@ -284,7 +284,7 @@ async def test_without_similar_names_the_notes_that_the_name_finds_are_the_neare
             asked.append(params["query"])
             sure, unsure = search("graph.md")["results"][0], search("far.md")["results"][0]
             return {**search(), "results": [{**sure, "confidence": 0.8}, {**unsure, "confidence": 0.4}]}
-        raise NotFound("no note matches it; search for its words", advise("search"))
+        raise NotFound("no note matches it; search for these words", advise("search"))
 
     async with client(ask) as agent:
         answer = await agent.call_tool("read_note", {"note": "-graf: visualization/"})

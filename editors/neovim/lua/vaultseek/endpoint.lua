@@ -40,7 +40,7 @@ function M.connect(on_done)
     return M.connect_port((path:gsub("%.sock$", ".tcp")), on_done)
   end
   if uv.getuid and owner.uid ~= uv.getuid() then
-    return on_done({ message = ("the socket %s belongs to another user; nothing was sent"):format(path) })
+    return on_done({ message = ("the socket %s belongs to another user, so no request was sent"):format(path) })
   end
   local address, folder = M.address(path)
   if not address then

@@ -91,7 +91,7 @@ function refuseForeign(path: string): void {
 		throw new NotConnected("No vaultseek daemon is running.");
 	}
 	if (process.getuid && owner !== process.getuid()) {
-		throw new NotConnected(`The socket ${path} belongs to another user; nothing was sent.`);
+		throw new NotConnected(`The socket ${path} belongs to another user, so no request was sent.`);
 	}
 }
 

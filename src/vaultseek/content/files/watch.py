@@ -283,7 +283,7 @@ def _remote_reason(root: Path, table: list[str]) -> str | None:
         if (remote := remote_file_system(folder, table)) is not None:
             place, kind = remote
             return (
-                f"{printable(place)} is a file system of type {kind}, which may not report all changes; "
+                f"{printable(place)} is a file system of type {kind}, which might not report all changes; "
                 "scanning the folder often instead"
             )
     return None

@@ -39,7 +39,7 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
     moment = now or present()
     values = [(field, value) for field, value in fields.items() for value in _texts(field, value)]
     if len(values) > limits.QUERY_TERMS:
-        raise BadQuery(f"{len(values)} filters are more than {limits.QUERY_TERMS}; use fewer")
+        raise BadQuery(f"{len(values)} filters exceed the maximum of {limits.QUERY_TERMS}; use fewer")
     return all_of(FIELDS[field](field, value, moment) for field, value in values)
 
 

@@ -204,7 +204,7 @@ class _Parser:
         inside = self.alternatives()
         self.depth -= 1
         if self.position >= len(self.text):
-            self.notes.append("a parenthesis is not closed: it was read to the end")
+            self.notes.append("a parenthesis is not closed: everything after it was read as its content")
         self.position += 1
         return inside
 
@@ -220,7 +220,7 @@ class _Parser:
             return self._word()
         self.position = match.end()
         if not match[2]:
-            self.notes.append("a bracket is not closed: it was read to the end")
+            self.notes.append("a bracket is not closed: everything after it was read as its content")
         if match[0] in self.words:
             self.notes.append(f"{match[0][:SHOWN_CHARS]} was treated as words; no note has such a property")
             words = match[1].replace('"', " ").split()

@@ -454,7 +454,7 @@ async def follow(
         except Exception as error:
             if what := paths.shortage(error):
                 code: ReasonCode = "disk_full" if paths.is_disk_full(error) else "failing"
-                problem = Reason(code, f"{what}; it then continues by itself")
+                problem = Reason(code, f"{what}; only then does indexing continue")
             else:
                 message = f"storing vectors failed ({type(error).__name__}); see the log"
                 problem = Reason("failing", message)

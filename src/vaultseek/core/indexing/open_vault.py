@@ -273,7 +273,7 @@ class OpenVault:
         if self._patience.complete:
             await self.concepts.refresh()
         elif not self.embedding.is_current:
-            message = "the vectors are being rebuilt for another model; try again when that is done"
+            message = "the vectors are being rebuilt for a different model; try again when that is done"
             raise Unavailable(message, "being_built")
         try:
             return await self.concepts.near(text, vector, count, floor)

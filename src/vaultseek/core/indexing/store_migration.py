@@ -117,7 +117,7 @@ class StoreMigration:
             return text
         if self._model is None or self._pool is None:
             raise WorkerUnavailable(
-                "the vectors are being rebuilt for another model; try again when all are done"
+                "the vectors are being rebuilt for a different model; try again when all are done"
             )
         worker = self._pool.worker(self._model)
         return (await worker.embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]

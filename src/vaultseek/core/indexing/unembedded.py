@@ -266,7 +266,7 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
     except Exception as error:
         if not is_note_error(error):
             raise
-        log.warning("cannot prepare a text for the model (%s)", type(error).__name__)
+        log.warning("cannot prepare text for the model (%s)", type(error).__name__)
         return None
 
 

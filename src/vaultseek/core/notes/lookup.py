@@ -50,7 +50,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
         more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
         raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
     if not candidates:
-        raise NotFound(f"no note matches {quote(name)}; search for its words", advise("search"))
+        raise NotFound(f"no note matches {quote(name)}; search for these words", advise("search"))
     return (best or candidates)[0]
 
 
@@ -59,7 +59,7 @@ def vault_path(name: str, root: Path) -> str:
     outside.
     """
     if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
-        raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
+        raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give a path or a name")
     if name.startswith("/"):
         absolute = posixpath.normpath(name)
         if not absolute.startswith(f"{root}/"):

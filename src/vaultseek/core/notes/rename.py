@@ -139,7 +139,9 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
         return []
     for new in moves.values():
         if vault.skips(new):
-            raise UsageError(f"{quote(new)} would be hidden or excluded from the vault; choose another place")
+            raise UsageError(
+                f"{quote(new)} would be hidden or excluded from the vault; choose another location"
+            )
     after = vault.names.moved(moves)
     keys: set[str] = set()
     ids = []

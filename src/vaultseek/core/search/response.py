@@ -265,7 +265,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
         return
     if parsed.time is not None:
         how = f"“{parsed.time.text}” was read as {parsed.time.period}"
-        yield f"{how}; notes from then rank higher; add {NO_TIME} to turn this off"
+        yield f"{how}; notes from that time rank higher; add {NO_TIME} to turn this off"
     which = "no note" if trace.query.filtered is None else "none of these notes"
     if ranking.has_identifier is False:
         yield f"{which} has {' or '.join(parsed.profile.identifiers)}; similar notes are shown"

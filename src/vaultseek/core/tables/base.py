@@ -166,7 +166,7 @@ class _Reader:
         groups: list[Condition] = []
         for key, parts in value.items():
             if key not in ("and", "or", "not"):
-                self._report(f"{where}: {quote(key, 40)} is ignored; use and, or, or not")
+                self._report(f'{where}: {quote(key, 40)} is ignored; use "and", "or" or "not"')
                 continue
             inner = tuple(self._conditions(parts if isinstance(parts, list) else [parts], where))
             if inner:

@@ -174,7 +174,7 @@ _LEVELS = {
 _INSTEAD = {
     "===": "write ==", "!==": "write !=", "=": "write ==", "?": "write if(condition, then, else)",
     "??": "write if(value, value, other)", "?.": "write a dot", "**": "write a product", "&": "write &&",
-    "|": "write ||", "=>": "write only the expression, with value for the element",
+    "|": "write ||", "=>": "write only the expression, with `value` for the element",
 }  # fmt: skip
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}

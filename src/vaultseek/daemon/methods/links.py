@@ -115,12 +115,12 @@ def _edits(call: params.RenameParams, row: NoteRow | None, place: rename.Vault) 
     if call.moves:
         return rename.rename_notes(_moves(call.moves), place)
     if not call.to or not call.to.strip():
-        raise UsageError('a heading or a tag needs its new text; add "to"')
+        raise UsageError('renaming a heading or tag needs a new name; add "to"')
     if row is not None and call.heading is not None:
         return rename.rename_heading(row, call.heading, " ".join(call.to.split("\n")).strip(), place)
     if call.tag:
         return rename.rename_tag(call.tag.lstrip("#"), checked_tag(call.to), place)
-    raise UsageError('nothing to rename; add "moves", "note" and "heading", or "tag"')
+    raise UsageError('nothing to rename; add "moves", "tag", or "note" with "heading"')
 
 
 def checked_tag(tag: str) -> str:

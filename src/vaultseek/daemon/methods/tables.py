@@ -92,7 +92,7 @@ class TableMethods:
         self, call: TableParams, query: str, follower: SeenFollower, context: RequestContext
     ) -> JSON:
         if call.view is not None or call.this is not None:
-            raise UsageError("view and this are for a base; with a query, use columns, sort and group")
+            raise UsageError('"view" and "this" are for a base; with a query, use columns, sort and group')
         from vaultseek.core.tables.run import table_of_notes
 
         vault, settings = follower.vault, self._settings()

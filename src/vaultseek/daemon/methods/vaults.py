@@ -198,7 +198,7 @@ class VaultMethods:
     def _new(self, root: Path, call: params.AddVaultParams) -> VaultSettings:
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
-            raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")
+            raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that name")
         name = call.name or self._registry.free_name(root)
         if name.casefold() in {other.casefold() for other in known.values()}:
             raise UsageError(f"another vault has the name {quote(name)}; choose another name")

@@ -210,7 +210,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
     from vaultseek.client.launch import start_daemon as start
 
     if not by_user and not (invocation.autostart and _may_start(invocation.config)):
-        raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
+        raise Unavailable("no daemon is running, and autostart is off; run `vaultseek start`")
     # The first start takes several seconds, during which nothing else would indicate any activity.
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if shown:

@@ -46,7 +46,7 @@ class Invocation:
     def vault(self) -> str | None:
         """The vault given by ``--vault``, or None. Raises UsageError if several vaults are given."""
         if len(self.vaults) > 1:
-            raise UsageError("only search and find take several vaults; leave one --vault")
+            raise UsageError("only search and find take several vaults; keep only one --vault")
         return self.vaults[0] if self.vaults else None
 
     @property

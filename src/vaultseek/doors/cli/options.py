@@ -115,7 +115,7 @@ def is_confirmed(question: str) -> bool:
         if isinstance(end.__context__, KeyboardInterrupt):
             raise
         print()  # ends the line of the question
-        raise UsageError("no answer came; run it in a terminal and type y, or add --yes") from None
+        raise UsageError("no answer was given; answer y in a terminal, or add --yes") from None
 
 
 def local_options(command: Command) -> Command:

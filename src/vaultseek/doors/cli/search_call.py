@@ -169,7 +169,7 @@ def _standard_input() -> str:
     data = sys.stdin.buffer.read(limits.FRAME_BYTES + 1)
     text = data.decode("utf-8", "replace").strip()
     if not text:
-        raise UsageError("standard input is empty; pipe a text into `vaultseek search -`")
+        raise UsageError("standard input is empty; pipe text into `vaultseek search -`")
     if len(text) > limits.PASSAGE_CHARS:
         raise UsageError(
             f"standard input is longer than {limits.PASSAGE_CHARS:,} characters; use a part of it"

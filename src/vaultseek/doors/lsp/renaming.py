@@ -149,7 +149,7 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     heading = wanted.heading
     own = session.text_of(spot, wanted.path)
     if heading is None or own is None:
-        raise NotFound("the heading is gone; put the cursor on one")
+        raise NotFound("the heading no longer exists; put the cursor on a heading")
     texts = await session.changed_texts(spot.root) | {wanted.path: own}
     at = own.note.headings.index(heading)
     edits = [heading_edit(own.note, at, new)]

@@ -142,7 +142,7 @@ class Notes:
 
     def _which(self, vault: str | None) -> JSON:
         if vault is not None and ("/" in vault or vault.startswith("~")):
-            raise BadPath("the vault must be a name, not a folder; leave it out if you do not know one")
+            raise BadPath("the vault must be a name, not a folder; leave it out if you do not know the name")
         name = self._place.vault or vault
         return {"cwd": self._place.cwd, **({"vault": name} if name else {})}
 

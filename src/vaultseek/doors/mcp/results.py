@@ -215,7 +215,7 @@ def read_cursor(text: str | None, *question: object) -> Cursor:
         )
     if match[2] != _digest(question):
         raise UsageError(
-            "the cursor belongs to another search; repeat its query, mode and vault, or leave it out"
+            "the cursor is from another search; repeat that query, mode and vault, or leave out cursor"
         )
     return Cursor(int(match[1]), int(match[3]))
 

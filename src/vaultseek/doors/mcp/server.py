@@ -47,7 +47,9 @@ _INSTRUCTIONS = (
     "Search first, then read the lines that a result names. A result's certainty (0-1) is how likely its "
     "note is right. {}" + WARNING
 )
-_OF_ALL_TOOLS = "Give vault only if vault_status shows several; first is the number of a list's first item. "
+_OF_ALL_TOOLS = (
+    "Give vault only if vault_status shows several vaults; first is the number of a list's first item. "
+)
 _OF_FEW_TOOLS = (
     "Filters alone list notes, last changed first: path:Folder/, tag:x; link:Note lists notes that link to "
     "it. "

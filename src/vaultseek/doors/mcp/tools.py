@@ -146,7 +146,7 @@ class Tools:
         problems: list[str] = []
         if (start_line, end_line) != (1, None):
             if len(names) > 1:
-                raise UsageError("start_line and end_line are for one note; write a.md:6-16 for each")
+                raise UsageError("start_line and end_line are for one note; for several, write a.md:6-16")
             if end_line is not None and end_line < start_line:
                 raise UsageError(
                     f"start_line {start_line} is after end_line {end_line}; swap them, or leave out"
@@ -298,7 +298,7 @@ class Tools:
         form = self._form(max_tokens)
         if stale:
             if note or other:
-                raise UsageError("stale lists the whole vault; leave out note and other")
+                raise UsageError("stale covers the whole vault; leave out note and other")
             return lists.stale(await self._notes.ask("vault/stale", {"limit": AGENT_LIST}, vault), form)
         if note is None and other is None:
             return lists.overview(

@@ -83,7 +83,7 @@ class API:
         cancelled."""
         method, params = _text(body, "method"), body.get("params")
         if method not in METHODS or not isinstance(params, dict):
-            raise UsageError(f"the page may not call {quote(method)}; use the socket")
+            raise UsageError(f"the page cannot call {quote(method)}; use the socket")
         if method not in OF_NO_VAULT:
             params = {**params, "vault": await self._known(_text(params, "vault"))}
         turn = body.get("turn")

@@ -137,7 +137,7 @@ def _route(path: str, respond: Respond) -> Route:
             return Response(status_code=499)  # the client has disconnected, so nobody reads the response
         except Exception:
             _log.exception("a request from the page failed")
-            message = "something went wrong here; see the terminal of `vaultseek ui`"
+            message = "something went wrong in the server; see the terminal of `vaultseek ui`"
             return JSONResponse({"error": {"code": "internal", "message": message}}, 500)
 
     return Route(path, answer, methods=["POST"])

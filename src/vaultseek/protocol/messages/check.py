@@ -47,7 +47,7 @@ def check_answer(method: str, answer: object) -> None:
         wrong = f"{where}: {first['msg'][:SHOWN_CHARS]}"
         raise ProtocolError(
             f"the daemon's answer to {method!r} does not match the protocol ({wrong}); "
-            "if it is another version, stop it",
+            "if the daemon is a different version, stop it",
             advise("stop"),
         ) from None
 

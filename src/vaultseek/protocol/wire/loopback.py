@@ -61,7 +61,7 @@ class Secrets:
         value = answer.get(PROOF) if isinstance(answer, dict) else None
         if not is_same(value, self.proof):
             raise Unavailable(
-                "another program answers on the daemon's port; nothing was sent; start the daemon",
+                "another program answers on the daemon's port; no request was sent; start the daemon",
                 advice=advise("start"),
             )
 
@@ -170,7 +170,7 @@ def _read(file: Path) -> tuple[int, Secrets]:
     try:
         state = os.fstat(opened)
         if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
-            raise Forbidden(f"{file} is not vaultseek's address file, and nothing was sent; remove it")
+            raise Forbidden(f"{file} is not vaultseek's address file, so no request was sent; remove it")
         if state.st_mode & _OTHERS:
             raise Forbidden(
                 f"other users can read the token in {file}; remove the file and start the daemon again"

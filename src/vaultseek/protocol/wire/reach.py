@@ -87,7 +87,7 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
         with address(path) as place:
             _connect(connection, place, until)
         if not peer_is_us(connection):
-            raise Unavailable(f"the socket {path} belongs to another user; nothing was sent; remove it")
+            raise Unavailable(f"the socket {path} belongs to another user, so no request was sent; remove it")
     except (FileNotFoundError, ConnectionError):
         connection.close()
         raise NotRunning from None

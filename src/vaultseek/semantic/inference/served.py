@@ -227,7 +227,9 @@ class ServedEncoder:
                 advice = (
                     "go back to the previous model, or change model.revision, which embeds everything again"
                 )
-                raise WorkerUnavailable(f"the server now has another model ({self._server.where}); {advice}")
+                raise WorkerUnavailable(
+                    f"the server now has a different model ({self._server.where}); {advice}"
+                )
         except (OSError, ValueError, TypeError, KeyError):  # no vector has been recorded yet
             with contextlib.suppress(OSError):
                 paths.private_directory(self._file.parent)

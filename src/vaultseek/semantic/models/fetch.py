@@ -205,7 +205,7 @@ def _verified(
     check_model(part)
     if name in pinned and sha256(part / WEIGHTS).hex() != pinned[name]:
         raise ConfigError(
-            f"the hub's {name} is not the model that vaultseek expects; nothing was kept; try another"
+            f"the hub's {name} is not the model that vaultseek expects; nothing was kept; try another model"
         )
     new = digest(part)
     before = recorded_digests().get(name)

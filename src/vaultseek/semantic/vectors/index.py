@@ -77,7 +77,7 @@ class VectorIndex:
         batch, deletes, version = _unique(batch), np.unique(deletes), version or self.version
         snapshot = self._intact().snapshot
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
-            raise IndexDamaged("the vectors are from another model; the vector index has to be rebuilt")
+            raise IndexDamaged("the vectors are from a different model; the vector index has to be rebuilt")
         # Compacting the file also rebuilds any approximate index, which takes minutes.
         spare = len(self) // (SPARE if self._current.proposals is None else 1)
         if self._matrix.gone > spare + LEAST_SPARE or self._file.is_outdated:

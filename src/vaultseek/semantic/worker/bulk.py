@@ -135,7 +135,7 @@ class BulkEncoder:
         elif measurement is None:
             bulk = "no faster in bulk until bfloat16 has been measured"
         else:
-            way = "bfloat16," if measurement.is_better else "no faster, because bfloat16 is"
+            way = "bfloat16," if measurement.is_better else "float32, because bfloat16 is only"
             bulk = f"in bulk {way} {measurement.gain:.1f} times as fast"
         return f"{self._encoder.computing}; {bulk}"
 

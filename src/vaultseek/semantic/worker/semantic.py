@@ -101,7 +101,7 @@ class SemanticWorker:
                 vectors = np.full((len(texts), rows.shape[1]), np.nan, dtype=np.float32)
             vectors[batch] = rows
             for row, reason in frame.header["failed"]:
-                log.warning("a text of %d characters was not embedded: %s", len(texts[batch[row]]), reason)
+                log.warning("text of %d characters was not embedded: %s", len(texts[batch[row]]), reason)
         return vectors
 
     async def apply(

@@ -72,7 +72,7 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
         yield Finding("worker", BROKEN, f"no text could be embedded: {error}", advice)
         return
     seconds = time.monotonic() - start
-    yield Finding("worker", OK, f"started, embedded and found a text again in {seconds:.1f} s ({dimension})")
+    yield Finding("worker", OK, f"started; embedded text and found it again in {seconds:.1f} s ({dimension})")
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:

@@ -92,7 +92,7 @@ def check_file_system() -> Iterator[Finding]:
     yield Finding(
         "file system",
         WARNING,
-        f"the indexes are on {place}, a file system of type {kind}, where SQLite's locks may not work",
+        f"the indexes are on {place}, a file system of type {kind}, where SQLite's locks might not work",
         "set XDG_DATA_HOME to a folder on a local disk, then restart the daemon",
         f"the indexes are on a file system of type {kind}",
     )

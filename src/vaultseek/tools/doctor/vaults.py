@@ -190,7 +190,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         model = find_model(ledger.space.store_model() or BUNDLED)
         spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
         if not ledger.space.store().startswith(f"{spec.name}:"):
-            yield Finding(check, WARNING, "its vectors are from another version or model", _WAIT)
+            yield Finding(check, WARNING, "its vectors are from a different version or model", _WAIT)
             return
         found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
     finally:

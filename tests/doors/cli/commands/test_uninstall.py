@@ -147,7 +147,7 @@ def test_l13_what_the_user_put_there_stays_and_is_named(home: Path) -> None:
 
 def test_an_unanswered_question_removes_nothing(home: Path) -> None:
     before = contents(home)
-    with pytest.raises(UsageError, match="no answer came; run it in a terminal and type y, or add --yes"):
+    with pytest.raises(UsageError, match="no answer was given; answer y in a terminal, or add --yes"):
         raise uninstall().exception
     assert contents(home) == before
     refused = uninstall(answer="n\n").output.splitlines()

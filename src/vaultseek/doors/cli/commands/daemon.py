@@ -36,7 +36,7 @@ serve.params[:0] = plugins.load("options of serve").values()
 
 
 @click.command()
-@click.option("--restart", is_flag=True, help="Stop the running daemon first, as after an upgrade.")
+@click.option("--restart", is_flag=True, help="Stop the running daemon first, for example after an upgrade.")
 @local_options
 def start(invocation: Invocation, restart: bool) -> None:
     """Start the daemon in the background.

@@ -140,7 +140,7 @@ def use(invocation: Invocation, model: str) -> None:
     section, key = _KEYS[kind]
     settings = _settings(invocation)
     if kind == "embedding" and settings.model.url:
-        raise ConfigError("model.url names a server that embeds; remove it from config.toml first")
+        raise ConfigError("model.url names a server that embeds; remove model.url from config.toml first")
     before = getattr(getattr(settings, section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)

@@ -50,10 +50,10 @@ _VERDICT_COLORS = {
 def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) -> int:
     """Search the notes of a vault.
 
-    Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word,
-    and tag: path: file: and [property:value] are filters. The filters are also available as options; these
-    and --vault may be repeated. Filters without words list every matching note. @name runs a saved search
-    from the configuration, and - finds notes similar to the text on standard input.
+    Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word;
+    tag:, path:, file: and [property:value] are filters. Filters are also available as options; these and
+    --vault can be repeated. Filters without words list every matching note. @name runs a saved search from
+    the configuration, and - reads text from standard input and finds similar notes.
 
     \b
     vaultseek search descale the boiler

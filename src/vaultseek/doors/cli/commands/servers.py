@@ -45,7 +45,7 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, 
     from vaultseek.doors.mcp.notes import Place
 
     if port is not None and not http:
-        raise UsageError("--port needs --http; add it, or leave out --port")
+        raise UsageError("--port needs --http; add --http, or leave out --port")
     require_extra("mcp", "vaultseek mcp")
     collect_as_usual()
     params = invocation.params()

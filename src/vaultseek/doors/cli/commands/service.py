@@ -39,7 +39,7 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Have systemd deny the daemon network and write access; by default, if the system allows it.",
+    help="Let systemd restrict the daemon's network and write access; by default, if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:

@@ -48,7 +48,7 @@ export const ask = async (name, body = {}) => (await post(name, body)).json();
 /** Call a method of the daemon; a call of the same turn replaces a running one. */
 export async function call(method, params, { turn, watching = false } = {}) {
   const answer = await ask("call", { method, params, watching, ...(turn ? { turn: `${tab}:${turn}` } : {}) });
-  if (answer.superseded) throw new Refusal("a newer call replaced it", "superseded", 0);
+  if (answer.superseded) throw new Refusal("a newer call replaced this one", "superseded", 0);
   return answer;
 }
 
