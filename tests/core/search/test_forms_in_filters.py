@@ -210,3 +210,50 @@ def test_eight_digits_are_a_day(index_of: IndexOf) -> None:
     notes = {"Text.md": "On 20170415 it rained.", "walk_20170416.md": "x", "20170417 trip.md": "y"}
     index = index_of(notes)
     assert [paths(index, f"April {day} 2017") for day in (15, 16, 17)] == [[path] for path in notes]
+
+
+LEVELS = {
+    "Router.md": "The router sits at 192.168.7.21, on firmware v2.14.3.\n",
+    "Law.md": "Clause 12.3 and release 4.1.12 of the handbook.\n",
+    "Price.md": "It costs 1.234.567 in all, call 089.555.1234.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("content:192.168.7.21", ["Router.md"]),
+        ("content:192.168.72.1", []),
+        ('"router sits at 192.168.72.1"', []),
+        ('"firmware v21.43"', []),
+        ('"clause 12.3"', ["Law.md"]),
+        ('"clause 1.23"', []),
+        ('"release 4.11.2"', []),
+        ("content:1234567", ["Price.md"]),
+        ("content:0895551234", ["Price.md"]),
+    ],
+)
+def test_levels_are_no_other_levels_with_the_same_digits(
+    index_of: IndexOf, query: str, expected: list[str]
+) -> None:
+    assert paths(index_of(LEVELS), query) == expected
+
+
+@pytest.mark.parametrize("query", ["Wed 17 Sep 2025", "Wednesday, September 17th 2025", "2025-09-17"])
+def test_a_day_with_its_weekday_is_found_as_a_day(index_of: IndexOf, query: str) -> None:
+    many = {
+        f"n{number}.md": f"Wed, meeting {number} of 2025: seventeen in September.\n" for number in range(40)
+    }
+    index = index_of(many | {"Gutter.md": "The carpenter comes on 2025-09-17 to fix the gutter.\n"})
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    found = asyncio.run(Searcher(index).search(request))
+    assert [each["path"] for each in found["results"]] == ["Gutter.md"]
+    assert found["results"][0]["certainty"] > 0.5
+
+
+@pytest.mark.parametrize("query", ["74HC59", "2N390", "3M900"])
+def test_a_code_that_begins_with_a_digit_is_no_beginning_of_another(index_of: IndexOf, query: str) -> None:
+    index = index_of({"Parts.md": "The 74HC595, the 2N3904 and the 3M9002.\n"})
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    found = asyncio.run(Searcher(index).search(request))
+    assert found["weak"]

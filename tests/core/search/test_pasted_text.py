@@ -41,6 +41,7 @@ COMMANDS = {
     "Backup.md": "Copy it.\n\n```sh\nrsync -avz --delete src/ dst\ntar -xzf kiln.tgz\n```\n",
     "Release.md": 'Say `git commit -m "fix kiln"` first.\n',
     "Docker.md": "    docker run -d --rm -it image\n",
+    "Film.md": "`ffmpeg in.mkv -c:v libx264 out.mp4`\n",
     "Kiln.md": "A kiln and its glaze. The xzf of a tar.\n",
     "Pots.md": "A kiln without it.\n",
 }
@@ -53,6 +54,7 @@ COMMANDS = {
         ("tar -xzf kiln.tgz", "Backup.md", "-xzf was treated as a word"),
         ('git commit -m "fix kiln"', "Release.md", "-m was treated as a word"),
         ("docker run --rm -it image", "Docker.md", "-it was treated as a word"),
+        ("ffmpeg in.mkv -c:v libx264 out.mp4", "Film.md", "-c:v was treated as a word"),
         ("kiln -glaze", "Pots.md", ""),
         ("kiln -xzf", "Pots.md", ""),
         ('tar -"xzf"', None, ""),

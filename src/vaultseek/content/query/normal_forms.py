@@ -67,6 +67,10 @@ _DIGIT = re.compile("[0-9]")
 _DOT = re.compile(r"\.(?<=\w.)(?=\w)")
 _SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
+_LEVELS = re.compile(r"[0-9]\.[0-9]")
+_LONG_GROUP = re.compile(r"\.[0-9]{4}")
+"""Dots are kept between the levels of versions, sections and network addresses, which have at most three
+digits: ``4.1.12`` is not ``4.11.2``."""
 _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
 
@@ -170,6 +174,8 @@ def identifier_form(written: str) -> str:
             return ""
     elif plain.isalpha() and re.search(r"[^\w\-‐‑]|_", written):
         return ""
+    if _LEVELS.search(written) and not _LONG_GROUP.search(written) and not _THOUSANDS.fullmatch(written):
+        plain = "".join(each for each in written if each.isalnum() or each == ".").strip(".")
     return MARK + fold_accents(plain.lower())
 
 

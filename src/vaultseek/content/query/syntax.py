@@ -62,7 +62,7 @@ _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
-_DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\":\[\]]*)(?=[\s)]|$)")
+_DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\"\[\]]*)(?=[\s)]|$)")
 _COMMAND = re.compile(r"(?:\$\s+)?[\w./][\w./-]*(?=\s)(?=.*\s-(?:-[^\W_]\S*|[^\W_])(?!\S))", re.DOTALL)
 """A pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
 _TWO_SLASHES = re.compile(r"/[^/]+/")
@@ -148,7 +148,7 @@ class _Parser:
     def _is_option(self) -> bool:
         """True if the ``-`` begins an option of a pasted command, such as ``-m`` or ``-avz``."""
         match = None if self.in_value else _DASHED.match(self.text, self.position)
-        if match is None:
+        if match is None or (":" in match[1] and match[1].partition(":")[0].lower() in OPERATORS):
             return False
         if _COMMAND.match(self.text) or match[0] in self.words:
             self.notes.append(f'{match[0]} was treated as a word; write -"{match[1]}" to exclude it')

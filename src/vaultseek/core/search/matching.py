@@ -15,7 +15,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import TELLING_DIGITS
 from vaultseek.core.search import formula
-from vaultseek.core.search.formula import JUDGED_NOTES, Floats
+from vaultseek.core.search.formula import Floats
 from vaultseek.core.search.lanes import Evidence, Table, best_of_each
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of
@@ -26,7 +26,7 @@ _OF_WHOLE = ("word", "whole")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
-def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequence[str]]:
+def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     """Judge the candidates: set their ``confidence`` (:func:`formula.confidence`), and mark exact matches
     (:func:`formula.is_near`) and eligible results.
 
@@ -47,9 +47,7 @@ def judge(query: Evidence, notes: Table, order: Ints) -> tuple[bool | None, Sequ
         if dates := dates_of(query.parsed.query.rank_text):
             # Notes for other days in the same month, and notes with the same numbers, contain most of the
             # date's words.
-            first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
-            dated = notes_with_date(dates, query.keyword, notes)
-            near = first & dated
+            near = dated = notes_with_date(dates, query.keyword, notes)
             if dated.any():
                 notes.eligible = dated | called
         notes.exact = near | called

@@ -65,7 +65,7 @@ def rank(query: Evidence) -> Ranking:
         signal.apply(query, notes)
     ranking = Ranking.of(notes)
     partial = {"graph": GRAPH_MISSING} if graph is None and wants_graph else {}
-    has_identifier, missing = judge(query, notes, ranking.order)
+    has_identifier, missing = judge(query, notes)
     return replace(ranking, has_identifier=has_identifier, missing=missing, partial=partial)
 
 
