@@ -95,7 +95,7 @@ def _under_load(world: World, source: Path, queries: Sequence[str], pdfs: int, s
     print(f"| memory of the process that reads them | {memory / 2**20:.0f} MB at most |")
     for mode, own in times.items():
         print(f"| {mode} search meanwhile | {_shown(own)} |")
-    print(f"| a note saved in the meantime is found after | {_shown(saves)} |")
+    print(f"| time until a note saved while they are read is found | {_shown(saves)} |")
 
 
 def _timed(world: World, queries: Sequence[str], mode: str) -> list[float]:

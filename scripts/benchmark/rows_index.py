@@ -61,7 +61,7 @@ def indexing(bench: Bench) -> Iterator[Figure]:
     busy = Times.of(times)
     yield Figure(
         "indexing",
-        "keyword search in the meantime",
+        "keyword search during this indexing",
         str(busy),
         target=f"p95 < {BUSY_P95_MS:g} ms",
         met=busy.p95 < BUSY_P95_MS,

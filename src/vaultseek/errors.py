@@ -3,7 +3,7 @@
 ::
 
     VaultseekError
-    ├── ConfigError             a wrong setting: file, key, expected value
+    ├── ConfigError             an invalid setting: file, key, expected value
     ├── UsageError              a request or command that is not valid
     │   ├── BadQuery            a query that is not valid
     │   └── BadPath             a path that is not inside the vault
@@ -68,7 +68,7 @@ def error_classes() -> dict[str, type[VaultseekError]]:
 
 
 class ConfigError(VaultseekError):
-    """Raised for a wrong setting; the message names the file, the key and the expected value."""
+    """Raised for an invalid setting; the message names the file, the key and the expected value."""
 
     code = "bad_config"
     number = -32010

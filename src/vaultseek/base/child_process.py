@@ -48,7 +48,7 @@ def is_from_outside(status: int) -> bool:
 
 
 class ChildEnded(ConnectionError):
-    """Raised when a child process has ended, missed a deadline, or wrote an invalid frame."""
+    """Raised when a child process has ended, has missed a deadline, or has written an invalid frame."""
 
 
 class ChildProcess:

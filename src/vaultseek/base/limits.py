@@ -160,7 +160,7 @@ TERM_CACHE_BYTES = 32 * MIB
 """Smallest size limit, in bytes, for a vault's cache of term scores and occurrences; TERM_CACHE_NOTE_BYTES
 may raise it."""
 TERM_CACHE_NOTE_BYTES = 128
-"""Bytes of cache per note for term scores and occurrences; above 250,000 notes, this exceeds
+"""Bytes of cache per note for term scores and occurrences. For more than 262,144 notes, the total is above
 TERM_CACHE_BYTES."""
 
 # Tables

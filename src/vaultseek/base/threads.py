@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class Waiting:
-    """Record of a request's wait in queues, until its work starts.
+    """Record of how long a request waits in queues before its work starts.
 
-    ``since`` is the monotonic time at which the wait began, or None while the request does not wait. Once the
+    ``since`` is the monotonic time at which the wait began, or None if the request is not waiting. After the
     request has had its turn, further waiting counts as part of its work.
     """
 

@@ -27,7 +27,7 @@ class Clients:
 
     @contextlib.asynccontextmanager
     async def served(self, server: Server, addresses: dict[str, str | None]) -> AsyncIterator[None]:
-        """Accept clients at additional addresses, within the context.
+        """Accept clients at additional addresses during the ``with`` block.
 
         For each address, the reason why it cannot be opened, or None, is stored in ``addresses``.
         """
@@ -52,7 +52,7 @@ def clients_of(registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) 
 async def authenticated(
     server: Server, listening: socket.socket, verifier: TokenVerifier
 ) -> AsyncIterator[None]:
-    """Accept the clients that the verifier admits, within the context."""
+    """Accept the clients that ``verifier`` admits during the ``with`` block."""
     authenticator = Authenticator(verifier, server.add_client)
     serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:

@@ -72,7 +72,7 @@ class FolderWatch:
         return 0.0 if self._missing_since is None else time.monotonic() - self._missing_since
 
     async def check(self) -> None:
-        """Request a rescan when changes may have been lost, and after each rescan interval. Never ends."""
+        """Request a rescan when changes may have been lost, and after each rescan interval. Never returns."""
         last_scan = time.monotonic()
         while True:
             previous = time.monotonic()

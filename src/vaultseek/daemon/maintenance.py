@@ -29,7 +29,7 @@ class Maintenance:
         self.changed = asyncio.Event()
 
     async def merge_segments(self) -> None:
-        """Merge segments of the keyword index whenever the index has changed. Never ends."""
+        """Merge segments of the keyword index whenever the index has changed. Never returns."""
         while True:
             await self.changed.wait()
             self.changed.clear()
@@ -57,7 +57,7 @@ class Maintenance:
             raise Busy(f"another program is reading the index of {vault.name}; try again later")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
-        """Compact the index once a day if it has changed and ``has_time`` returns True. Never ends."""
+        """Compact the index once a day if it has changed and ``has_time`` returns True. Never returns."""
         ledger = self._vault.ledger
         while True:
             compacted, revision = await asyncio.to_thread(ledger.compacted)

@@ -16,7 +16,7 @@ _PMSET_SECONDS = 5.0
 
 
 async def follow_power() -> None:
-    """Check the power supply once a minute. Never ends."""
+    """Check the power supply once a minute. Never returns."""
     while True:
         set_on_battery(await asyncio.to_thread(is_on_battery))
         await asyncio.sleep(POWER_SECONDS)

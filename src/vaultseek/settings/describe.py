@@ -165,7 +165,7 @@ def dotted_key(location: Location) -> str:
 
 
 def quote_value(value: Any) -> str:
-    """Format a wrong value for a message: one short line without control characters."""
+    """Format an invalid value for a message: one short line without control characters."""
     if isinstance(value, Path):
         return printable(str(value), limits.PATH_BYTES)
     try:

@@ -1,6 +1,6 @@
 """Loading of the settings. An environment variable overrides the file, and a request overrides both.
 
-``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. A wrong setting becomes a
+``VAULTSEEK_SEARCH__LIMIT=5`` sets ``limit`` in ``[search]``; lists are JSON. An invalid setting becomes a
 one-line ``ConfigError`` with the file or variable, the key, and the expected and actual values. ``examine``
 returns all problems together with the usable settings.
 """
@@ -39,7 +39,7 @@ def load(path: Path | None = None) -> Settings:
 
 
 def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, ...]]:
-    """Return the usable settings, with defaults in place of wrong values, and every problem.
+    """Return the usable settings, with defaults in place of invalid values, and every problem.
 
     Raises:
         ConfigError: the file cannot be read or is not TOML.

@@ -99,7 +99,7 @@ class Searcher(Hosting):
         return settings
 
     async def follow(self, list_again: Callable[[], Awaitable[None]]) -> None:
-        """List the shards again at intervals. Never ends."""
+        """List the shards again at intervals. Never returns."""
         while True:
             await asyncio.sleep(SHARD_SECONDS)
             with suppress(VaultseekError):

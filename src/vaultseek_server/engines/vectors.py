@@ -48,7 +48,7 @@ INDEXED_VECTORS = 20_000
 one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
 """Time limit in seconds for building an approximate index, and the server's minimum ``maintenance_work_mem``
-in the meantime."""
+during the build."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
 """Threads for requests to servers, so that a hanging request blocks no other part of the program."""
 _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")

@@ -58,7 +58,9 @@ def _harmless(mark: bytes, text: str) -> tuple[Problem, ...]:
     zero = text.find("\0")
     if zero >= 0:
         line = text.count("\n", 0, zero) + 1
-        problems.append(Problem("bad_character", "null characters were replaced; remove them", line))
+        problems.append(
+            Problem("bad_character", "null characters were replaced; remove them from the note", line)
+        )
     return tuple(problems)
 
 

@@ -1,6 +1,4 @@
-"""Spell links: choose the target of a link to a file, as short as possible or in the style of an existing
-link.
-"""
+"""Write the target of a link to a file: as short as possible, or in the style of an existing link."""
 
 import posixpath
 import re

@@ -97,9 +97,10 @@ def page_ranks(notes: int, edges: Edges) -> list[float]:
 
 
 def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
-    """Return the notes on shortest paths from a sample of start notes, each with its share of the paths.
+    """Return (note, share) pairs, highest share first, for the notes on shortest paths from a sample of start
+    notes; ``share`` is the share of these paths that lead through the note.
 
-    This is betweenness, computed as by Brandes (2001) and sampled as by Brandes and Pich (2007).
+    This is betweenness: the algorithm is from Brandes (2001), the sampling from Brandes and Pich (2007).
     """
     import networkx
 

@@ -379,7 +379,7 @@ class Embedding:
     async def _embed_some(self) -> list[Item]:
         """Embed texts, write their vectors to the ledger, and return the texts with their vectors.
 
-        Embeds several batches in a row, because a write costs more than a batch.
+        Embeds several consecutive batches, because a write costs more than a batch.
         """
         items: list[Item] = []
         new: dict[str, bytes] = {}

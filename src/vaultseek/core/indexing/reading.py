@@ -146,7 +146,7 @@ class NoteReader:
         """Parse and chunk a note, unless its content has crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long. If this process is ended in the meantime, that is
+        # Another process reads files, which may take long. If this process is stopped meanwhile, that is
         # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):

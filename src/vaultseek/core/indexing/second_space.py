@@ -2,7 +2,7 @@
 
 It answers queries in languages that the vault's own model does not support. Like the first space it is an
 ``Embedding``. It is filled once the vault's own vectors are complete. Its model is loaded only while needed,
-so changes are collected for some minutes, or until a query arrives.
+so changes are collected for a few minutes, or until a query arrives.
 """
 
 import asyncio

@@ -62,7 +62,7 @@ class VaultCompleter:
     def prepare(self) -> None:
         """Read the data for completion if necessary, and rank the names of changed notes if there are many.
 
-        This is slow in a large vault; completion requests are answered in the meantime.
+        This is slow in a large vault; completion requests are answered while it runs.
         """
         self._names.rank_recent()
         with self._synced():

@@ -167,7 +167,7 @@ def marked_lines(chunk: Chunk) -> list[str]:
     """Return the lines of a passage as displayed to an agent.
 
     List items keep their indentation and marker; tasks also keep their state, and callout titles their kind.
-    Text that is struck out stays between ``~~``, since it no longer holds.
+    Text that is struck out stays between ``~~``, since it is no longer valid.
     """
     if not chunk.edits:
         return chunk.text.split("\n")

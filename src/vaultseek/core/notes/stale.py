@@ -15,7 +15,7 @@ ORDER = ("circle", "missing", "past_date", "link")
 def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
     """Return a list of things to tidy up, with their total number.
 
-    The list has notes past their end date, notes whose successor is missing, circles of successors, and notes
+    The list has notes past their end date, notes whose successor is missing, cycles of successors, and notes
     that link to superseded notes. Only the first ``limit`` items are listed; ``total`` counts all of them.
     """
     rows = ledger.notes.by_id(sorted(outdated(rules, ledger)))

@@ -181,7 +181,7 @@ RECENT_PART = 16
 this, if greater, is the limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
-"""Function that returns the names in a row of notes, given the note's id and its other columns."""
+"""Function that returns the names of a note, given its id and its other columns."""
 
 
 class SyncedNames:
@@ -222,7 +222,7 @@ class SyncedNames:
     def rank_recent(self) -> None:
         """Read the names if necessary, and rank the names of changed notes if there are many.
 
-        This is slow in a large vault; completion requests are answered in the meantime.
+        This is slow in a large vault; completion requests are answered while it runs.
         """
         with self._ranking:
             with self._lock:

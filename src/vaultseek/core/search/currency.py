@@ -76,7 +76,7 @@ class Currency:
 
 
 def currency_of_line(line: int, row: NoteRow) -> Currency | None:
-    """Return why one line in a current note no longer holds; None unless the line's paragraph is struck
+    """Return why one line in a current note is no longer valid; None unless the line's paragraph is struck
     out.
     """
     for first, last in row.stated.struck:
@@ -121,11 +121,11 @@ def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today:
 
 
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
-    """Return the notes at the ends of all chains of successors from a note, and whether all chains lead back
-    to it.
+    """Return the last notes of all chains of successors that begin at a note, and whether all chains lead
+    back to that note.
 
-    If a chain runs into a circle, its last note is the one before the circle closes. If all chains lead back
-    to the note, return the successors that the note itself names.
+    If a chain enters a cycle, its last note is the one whose successor closes the cycle. If all chains lead
+    back to the note, the notes returned are the successors that the note itself names.
     """
     last: list[str] = []
     seen = {path}

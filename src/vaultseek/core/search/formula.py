@@ -327,7 +327,7 @@ def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
 
 
 def shown_score(values: Floats, best: float) -> Floats:
-    """Return scores as shares of the best score; all 1 if the best score is 0."""
+    """Return each score divided by the best score; all 1 if the best score is 0."""
     return np.minimum(values / best, 1.0) if best > 0 else np.ones(len(values))
 
 

@@ -144,7 +144,7 @@ def certainties(
 ) -> list[float]:
     """Return the certainty of each note, from 0 to 1, never above that of the note before it.
 
-    ``scores`` are shares of the best score. Notes after the first ten do not affect the notes above.
+    ``scores`` are fractions of the best score. Notes after the first ten do not affect the notes above.
     ``doubtful`` is true for notes that have only a word similar to the query's, or only stop words from the
     query.
     """
@@ -207,7 +207,7 @@ def opened_before(query: Evidence) -> dict[str, float]:
     """Return, by path, the gains of notes pinned to this query, and of notes opened before from this or a
     similar query.
 
-    Gains are shares of the best score.
+    Gains are fractions of the best score.
     """
     text, ledger = query.parsed.query.rank_text, query.vault.ledger
     pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}

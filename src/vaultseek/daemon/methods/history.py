@@ -75,7 +75,7 @@ class HistoryMethods:
         return about_vault(vault, {"forgotten": forgotten})
 
     async def _words(self, query: str) -> str:
-        """Return the words of the query that are used for ranking."""
+        """Return the query's words that are used for ranking."""
         settings = self._settings()
         request = SearchRequest(with_saved_searches(query, settings.searches), settings.search)
         return (await parse(request)).query.rank_text

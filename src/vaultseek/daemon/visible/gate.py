@@ -28,7 +28,7 @@ FOR_AGENTS = ALLOWED | {
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
 """Methods forbidden to agents: only the user may see and delete the record of their answers."""
 TIMES = 3
-"""Maximum number of attempts to answer an agent's request if further notes become hidden in the meantime."""
+"""Maximum number of attempts to answer an agent's request if more notes are hidden during an attempt."""
 
 
 class AccessControl:

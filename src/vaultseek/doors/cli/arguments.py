@@ -1,7 +1,7 @@
 """Options of ``search`` and ``complete`` in one table, for click and for a faster parser.
 
 Importing click takes longer than a search. Common arguments are therefore parsed here, exactly as click would
-parse them. Click handles everything else: help, another configuration file, and wrong arguments.
+parse them. Click handles everything else: help, another configuration file, and invalid arguments.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def in_query(name: str, value: object) -> str | None:
 
 
 def wrong_argument(error: ValidationError) -> str:
-    """Return a description of the first wrong argument of a tool."""
+    """Return a description of the first invalid argument of a tool."""
     first, *others = error.errors(include_url=False, include_context=False, include_input=False)
     name = str(first["loc"][0]) if first["loc"] else "the arguments"
     # An argument with several types has one problem per type; the last one is for the most complex type.

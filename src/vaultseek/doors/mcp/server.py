@@ -51,8 +51,8 @@ _OF_ALL_TOOLS = (
     "Give vault only if vault_status shows several vaults; first is the number of a list's first item. "
 )
 _OF_FEW_TOOLS = (
-    "Filters alone list notes, last changed first: path:Folder/, tag:x; link:Note lists notes that link to "
-    "it. "
+    "A query of filters only lists notes, most recently changed first: path:Folder/, tag:x; "
+    "link:Note lists notes that link to it. "
 )
 COMPACT = ("search", "context", "read_note")
 """Names of the tools in compact mode."""
@@ -166,7 +166,7 @@ class _Server(MCPServer[Any]):
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool; wrong or unknown arguments are reported in one line."""
+        """Call a tool; invalid or unknown arguments are reported in one line."""
         schema = next((tool.input_schema for tool in await super().list_tools() if tool.name == name), None)
         if schema is not None:
             known, required = schema["properties"], schema.get("required", ())

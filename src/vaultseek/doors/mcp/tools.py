@@ -181,7 +181,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes below a folder, last changed first; or by path, with note counts per folder."""
+        """List the notes below a folder, most recently changed first, or by path with counts per folder."""
         folder = _folder(folder)
         params = dict(EVERY_NOTE)
         if folder:
@@ -261,7 +261,7 @@ class Tools:
             str, Field(description='A query such as "tag:book", a ".base" file, or a ".md" note with bases.')
         ],
         columns: Annotated[
-            Columns | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
+            Columns | None, Field(description='Properties, "title", "modified", or Bases expressions.')
         ] = None,
         sort: Annotated[Columns | None, Field(description='"-rating" is descending.')] = None,
         group: str | None = None,

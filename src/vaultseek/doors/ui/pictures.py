@@ -53,7 +53,9 @@ def read_picture(root: Path, path: str) -> Picture:
     # The first bytes decide, not the file name.
     type = next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)
     if type is None:
-        raise Unavailable(f"{printable(path)} is not a picture that can be shown; use its own program")
+        raise Unavailable(
+            f"{printable(path)} is not a picture that can be shown; use another program to open it"
+        )
     return Picture(data, type)
 
 
@@ -64,7 +66,9 @@ def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) ->
     """
     drawn = process.page(_read(root, path, PDF_BYTES), number)
     if drawn is None:
-        raise Unavailable(f"page {number} of {printable(path)} cannot be drawn; use another program")
+        raise Unavailable(
+            f"page {number} of {printable(path)} cannot be drawn; use another program to open it"
+        )
     return Picture(drawn, "image/png")
 
 

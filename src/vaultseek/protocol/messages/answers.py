@@ -435,7 +435,7 @@ class WhyLane(Answer):
     of: NotRequired[int | None]
     """Number of notes that the lane found."""
     matched: NotRequired[list[str] | None]
-    """Words of the query that occur in the note."""
+    """The query's words that occur in the note."""
 
 
 class Condition(Answer):

@@ -26,7 +26,7 @@ def adapter(answer: Any) -> TypeAdapter[Any]:
 def check_request(method: str, request: JSON) -> None:
     """Check the parameters of a request; unknown methods pass.
 
-    Raises a UsageError that names the first wrong parameter.
+    Raises a UsageError that names the first invalid parameter.
     """
     if method in METHODS:
         own = {name: value for name, value in request.items() if name not in OF_EVERY_REQUEST}
@@ -35,7 +35,7 @@ def check_request(method: str, request: JSON) -> None:
 
 
 def check_answer(method: str, answer: object) -> None:
-    """Check the answer of a method; unknown methods pass. Raises a ProtocolError that names the first wrong
+    """Check the answer of a method; unknown methods pass. Raises a ProtocolError that names the first invalid
     field."""
     if method not in METHODS:
         return

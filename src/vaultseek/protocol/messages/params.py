@@ -472,7 +472,7 @@ class Cancel(BaseModel):
 
 
 def read(kind: type[P], params: JSON) -> P:
-    """Return the parameters as an instance of ``kind``. Raises a UsageError that names the first wrong
+    """Return the parameters as an instance of ``kind``. Raises a UsageError that names the first invalid
     parameter."""
     try:
         return kind.model_validate(params)

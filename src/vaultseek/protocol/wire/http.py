@@ -120,7 +120,7 @@ def http_server(app: Any) -> uvicorn.Server:
 
 @asynccontextmanager
 async def serving_http(app: Any, listening: socket.socket) -> AsyncIterator[None]:
-    """Serve an ASGI application on a listening socket in the running event loop, within the context."""
+    """Serve an ASGI application on a listening socket in the running event loop during the ``with`` block."""
     config, state = _config(app, lifespan="off", log_config=None), ServerState()
     config.load()
     server = await asyncio.get_running_loop().create_server(

@@ -25,7 +25,7 @@ CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
 """Minimum share of the nearest rows that a sound index must find; an index of 350,000 rows finds 0.9995."""
 ATTEMPTS = 2
-"""Maximum number of times that an index is refilled in a row."""
+"""Maximum number of consecutive refills of an index."""
 PROPOSAL_IDLE_SECONDS = 60.0
 """Number of seconds without a query after which the index is closed."""
 

@@ -13,7 +13,7 @@ from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.worker.semantic import SemanticWorker
 
 IDLE_SECONDS = 60.0
-"""Number of seconds without use after which a worker is ended, unless it is kept."""
+"""Number of seconds without use after which a worker is stopped, unless it is kept."""
 
 MakeWorker = Callable[[LocalModel], SemanticWorker]
 

@@ -66,7 +66,7 @@ class WorkerSettings:
     vector_index: VectorIndexKind = "auto"
     """Use of Chroma to find the nearest vectors: only for large collections ("auto"), never, or always."""
     idle_seconds: float | None = None
-    """Number of seconds without a request after which the child is ended; the next request starts another
+    """Number of seconds without a request after which the child is stopped; the next request starts another
     child. With None, the child keeps running."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS

@@ -7,7 +7,7 @@ the child, or if the child was idle. A request ends a long pause. A store on whi
 treated as corrupt. A kill by another program counts less than a crash, because the system may kill the child
 when memory runs out.
 
-An idle child is ended to free its memory; the next request starts another child.
+An idle child is stopped to free its memory; the next request starts another child.
 """
 
 import asyncio

@@ -86,7 +86,7 @@ class Details:
     """Table of the query words that each note contains, bool[words, notes], and all passages of the notes.
 
     Note ``i`` has the passages from ``firsts[i]`` up to, but excluding, ``firsts[i + 1]``. firsts: int64[n +
-    1]. chunks: int64[c], numbered over all segments. scores: float64[c].
+    1]. chunks: int64[c], numbered across all segments. scores: float64[c].
     """
 
     words: tuple[str, ...]
@@ -97,7 +97,7 @@ class Details:
     scores: Floats
 
     def matched(self, row: int) -> tuple[str, ...]:
-        """Return the query's words that the note in a row contains."""
+        """Return the query's words that the note with index ``row`` contains."""
         has = self.contains[:, row].tolist()
         return tuple(dict.fromkeys([word for word, found in zip(self.words, has, strict=True) if found]))
 
@@ -110,7 +110,7 @@ class Details:
         return best
 
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        """Return the matching passages of the note in a row, best first."""
+        """Return the matching passages of the note with index ``row``, best first."""
         first, last = self.firsts[row : row + 2].tolist()
         scores = self.scores[first:last]
         order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()

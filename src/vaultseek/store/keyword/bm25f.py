@@ -79,7 +79,7 @@ class FieldNorms:
 class TermScores:
     """Scores of one term in the notes that contain it; alternatives count as one term.
 
-    notes: int32[df], numbered over all segments and ascending. scores: float64[df].
+    notes: int32[df], numbered across all segments, ascending. scores: float64[df].
     """
 
     df: int
@@ -104,7 +104,7 @@ class TermScores:
 
 @dataclass(frozen=True, slots=True)
 class ChunkScores:
-    """Scores of one term in chunks, without its idf. chunks: int32[m], numbered over all segments."""
+    """Scores of one term in chunks, without its idf. chunks: int32[m], numbered across all segments."""
 
     chunks: Ints
     scores: Floats

@@ -40,8 +40,8 @@ def proximity(
 ) -> Floats:
     """Return the proximity score of each note, float64[len(notes)].
 
-    ``notes`` are numbered over all segments and ascending. ``places`` contains, for each term, its
-    occurrences in these notes as ascending places (see ``segment``). A place identifies a note by its row in
+    ``notes`` are ascending note numbers across all segments. ``places`` maps each term to the ascending
+    places (see ``segment``) at which it occurs in these notes. In a place, the note is given by its row in
     ``notes``, not by its number.
     """
     scores = np.zeros(len(notes))

@@ -53,8 +53,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index of the occurrences in ``notes``, those of ``notes`` that the index contains, and
-        their numbers in the index."""
+        """Return three values: an index of the occurrences in ``notes``, the ``notes`` that it contains, and
+        the numbers of these notes in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:

@@ -262,8 +262,7 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
-    """Return all notes whose text may satisfy a condition, possibly among other notes; None if no note can be
-    excluded."""
+    """Return a superset of the notes whose text satisfies a condition; None if no note can be excluded."""
     match part:
         case Within(test=test):
             return text_candidates(test, ledger)

@@ -33,8 +33,8 @@ def examine(
 ) -> Iterator[Finding]:
     """Yield the findings of all checks; ``config`` is the configuration file, if it is not the default one.
 
-    ``start_worker`` also loads the model, which takes some seconds. With ``audited``, notes are also compared
-    with their indexed content.
+    ``start_worker`` also loads the model, which takes a few seconds. With ``audited``, notes are also
+    compared with their indexed content.
     """
     settings, findings = check_settings(config)
     yield from _guarded("python", check_python)

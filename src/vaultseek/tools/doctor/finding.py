@@ -13,7 +13,7 @@ BROKEN: Status = "broken"
 class Finding:
     """The result of a check, with advice if something is wrong.
 
-    In bug reports, ``public`` replaces a message that contains private words, such as a wrong value or a
+    In bug reports, ``public`` replaces a message that contains private words, such as an invalid value or a
     folder's name.
     """
 

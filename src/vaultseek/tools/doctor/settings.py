@@ -29,8 +29,8 @@ def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
 
 
 def _public(problem: SettingProblem) -> str:
-    """Return the wrong key without its value; the last part of an unknown key is left out, because it may be
-    private."""
+    """Return the invalid key without its value; the last part of an unknown key is left out, because it may
+    be private."""
     known = [str(part) for part in problem.location if str(part).isidentifier()]
     if "unknown" in problem.message:
         known = known[:-1]

@@ -27,7 +27,7 @@ from vaultseek.store.ledger import examine as examine_ledger
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 AUDIT_SECONDS = 20.0
-"""Maximum seconds for the audit of one vault; a small vault is compared completely."""
+"""Maximum seconds for the audit of one vault; in a small vault, all notes are compared with the index."""
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = (

@@ -75,8 +75,8 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """Return the difference between two rankings, ``first`` minus ``second``, with values for the same
-    queries in the same order."""
+    """Return the difference between two rankings, ``first`` minus ``second``. Both list one value for each
+    query, with the queries in the same order."""
     if not len(first):
         return Difference(0.0, 0.0, 0.0, 1.0)
     deltas = np.array(first, np.float64) - np.array(second, np.float64)

@@ -177,8 +177,8 @@ class ShardTerms(TermIndex):
         return tuple(row[0] for row in self._server.rows(sql, *values))
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return an index with the postings of ``notes``, those of ``notes`` that still exist, and their
-        numbers in the index."""
+        """Return three values: an index with the postings of ``notes``, the ``notes`` that still exist, and
+        the numbers of these notes in the index."""
         sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}

@@ -68,8 +68,8 @@ def init(file: Path | None, folder: Path | None) -> None:
 def check(invocation: Invocation) -> int:
     """Check the configuration.
 
-    Shows every wrong key in the file and in the environment, with its line, its value and the allowed values.
-    Exit code 2 if any key is wrong.
+    Shows every invalid setting in the file and in the environment, with its line, its value and the allowed
+    values. Exit code 2 if any setting is invalid.
 
     \b
     vaultseek config check

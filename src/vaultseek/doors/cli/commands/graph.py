@@ -140,7 +140,7 @@ def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """
     chosen = form or file.suffix.lstrip(".").lower()
     if chosen not in FORMATS:
-        raise click.UsageError(f"Use --format {'|'.join(FORMATS)}, or a FILE with such an extension.")
+        raise click.UsageError(f"Use --format {'|'.join(FORMATS)}, or a FILE with one of these extensions.")
     answer = call_vault(invocation, "graph/export")
     if file.resolve().is_relative_to(answer["vault_path"]):
         raise UsageError(f"{file} is in the vault, into which vaultseek never writes; use another folder")

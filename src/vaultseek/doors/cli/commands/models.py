@@ -85,9 +85,9 @@ def list_(invocation: Invocation) -> int:
 def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
     """Download a model from the Hugging Face hub.
 
-    NAME is a sentence-transformers model or a reranker. Only the request for its files is sent. Models that
-    need to run their own code are refused. The digest is stored; from then on, a different model with the
-    same name is refused.
+    NAME is a sentence-transformers model or a reranker. Nothing is sent except the request for its files.
+    Models that need to run their own code are refused. The digest is stored; from then on, a different model
+    with the same name is refused.
 
     \b
     vaultseek models fetch sentence-transformers/all-mpnet-base-v2

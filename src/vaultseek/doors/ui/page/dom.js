@@ -54,7 +54,7 @@ export const currency = (note) => (note.currency ? el("div", { class: `currency 
 /** Return the name of a place in a file: "page 3" of a PDF, "#id" of a card, a drawing's element or a view. */
 export const placeName = (place) => (/^page=\d+$/.test(place) ? place.replace("=", " ") : `#${place}`);
 
-/** Return a function that calls another one once it has not been called for some milliseconds. */
+/** Return a function that delays ``call`` until it has not been called again for ``milliseconds``. */
 export function settled(milliseconds, call) {
   let timer = 0;
   return (...values) => {

@@ -28,7 +28,7 @@ export function select(place, scroll = true) {
 function summary(answer, page) {
   const lines = [];
   const found = answer.total ?? answer.count;
-  const what = page.everything ? `${counted(found, "note")}, the last opened or changed first`
+  const what = page.everything ? `${counted(found, "note")}, most recently opened or changed first`
     : answer.results.length ? `${counted(found, "note")} · ${Math.round(answer.took_ms)} ms · ${answer.search_method}`
     : "No note matches.";
   lines.push(el("span", {}, what));
