@@ -22,7 +22,7 @@ STATUSES = (
     "retired",
     "withdrawn",
 )
-"""Default values of the property ``status`` that mark a note as superseded."""
+"""Values of the property ``status`` that mark a note as superseded by default."""
 
 
 class Stated(NamedTuple):
