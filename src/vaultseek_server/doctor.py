@@ -28,7 +28,7 @@ _FILL = "`vaultseek backend migrate` to the current engine refills it"
 def checks(
     settings: Settings, status: JSON | VaultseekError | None
 ) -> Iterator[tuple[str, Callable[[], Iterator[Finding]]]]:
-    """Yield the checks for a server by name; ``status`` is the daemon's status."""
+    """Yield the names and functions of the checks for a server; ``status`` is the daemon's status."""
     yield "engine", lambda: check_engine(settings)
     vaults = status["vaults"] if isinstance(status, dict) else ()
     for each in vaults if engine_of(settings) is not None else ():

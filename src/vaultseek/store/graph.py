@@ -167,7 +167,7 @@ class Graph:
         return set(self.reached(note, sys.maxsize))
 
     def common(self, note: int, most: int, weights: Mapping[int, float] = {}) -> dict[int, Common]:
-        """Return, for each other note, its common neighbours with ``note``. Links count in either direction.
+        """Return a dict from other notes to their common neighbours with ``note``; links count either way.
 
         Neighbours with more than ``most`` links are ignored. ``weights`` are factors below 1 for the
         Adamic-Adar weights of certain neighbours.
@@ -191,7 +191,7 @@ class Graph:
         return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
-        """Return the neighbours of each of ``notes``, in either direction, with the neighbours' degrees.
+        """Return a dict from each of ``notes`` to its neighbours, in either direction, and their degrees.
 
         Unknown notes and notes with more than ``most`` neighbours are left out.
         """

@@ -87,7 +87,7 @@ async def _sync(vault: OpenVault) -> None:
 
 
 class Searcher(Hosting):
-    """Hosting of the shards in an engine, which other daemons write."""
+    """Hosting of an engine's shards; other daemons write them."""
 
     role: Role = "search"
     has_folders = False

@@ -45,6 +45,6 @@ def rows_of_notes(ledger: Ledger, ids: Sequence[int]) -> dict[str, list[Sequence
 
 
 def times_of_notes(ledger: Ledger, paths: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return the id and modification time of the note at each path, by path."""
+    """Return a dict from each path to the id and modification time of its note."""
     sql = "SELECT path, id, modified FROM notes WHERE path IN ({})"
     return {path: (id, time) for path, id, time in ledger.select_in(sql, paths)}

@@ -2,7 +2,7 @@
 
 The text for a passage has the title, the aliases, the heading path and the passage itself. The text for a
 note has the title, aliases, tags, description, other properties with words in their values, and the opening
-of the body. If the file name in words differs from the title, it is added to the title. Title, aliases and
+of the body. If the words of the file name differ from the title, they are added to it. Title, aliases and
 heading path have their own limits, so they do not reduce the room for the passage, and a longer file name
 does not move the borders of chunks.
 """

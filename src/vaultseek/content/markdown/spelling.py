@@ -106,7 +106,7 @@ def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> 
 
 
 def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the target of a link, as ``written``, with its fragment replaced by one that names a heading.
+    """Return ``written``, the target of a link, with its fragment replaced by ``fragment``, a heading.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -121,7 +121,7 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return the target of a link, as ``written``, with its path replaced by that of the target ``moved``."""
+    """Return ``written``, the target of a link, with its path replaced by that of the target ``moved``."""
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 

@@ -268,7 +268,7 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Return, for each of these notes, the first line on which each other note names it, by note id."""
+    """Return, for each note in ``rows``, the first line that names it in each other note, all by note id."""
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):
         lines[each.named].setdefault(each.note, each.line)

@@ -47,8 +47,8 @@ DIRECT = 1.0
 LINK_DEVIATIONS = 12.0
 """A direct link counts as much as a score that is this many standard deviations above the other scores."""
 APART = 2
-"""Number of notes with only one of two words that each pair of words is treated as having in addition, so
-that a few notes with both do not make the words a phrase."""
+"""Number added, for each pair of words, to the number of notes with only one of the two, so that a few notes
+with both do not make the words a phrase."""
 
 
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:

@@ -87,8 +87,9 @@ def currency_of_line(line: int, row: NoteRow) -> Currency | None:
 
 
 def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return why each outdated note is not current, by path. ``today`` is an ISO date; current notes are left
-    out.
+    """Return a dict from the path of each outdated note to its ``Currency``.
+
+    ``today`` is an ISO date; current notes are left out.
     """
     successors = _read_successors(rows, ledger)
     last = {row.path: last_successors(row.path, successors) for row in rows if row.path in successors}
@@ -113,8 +114,9 @@ def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: st
 
 
 def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
-    """Return why each outdated note at these paths is not current, by path; current and missing notes are
-    left out.
+    """Return a dict from the path of each outdated note among ``paths`` to its ``Currency``.
+
+    Current and missing notes are left out.
     """
     rows = ledger.notes.by_id(_ids(paths, ledger))
     return currency_of(list(rows.values()), ledger, rules, today)
@@ -202,8 +204,8 @@ def placed(
 ) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
     """Move successors before the notes that they replace, except in a list of notes.
 
-    Returns the results and, by path, why outdated notes are not current. Only results up to the limit are
-    examined.
+    Returns the results and a dict from the paths of outdated notes to their ``Currency``. Only
+    results up to the limit are examined.
     """
     ledger, is_listing = query.vault.ledger, query.parsed.is_listing
     limit = limits.RESULTS if is_listing else query.parsed.limit

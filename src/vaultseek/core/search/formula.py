@@ -183,11 +183,11 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 
 
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
-    """Return the scale of ``scores``: the best keyword scores, in descending order, among ``population``
-    notes.
+    """Return the scale of the keyword lane's scores.
 
-    The unit of the scale does not depend on the other scores. Otherwise, notes that have a word by chance
-    would be far above the rest. If few notes have the whole query, the best score counts as much as a score
+    ``scores`` are the best keyword scores of ``population`` notes, in descending order. The scale's unit does
+    not depend on the lower scores; if it did, notes that have a word by chance would be far above the rest.
+    If few notes have the whole query, the best score counts as much as a score
     that singles out one note, even if the best score is low. ``few`` is the result of
     :func:`certainty_of_few`.
     """

@@ -116,7 +116,7 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
 
 
 def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool) -> dict[int, float]:
-    """Return the certainty of each note, by id. Earlier opens are ignored, because opening one note does not
+    """Return a dict from note id to certainty. Earlier opens are ignored, because opening one note does not
     make another note less certain.
     """
     rows = np.array([each.row for each in results], np.int64)
@@ -182,7 +182,7 @@ AGENTS = ("vaultseek.mcp",)
 
 
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
-    """Return a score from 0 to 1, by path, for how often a note was opened rather than passed over.
+    """Return a dict from path to a score from 0 to 1: how often the note was opened rather than passed over.
 
     Notes with a score of 0 are left out. ``now`` is a Unix time.
     """

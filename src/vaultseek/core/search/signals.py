@@ -222,7 +222,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Called(NamedTuple):
-    """Notes called by name in a query, by id.
+    """Ids of the notes that a query names.
 
     ``named`` notes have the query as title, alias, file name or path, or are ``pinned`` to it. ``begun``
     notes have a name that begins with an unfinished query, and are in the order in which they are shown.
@@ -341,8 +341,8 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return how well each note's name matches (:meth:`QueryWords.match`) and, by id, the query words that
-    the name has only as other words with the same stem.
+    """Return how well each note's name matches (:meth:`QueryWords.match`) and, by id, the query words for
+    which the name has only a different word with the same stem.
 
     Identifiers are not inflected and are ignored here. A query with more than ``PARTIAL_WORDS`` words matches
     only a name equal to it. Query words are returned only for a finished query.
@@ -419,8 +419,8 @@ class QueryWords:
         )
 
     def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
-        """Return how well a name in this language matches, and the query words for which the name has only
-        another word with the same stem.
+        """Return how well a name in this language matches, from 0 to 1, and the query words for which it has
+        only a different word with the same stem, such as *university* for *universe*.
         """
         matched: set[int] = set()
         same: set[int] = set()

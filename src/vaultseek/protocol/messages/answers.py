@@ -1386,8 +1386,8 @@ class MovedVault(OfVault):
 
 
 class Moved(Answer):
-    """The result of a move to an engine: its counts compared with the ledgers, searches compared with earlier
-    ones."""
+    """The result of a move to an engine: its counts beside those of the ledgers, and its searches beside
+    earlier ones."""
 
     engine: str
     """Kind of the engine: embedded or postgres."""

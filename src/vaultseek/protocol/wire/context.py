@@ -43,7 +43,7 @@ class ClientInfo:
     grant: object = None
     """The client's rights, set by its verifier; None for the user, who has all rights."""
     principal: str = ""
-    """The owner of the client's token, whose connections are counted together; "" for the user."""
+    """The owner of the client's token, or "" for the user; each owner's connections are counted together."""
 
 
 class Connection:

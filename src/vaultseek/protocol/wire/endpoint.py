@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LOCK_GLANCE_SECONDS = 0.1
 """Seconds to wait for the lock on the lock file; a process may hold this lock briefly just to check it."""
 LOCK_SECONDS = 0.5
-"""Seconds to wait for the lock on the folder; cleaners of temporary folders may hold this lock briefly."""
+"""Seconds to wait for the lock on the folder; programs that clean up temporary files may hold it briefly."""
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -105,9 +105,9 @@ def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
 
 
 class PackedCounter:
-    """A callable that returns the number of tokens into which a packed model splits a text.
+    """A callable that returns the number of tokens into which a packed model splits text.
 
-    The vocabulary is read when the first text is counted.
+    The vocabulary is read at the first call.
     """
 
     additive = True

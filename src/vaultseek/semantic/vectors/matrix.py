@@ -20,7 +20,7 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatc
 VECTOR_PASSAGES = 5
 """Maximum number of passages per note that a search returns."""
 VECTOR_TIES = 1000
-"""Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th. With ties, the result
+"""Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th, so that the result
 does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
 """Maximum number of elements in a matrix that is scanned in full precision."""

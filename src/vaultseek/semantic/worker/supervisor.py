@@ -1,4 +1,4 @@
-"""Supervisor of the child process: restarts with growing pauses, and a circuit breaker.
+"""Supervisor of the child process: restarts after increasing pauses, and a circuit breaker.
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a pause that grows with each failure. After several consecutive
@@ -30,7 +30,7 @@ WORKER_BREAKER_FAILURES = 5
 START_CHECK_SECONDS = 1.0
 """Number of seconds between checks of whether a starting child makes progress."""
 WORKER_STORE_CRASHES = 2
-"""Number of crashes during the same operation on a store at which the store counts as corrupt."""
+"""A store counts as corrupt after this many crashes during the same operation on it."""
 
 log = logging.getLogger(__name__)
 

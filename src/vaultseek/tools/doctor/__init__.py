@@ -1,4 +1,4 @@
 """Diagnosis of problems, with advice for each. It changes nothing.
 
-It works without a daemon or a configuration, whatever is broken, because the checks are independent.
+The checks are independent, so they work whatever else is broken, even without a daemon or a configuration.
 """

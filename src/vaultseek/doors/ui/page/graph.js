@@ -110,7 +110,7 @@ function ofAnswer(results, graph, width, height) {
   const left = graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "";
   return {
     nodes, links,
-    about: `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}${left}. Larger circles are more certain.`,
+    about: `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}${left}. Larger circles are more certain results.`,
     legend: kinds.map(([kind, name]) => el("li", { class: kind }, name)),
   };
 }
