@@ -110,7 +110,7 @@ def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """Return the strength of the evidence for a link to each note, by note id."""
+    """Return a dict from note id to the strength of the evidence for a link to the note."""
     if not evidence:
         return {}
     features = np.array([each.features() for each in evidence.values()])

@@ -32,9 +32,9 @@ def choose_passages(
     properties: Sequence[PropertyFilter] = (),
     named: Collection[int] = (),
 ) -> dict[int, Chunk]:
-    """Return the passage to show for each note, by note id.
+    """Return a dict from note id to the passage to show.
 
-    It is the first passage that matches one of the regular expressions ``patterns``, or else the best match,
+    The passage is the first that matches one of the regular expressions ``patterns``, or else the best match,
     or else the note's first passage.
 
     A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
@@ -149,7 +149,7 @@ def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
 
 
 def _matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
-    """Return the first passage of each note that matches one of the regular expressions, by note id.
+    """Return a dict from note id to the note's first passage that matches one of the regular expressions.
 
     If no passage matches, the passage with the matching properties is returned.
     """

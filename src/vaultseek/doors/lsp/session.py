@@ -223,12 +223,12 @@ class Session:
         return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
 
     async def unsaved(self, root: str) -> dict[str, Text]:
-        """Return a vault's open notes that are not on disk yet, by path."""
+        """Return a dict from path to text, for a vault's open notes that are not on disk yet."""
         texts = await self.open_texts(root)
         return {path: text for path, (_, text) in texts.items() if not _is_on_disk(root, path)}
 
     async def changed_texts(self, root: str) -> dict[str, Text]:
-        """Return a vault's open notes with unsaved changes, by path."""
+        """Return a dict from path to text, for a vault's open notes with unsaved changes."""
         codec = self.workspace.position_codec
         changed = {}
         for path, (_, text) in (await self.open_texts(root)).items():
@@ -238,7 +238,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return the URIs and texts of a vault's open notes, by path."""
+        """Return a dict from path to URI and text, for a vault's open notes."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)

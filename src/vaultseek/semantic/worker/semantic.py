@@ -308,7 +308,7 @@ class LoadedReranker:
         """
         if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(
-                f"{model!r} crashes the semantic worker; choose a different model", "model_unusable"
+                f"{model!r} crashes the semantic worker; choose another model", "model_unusable"
             )
         if self._loading is None or self._loading[:2] != (child, model):
             doing = "loading the reranker"
