@@ -152,7 +152,7 @@ TOLD = {
     "read_note": ["- Pump.md:1-7 of 7 | changed 20", "\n7| Switch E-4107. [[Tea]]"],
     "related_notes": ["sub/Tea.md", "| changed 20", "Garden.md", "| links to it"],
     "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | changed 20"],
-    "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
+    "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 directly)\n- #work/pumps | 1"],
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md | changed 20", "- <- Garden.md:3 | changed 20", "| Slugs eat"],
     "table": ["1 row in vault 'vault'", "\ntable path | title | aliases\n- Pump.md | Pump | Bilge"],

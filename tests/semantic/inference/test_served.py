@@ -153,15 +153,15 @@ def test_the_identity_is_that_of_the_model_not_of_the_way_to_it():
 @pytest.mark.parametrize(
     ("url", "where"),
     [
-        ("http://10.0.0.5:8000/v1", "out of"),
-        ("http://localhost.example.com/v1", "out of"),
-        ("http://localhost:11434/v1", "on"),
-        ("http://127.0.0.1/v1", "on"),
-        ("http://[::1]:1/v1", "on"),
+        ("http://10.0.0.5:8000/v1", "on another machine"),
+        ("http://localhost.example.com/v1", "on another machine"),
+        ("http://localhost:11434/v1", "on this machine"),
+        ("http://127.0.0.1/v1", "on this machine"),
+        ("http://[::1]:1/v1", "on this machine"),
     ],
 )
 def test_the_destination_says_whether_it_is_here(url, where):
-    assert destination(url) == f"{url} ({where} this machine)"
+    assert destination(url) == f"{url} ({where})"
 
 
 def test_the_prefixes_of_the_model_precede_passages_and_questions(server, encoder):

@@ -155,7 +155,7 @@ def test_what_the_hub_refuses_is_said(hub, status, message):
 
 def test_names_that_are_none_and_two_at_once(hub, tmp_path):
     for name in ("tiny", "../../etc/passwd", "a/b/c", "owner/", "-x/y z", "a/" + "b" * 300):
-        with pytest.raises(UsageError, match="not a model name"):
+        with pytest.raises(UsageError, match="is not the name of a model"):
             download(name)
     assert hub.asked == []
     folder = fetched_directory(NAME).parent

@@ -262,7 +262,7 @@ async def test_a_searcher_has_no_folders(searcher, tmp_path):
         named = {"path": str(folder)} if method == "vault/add" else {"vault": "wiki"}
         with pytest.raises(UsageError, match="run the command where the vault is indexed"):
             await searcher.call(method, **named)
-    with pytest.raises(UsageError, match=r"has no folders; choose one \(known: boats, garden, wiki\)$"):
+    with pytest.raises(UsageError, match=r"has no folders, .*; choose one \(known: boats, garden, wiki\)$"):
         await searcher.call("search", query="pump", vault=str(folder))
     with pytest.raises(UsageError, match="which vault"):
         await searcher.call("search", query="pump", cwd=str(folder))
@@ -315,7 +315,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     copy = paths.vault_data_directory(boats.vault.options.root)
     with pytest.raises(UsageError, match="the engine still has boats; remove it where its indexer runs"):
         await searcher.call("vault/remove", vault="boats")
-    with pytest.raises(UsageError, match="an indexer keeps boats"):
+    with pytest.raises(UsageError, match="an indexer still keeps boats"):
         await searcher.call("vault/remove", vault="boats", delete_index=True)
     with pytest.raises(VaultMissing):
         await searcher.call("vault/remove", vault="no such")

@@ -1,7 +1,6 @@
 """Table of the forms of lines and properties by note. It shows which lines and properties many notes
 share."""
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -89,7 +88,7 @@ class LineTable:
 
     def _read(self, labels: Sequence[int]) -> dict[int, Spread]:
         spreads = dict.fromkeys(labels, _RARE)
-        for (label,) in self._database.all(_FREQUENT_LABELS, json.dumps(labels), LEAST_NOTES - 1):
+        for (label,) in self._database.all(_select_frequent(labels)):
             sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
             rows = self._database.all(sql, label, SPREAD_ROWS)
             spreads[label] = Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
@@ -97,10 +96,15 @@ class LineTable:
 
 
 _RARE = Spread(0, {})
-_FREQUENT_LABELS = (
-    "SELECT value FROM json_each(?) AS labels"
-    " WHERE EXISTS (SELECT 1 FROM lines WHERE label = labels.value LIMIT 1 OFFSET ?)"
-)
+
+
+def _select_frequent(labels: Sequence[int]) -> str:
+    """Return the statement, for SQLite and PostgreSQL, that selects the frequent ones of these labels."""
+    values = ", ".join(f"({label})" for label in labels)
+    return (
+        f"SELECT column1 FROM (VALUES {values}) AS labels"
+        f" WHERE EXISTS (SELECT 1 FROM lines WHERE label = column1 LIMIT 1 OFFSET {LEAST_NOTES - 1})"
+    )
 
 
 def _is_repeated(form: Form, spread: Spread, least: int) -> bool:
