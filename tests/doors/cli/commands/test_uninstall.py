@@ -215,4 +215,4 @@ def test_wrong_settings_are_removed_as_well(home: Path, settings: str) -> None:
 
 def test_the_help_says_that_a_file_inside_an_index_goes_with_it():
     shown = " ".join(CliRunner().invoke(vaultseek, ["uninstall", "--help"]).output.split())
-    assert "stay and are listed, except those inside the folder of an index" in shown
+    assert "stay and are listed, except files inside the folder of an index" in shown
