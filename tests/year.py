@@ -219,7 +219,8 @@ class Year:
         self.edits = edits
         self._model_part = model_part
         self._before = before
-        self.daemon = Running(place / "year", {})
+        # The notes are in no language, so that the model for other languages would embed them as well.
+        self.daemon = Running(place / "year", {}, VAULTSEEK_MODEL__OTHER_LANGUAGES="off")
         self._path = self.daemon.daemon.environment.get("PYTHONPATH", "")
         self._disk = self._mount(place / "year" / "data")
         self.files = Edits(self.daemon.root, seed)
@@ -343,7 +344,7 @@ class Year:
         fresh.root = daemon.root
         fresh.daemon.environment |= {
             name: value
-            for name in ("VAULTSEEK_MODEL__NAME", "TZ")
+            for name in ("VAULTSEEK_MODEL__NAME", "VAULTSEEK_MODEL__OTHER_LANGUAGES", "TZ")
             if (value := daemon.daemon.environment.get(name))
         }
         fresh.serve()
