@@ -23,6 +23,7 @@ PROJECT = Path(__file__).parents[1]
 LIST = PROJECT / "tests" / "faults" / "list.toml"
 PAGE = PROJECT / "docs" / "faults.md"
 BEGIN, END = "<!-- the list, written by scripts/fault --write -->", "<!-- the end of the list -->"
+PICTURE = "![Size, search time and memory over the year; fresh indexes are dashed](year.svg)"
 YEAR_BEGIN, YEAR_END = (
     "<!-- written by scripts/fault --year EDITS --write -->",
     "<!-- the end of the year -->",
@@ -155,7 +156,7 @@ def _year(edits: int, before: str | None, *, write: bool) -> int:
     print(events)
     if write:
         (PROJECT / "docs" / "year.svg").write_text(draw(rows), encoding="utf-8")
-        text = f"On {date.today():%d %B %Y}, vaultseek {_code()}: {events}.\n"
+        text = f"{PICTURE}\n\nOn {date.today():%d %B %Y}, vaultseek {_code()}: {events}.\n"
         _replace(YEAR_BEGIN, YEAR_END, text)
     return 1 if any(row.differences for row in rows) else 0
 
