@@ -31,7 +31,7 @@ FOLDERS = 40
 ZONES = ("Europe/Berlin", "America/Los_Angeles", "Pacific/Kiritimati", "UTC")
 QUERIES_TIMED = 60
 IDLE_SECONDS = 20
-SETTLE_SECONDS = 3600.0
+SETTLE_SECONDS = 1200.0
 WORKER = "vaultseek.semantic.worker.main"
 ACTIONS = (
     ("edit", 70),

@@ -102,9 +102,8 @@ laughs")."""
 
 # Obsidian's settings in a vault
 FOLDER_NAMES = 5_000
-VAULT_NAMES = 50_000
-"""Maximum number of file names in a folder, and approximately in a vault, that are read to find out whether
-dates begin with the day or the month."""
+"""Maximum number of file names, from a folder or from a whole vault, that are read to find out whether dates
+begin with the day or the month."""
 APP_SETTINGS_BYTES = 1 * MIB
 """Maximum size in bytes of an Obsidian settings file; larger files are ignored."""
 EXCLUDED_FILES_RULES = 200

@@ -4,6 +4,7 @@ The vault may come from a stranger: files are limited in size, and all code that
 value.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES, VAULT_NAMES
+from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES
 from vaultseek.base.paths import is_folder
 
 OBSIDIAN_FOLDER = ".obsidian"
@@ -111,14 +112,19 @@ def _names_in(folder: Path, changed: int) -> _Names:
 
 @lru_cache(maxsize=4)
 def _order_of_vault(root: Path, minute: int) -> int:
-    """Return how many more dates in the file names of a vault begin with the day than with the month."""
-    days_first = seen = 0
-    for _, folders, names in os.walk(root):
-        folders[:] = (folder for folder in folders if not folder.startswith("."))
-        days_first += sum(map(_order_of, names))
-        seen += len(names)
-        if seen > VAULT_NAMES:
-            break
+    """Return how many more dates in the file names of a vault begin with the day than with the month.
+
+    Only the first names are read, because a save may wait for this. ``minute`` limits the age of the result.
+    """
+    days_first, seen, folders = 0, 0, [str(root)]
+    while folders and seen < FOLDER_NAMES:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in islice(entries, FOLDER_NAMES - seen):
+                seen += 1
+                if not entry.is_dir(follow_symlinks=False):
+                    days_first += _order_of(entry.name)
+                elif not entry.name.startswith("."):
+                    folders.append(entry.path)
     return days_first
 
 
