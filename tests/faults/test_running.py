@@ -213,7 +213,7 @@ def test_l3_a_watcher_that_dies_is_replaced_and_the_log_says_so_in_one_line(daem
     shutil.rmtree(root / "a")
     eventually(lambda: not daemon.paths("second", "--vault", str(root)), "it is gone")
     os.close(process)
-    eventually(lambda: "watched again" in daemon.log(), "the thread has ended")
+    eventually(lambda: "watching again" in daemon.log(), "the thread has ended")
     finds("third", "Third.md")
     assert "Traceback" not in daemon.log()
     (line,) = [line for line in daemon.log().splitlines() if "KeyError" in line]
