@@ -101,7 +101,7 @@ class EngineKeys(Section):
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
-    """Certificate file (PEM) that verifies the engine; the server's name is then also checked."""
+    """Certificate file (PEM) that verifies the engine's server; the server's name is then also checked."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
@@ -109,7 +109,7 @@ class EngineKeys(Section):
     )
     """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit for a search, in seconds."""
+    """Time limit in seconds for the engine to answer a search."""
 
     @field_validator("backend", mode="before")
     @classmethod
@@ -172,7 +172,7 @@ class TokenSettings(Section):
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
     """Name for the log."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
-    """SHA-256 of the token in hexadecimal; `vaultseek team token` creates both."""
+    """SHA-256 of the token in hexadecimal; `vaultseek team token` prints token and hash."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)
