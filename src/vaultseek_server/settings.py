@@ -101,7 +101,7 @@ class EngineKeys(Section):
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
-    """Certificate file (PEM) that verifies the engine's server; the server's name is then also checked."""
+    """Certificate file (PEM) that verifies the engine's server, including its name."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",

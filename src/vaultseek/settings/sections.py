@@ -78,7 +78,7 @@ class ServerSettings(Section):
 
 
 class RerankerSettings(ServerSettings):
-    """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
+    """``[reranker]``: the server that reranks if ``search.rerank_model`` is "server"."""
 
     url: str = ""
     """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent to
