@@ -27,8 +27,8 @@ VERSION = 2
 
 
 class Concept(NamedTuple):
-    """A term in the vault that is similar in meaning to a query, its cosine, and the number of notes that
-    contain it."""
+    """A term in the vault that is similar in meaning to a query, with the term's cosine and the number of
+    notes that contain the term."""
 
     term: str
     similarity: float

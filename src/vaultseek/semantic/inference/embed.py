@@ -37,8 +37,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts. ``failed`` contains the index of each text without a vector, and the reason; the rows
-    of these texts are NaN."""
+    """Vectors of texts. ``failed`` contains pairs of index and reason for the texts without a vector; their
+    rows are NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
@@ -215,7 +215,7 @@ class HashingEncoder:
     """Encoder that hashes lower-case words: texts that share words get similar vectors, other texts nearly
     orthogonal ones.
 
-    ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
+    ``hashing-<n>`` has ``n`` dimensions instead of the default number, for testing a change of model.
     """
 
     window = limits.MODEL_WINDOW

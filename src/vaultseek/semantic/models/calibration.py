@@ -23,8 +23,8 @@ _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-The query's product with the centre shows how close the query is to everything. This product is subtracted
-from each cosine, so that the difference shows which texts are near this query in particular."""
+The query's product with this mean (the centre) shows how close the query is to everything. The product is
+subtracted from each cosine, so that the difference shows which texts are near this query in particular."""
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as one word in unspaced scripts."""
 
@@ -58,8 +58,8 @@ _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
-"""Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four
-languages, some of them not the notes' language: hardly any of these questions fall below
+"""Calibrations by fingerprint. The multilingual model's curve was set by hand, with questions in four
+languages about notes in the same language or a different one. Hardly any of these questions fall below
 `search.nothing_below`. Logistic curves fitted on all sets but one were two to four times as steep; with them,
 a quarter of the English questions about Chinese notes fell below that limit. Removing the language
 (``question.py``) shortens a question's vector to .62 before it is scaled to 1, so the slope was multiplied by

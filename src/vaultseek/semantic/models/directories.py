@@ -101,8 +101,8 @@ def packaged_digest(directory: Path) -> str | None:
 
 
 def package_path(package: str, name: str) -> Path | None:
-    """Return the path of the file or folder ``name`` in an installed package, without importing the package;
-    None if it is missing."""
+    """Return the path of the file or folder ``name`` in an installed package, without importing the package.
+    Return None if the path or the package is missing."""
     return next(filter(Path.exists, (place / name for place in _package_places(package))), None)
 
 

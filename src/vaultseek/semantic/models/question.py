@@ -36,8 +36,8 @@ def without_language(vector: Vectors, fingerprint: str) -> Vectors:
 
 @cache
 def _language_space(fingerprint: str) -> tuple[Vectors, Vectors]:
-    """Return the mean over all languages, and orthonormal rows that span the languages' differences from
-    it."""
+    """Return the mean over all languages, and orthonormal rows that span the languages' differences from this
+    mean."""
     means = np.load(MEANS[fingerprint], allow_pickle=False).astype(np.float64)
     common = means.mean(axis=0)
     differences = np.linalg.svd(means - common, full_matrices=False)[2][:-1]

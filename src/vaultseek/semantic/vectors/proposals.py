@@ -76,7 +76,7 @@ class Proposals:
         return self._count
 
     def nearest(self, vector: Vectors, k: int) -> Rows | None:
-        """Return the ``k`` nearest rows, best first; None if the index fails."""
+        """Return the numbers of the ``k`` nearest rows, best first; None if the index fails."""
         index = self._index
         try:
             return index.nearest(vector, k) if index is not None else None

@@ -1,5 +1,5 @@
-"""Request handlers of the semantic worker: embed texts, store vectors, search them. Runs in the child
-only."""
+"""Request handlers of the semantic worker: embed texts, store vectors, and search them. Used only in the
+child."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The open vector stores of the semantic worker. Runs in the child only."""
+"""The open vector stores of the semantic worker. Used only in the child."""
 
 from __future__ import annotations
 

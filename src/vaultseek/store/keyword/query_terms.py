@@ -133,7 +133,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
 
 
 def _forms_of_query(text: str) -> Iterator[NormalForm]:
-    """Yield the normal forms of a query, and those of codes that it writes in small letters."""
+    """Yield the normal forms of a query, including the forms of codes written in small letters."""
     forms = normal_forms(text)
     yield from forms
     capitals = text.upper()
@@ -149,7 +149,7 @@ def _is_open_code(form: str, written: str) -> bool:
 
 
 def _or_closed(term: QueryTerm, form: str) -> QueryTerm:
-    """Return the term of a word in a code, which also matches the whole code."""
+    """Return the term of a word in a code; the term also matches the whole code."""
     return replace(term, also=tuple(dict.fromkeys((*term.also, form, form[1:]))))
 
 

@@ -36,7 +36,7 @@ class ChunkTable:
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write those of a note's chunks that differ from the stored ones. With ``dirty``, also mark the
+        """Write the chunks of a note that differ from the stored chunks. With ``dirty``, also mark the
         vectors of the unchanged chunks as outdated.
 
         A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk

@@ -23,8 +23,8 @@ from vaultseek.content.query.dates import find_dates
 LINE_CHARS = 160
 """Maximum length in characters of a line that gets a form. Longer lines are prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
-"""Number of lines or sentences at the beginning of a note, of lines at its end, and of headings, whose forms
-are stored."""
+"""Maximum number of forms stored for a note: of lines or sentences at its beginning, of lines at its end, and
+of headings."""
 LINE_VALUES = 8
 """Maximum number of values stored for a line or property."""
 
@@ -45,7 +45,8 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the line's values, which differ between notes. All are stored as numbers.
+    """The label of a line, and the line's values, which differ between notes. Label and values are stored as
+    numbers.
 
     The number of an empty value is 0.
     """

@@ -60,7 +60,7 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return the `Spread` of each of the given labels. The spread is empty for labels of fewer than
+        """Return the `Spread` of each of the given labels. The spread is empty for labels with fewer than
         ``LEAST_NOTES`` lines."""
         return self._spreads.get_or_read(labels, self._read)
 
@@ -99,7 +99,7 @@ _RARE = Spread(0, {})
 
 
 def _select_frequent(labels: Sequence[int]) -> str:
-    """Return the statement, for SQLite and PostgreSQL, that selects the frequent ones of these labels."""
+    """Return the statement, for SQLite and PostgreSQL, that selects the frequent labels among ``labels``."""
     values = ", ".join(f"({label})" for label in labels)
     return (
         f"SELECT column1 FROM (VALUES {values}) AS labels"

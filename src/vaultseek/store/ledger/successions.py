@@ -22,8 +22,8 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces another: the target as written, and the note's path, or None if it does not
-    exist."""
+    """A note that replaces a different note: the target as written, and the path of the note, or None if no
+    such note exists."""
 
     target: str
     path: str | None

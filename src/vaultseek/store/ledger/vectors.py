@@ -170,7 +170,7 @@ class SpaceTable:
 
     def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
         """Record that ``store`` is the current store. It is treated as empty unless ``is_renamed`` is true,
-        which means that the same store only has a new name."""
+        which means that only the store's name has changed."""
         if is_renamed:
             self._set_meta("store", store)
             return
