@@ -230,7 +230,7 @@ class TeamSettings(Section):
 
 
 def address_of(text: str) -> tuple[str, int] | None:
-    """Return the host and port in ``host:port`` or ``[host]:port``; None for other texts."""
+    """Return the host and port in ``host:port`` or ``[host]:port``; None for any other text."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:

@@ -93,8 +93,8 @@ class Searcher(Hosting):
     has_folders = False
 
     def listed(self, settings: Settings) -> Settings:
-        """Return the settings with the engine's shards as vaults, including shards that are no longer
-        there."""
+        """Return the settings with the engine's shards as vaults, including shards that have disappeared from
+        the engine."""
         settings, self.problem = with_shards(settings)
         return settings
 

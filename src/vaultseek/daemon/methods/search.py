@@ -245,7 +245,8 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the ids of notes whose names begin with the query as typed, or with its ranked words.
+    """Return the ids of notes whose names begin with the query as typed, or with the words of the query that
+    are used for ranking.
 
     Exact names come first, then the notes opened most often.
     """

@@ -129,7 +129,7 @@ def _create_views(options: EngineOptions, schema: str, scope: Scope, connection:
 
 
 def _named(sql: str, schema: str) -> str:
-    """Return a statement with the schema names of SQLite replaced by those of the shard."""
+    """Return a statement with SQLite's schema names replaced by the shard's."""
     sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
     return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
@@ -145,8 +145,8 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """Names of the tables that contain the vectors of chunks and of notes made by this searcher's
-        model."""
+        """Names of the tables that contain the vectors, computed by this searcher's model, of chunks and of
+        notes."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""
