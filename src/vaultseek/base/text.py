@@ -164,7 +164,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def remove_hidden(text: str) -> str:
-    """Return ``text`` without invisible characters: controls, direction marks, zero-width characters, tags.
+    """Return ``text`` without invisible characters: controls, direction marks, zero-width and tag characters.
 
     Keeps tabs and line feeds.
     """

@@ -62,8 +62,8 @@ class FailedVaults:
         return list(self._vaults.values())
 
     def add(self, options: VaultOptions, error: Exception, *, again: bool) -> VaultseekError:
-        """Record a failed attempt to open a vault; return the error for clients. With ``again``, retry
-        later."""
+        """Record a failed attempt to open a vault; return the error for clients. With ``again``, the attempt
+        is repeated later."""
         reason = _reason(options, error)
         if again:
             previous = self._vaults.get(options.root)

@@ -33,8 +33,8 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the largest extent whose files have all been read; files to retry later matter only for the
-        full extent."""
+        """Return the largest scan extent whose files have all been read. Files that are waiting for a later
+        retry matter only for the full extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)
@@ -113,7 +113,7 @@ class FilePreparation:
     async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
         """Wait until the text of the files in ``part`` is extracted; return the paths to retry.
 
-        Returns None if ``other`` ends first.
+        Returns None if ``other`` completes first.
         """
         while True:
             if self._current is None:

@@ -207,8 +207,8 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return a dict of all notes within ``depth`` links in either direction, each with its distance and
-        the note before it on the path.
+        """Return a dict from each note within ``depth`` links, in either direction, to its distance and the
+        note before it on the path.
 
         The notes are sorted by distance, beginning with ``note`` itself.
         """

@@ -133,7 +133,7 @@ class Searcher(Hosting):
     def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
         """Forget a shard; with ``drop``, also delete it.
 
-        Raises UsageError if an indexer maintains the shard, or Unavailable.
+        Raises Unavailable, or UsageError if an indexer maintains the shard.
         """
         engine = engine_of(settings)
         if engine is None:

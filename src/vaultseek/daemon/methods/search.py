@@ -60,7 +60,7 @@ CONCURRENT_SEARCHES = 4
 """Maximum number of concurrent searches of each type: by words only, with a filter, and with a regular
 expression, which may take long."""
 PREFIX_NAMES = 64
-"""Maximum number of names with the typed prefix to consider."""
+"""Maximum number of names beginning with the typed text that are considered."""
 
 
 class SearchMethods:
@@ -231,7 +231,8 @@ class SearchMethods:
 
 
 def _with_aliases(answer: JSON) -> JSON:
-    """Return ``answer`` with the number of results, and with additional field names that other tools use."""
+    """Return ``answer`` with the number of results, and with some fields repeated under the names that other
+    tools use."""
     partial = [part["lane"] for part in answer["partial"]]
     for result in answer["results"]:
         lanes = result.get("lanes")

@@ -139,9 +139,9 @@ class BertParts:
     """The parts of a BERT model, read from its files.
 
     ``tokenize`` returns the tokens of each text, including special ones, up to the length of ``positions``.
-    ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens left
-    for a text after special tokens and prompt. ``is_mean`` selects mean pooling instead of the first token's
-    vector. ``tensors_again`` reads the tensors once more, or raises WorkerUnavailable.
+    ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens that
+    a text may have, not counting special tokens and prompt. ``is_mean`` selects mean pooling instead of the
+    first token's vector. ``tensors_again`` reads the tensors once more, or raises WorkerUnavailable.
     """
 
     fingerprint: str

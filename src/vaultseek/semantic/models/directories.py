@@ -54,8 +54,8 @@ def is_bundled(name: str) -> bool:
 
 
 def model_directory(name: str) -> Path:
-    """Return the folder of the model ``name``, which is the bundled model, an absolute path, a fetched model,
-    or a model from a package.
+    """Return the folder of the model ``name``: the bundled model, a folder given by its absolute path, a
+    fetched model, or a model from a package.
 
     Raises `ConfigError` if there is no such model.
     """

@@ -64,7 +64,7 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index is ready. Reading this property starts the index if one is needed."""
+        """True if an approximate index is ready. Reading this property starts that index if it is needed."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 

@@ -92,7 +92,8 @@ class Codes:
 class Snapshot:
     """A snapshot of the matrix: the vector, number and note of each row; the note is -1 for a deleted row.
 
-    ``notes_end`` is greater than every note. Without ``codes``, the rows are scored in full precision.
+    ``notes_end`` is greater than every note's number. Without ``codes``, the rows are scored in full
+    precision.
     """
 
     vectors: Vectors

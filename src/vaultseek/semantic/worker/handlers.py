@@ -127,7 +127,7 @@ class RequestHandlers:
         return {}, ()
 
     def _reranker(self, name: str) -> TimedReranker:
-        """Return the cross-encoder ``name``, which stays loaded until another cross-encoder is needed."""
+        """Return the cross-encoder ``name``, which stays loaded until a different cross-encoder is needed."""
         try:
             if name not in self._rerankers:
                 self._rerankers = {name: TimedReranker(self._load(name))}

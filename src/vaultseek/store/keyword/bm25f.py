@@ -93,8 +93,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note, in any order, and a mask of the notes that contain the term. Notes
-        without the term score 0."""
+        """Return the score of each of ``notes`` and a mask of the notes that contain the term. ``notes`` may
+        be in any order; notes without the term score 0."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)

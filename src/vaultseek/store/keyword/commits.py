@@ -54,7 +54,7 @@ class Commit:
 
 
 class SegmentEntry(base.Segment):  # type: ignore[misc]
-    """An entry of Whoosh's table of contents: a segment file with its deleted note numbers."""
+    """An entry of Whoosh's table of contents: a segment file with the numbers of its deleted notes."""
 
     def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
         super().__init__(_NAME)

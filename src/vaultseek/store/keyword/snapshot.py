@@ -92,8 +92,8 @@ class ByteCache:
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the cached value for ``key``. If it is missing, ``make`` creates it; two threads may do so
-        at the same time."""
+        """Return the cached value for ``key``. If it is missing, ``make`` creates it; two threads may create
+        it at the same time."""
         value = self._values.get(key)
         if value is not None:
             with suppress(KeyError):  # another thread may just have dropped it

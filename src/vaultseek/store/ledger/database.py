@@ -177,7 +177,8 @@ class Database:
         """Cut off the free pages of the file, and empty the log; return False if the log is being read.
 
         Deleted text is overwritten in the file, but not in the log. If ``rewritten`` is given, also rewrite
-        the file with full pages if the disk has room, and store ``rewritten`` as the value of that name.
+        the file with full pages if the disk has room, and then store the value of ``rewritten`` in the table
+        ``meta``.
         """
         with self._sizes:
             if rewritten and self._rewrite():

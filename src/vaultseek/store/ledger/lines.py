@@ -37,7 +37,8 @@ class Spread(NamedTuple):
         return 2 * len(self.values) > sum(self.values.values())
 
     def rarity(self, value: int) -> float:
-        """Return how rare ``value`` is among several notes with the label: 0 if all have it, 1 if one has."""
+        """Return how rare ``value`` is among several notes with the label: 0 if all notes have it, 1 if only
+        one has it."""
         return 1 - math.log(max(1, self.values.get(value, 0))) / math.log(self.notes)
 
 

@@ -22,8 +22,8 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces a different note: the target as written, and the path of the note, or None if no
-    such note exists."""
+    """A successor of a note: the target as written, and the successor's path, or None if the successor does
+    not exist."""
 
     target: str
     path: str | None

@@ -211,8 +211,8 @@ class SpaceTable:
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the previous store, which answers queries until the current store is full; pass None once it is
-        full."""
+        """Set the previous store, which answers queries until the current store is full; pass None once the
+        current store is full."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

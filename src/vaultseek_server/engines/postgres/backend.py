@@ -40,7 +40,8 @@ class PostgresBackend:
     # -- reading ---------------------------------------------------------------------------------------
 
     def position(self) -> str | None:
-        """Return the position up to which the engine contains the notes; None for an empty engine."""
+        """Return the position in the ledger's changes up to which the engine has the notes; None for an empty
+        engine."""
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:

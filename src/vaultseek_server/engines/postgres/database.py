@@ -82,7 +82,8 @@ class PostgresDatabase(Database):
 
 
 class _Scoped(PostgresDatabase, ScopedDatabase):
-    """The tables of a shard, limited to the notes in some folders by views with the tables' names."""
+    """The tables of a shard, limited to the notes in some folders. Views with the tables' names enforce the
+    limit."""
 
     def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
