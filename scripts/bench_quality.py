@@ -111,8 +111,8 @@ def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
 
 
 def _subject(folder: Path) -> str:
-    """Return the subject of a set's notes: shared by all languages of one text, and by all vaults about
-    software."""
+    """Return the subject of a set's notes. All languages of one text have the same subject, as have all
+    vaults about software."""
     parent = folder.resolve().parent.name
     if folder.name.partition("-")[0] in ("xquad", "cross"):
         return "xquad"

@@ -33,7 +33,7 @@ class FailedVault:
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
 
     def status(self) -> VaultStatus:
-        """Return the status of the vault, with an empty index."""
+        """Return the status of the vault, whose index is reported as empty."""
         lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
         return VaultStatus(
             name=self.options.name,

@@ -29,7 +29,7 @@ from vaultseek.store.ledger.rows import (
 from vaultseek.store.ledger.successions import SuccessionTable
 
 CACHED_NOTES = 4000
-"""Number of notes whose decoded rows are cached between two commits, about 2 kB each."""
+"""Number of notes whose decoded rows, about 2 kB each, are cached between two commits."""
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
