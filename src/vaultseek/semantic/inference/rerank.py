@@ -41,7 +41,7 @@ class Reranker(Protocol):
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
         """Split the scoring of ``texts`` into batches, in the order of the texts. Each batch returns the
-        scores of its own texts, in (0, 1)."""
+        scores, in (0, 1), of its own texts."""
 
 
 class TimedReranker:

@@ -28,9 +28,9 @@ TermKind = Literal["word", "whole", "part", "character", "prefix"]
 COMPOUND_WEIGHT = 0.5
 """Weight of a compound such as ``long-term`` relative to its parts, which count in full."""
 PART_WEIGHT = 0.3
-"""Weight of the parts of a compound, such as ``user_id``, if the vault contains the whole compound."""
+"""Weight of the parts of a compound such as ``user_id`` if the vault contains the whole compound."""
 CHARACTER_WEIGHT = 0.3
-"""Weight of a single character relative to the pairs that contain it, in unspaced scripts."""
+"""Weight, in unspaced scripts, of a single character relative to the pairs that contain it."""
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4

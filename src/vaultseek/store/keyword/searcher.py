@@ -271,7 +271,7 @@ class Searcher:
         return pairs
 
     def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
-        """Score the passages of the notes, which are given twice: as ranked, and in ``ascending`` order."""
+        """Score the passages of notes. The notes are given twice: as ranked, and in ``ascending`` order."""
         snapshot = index.snapshot
         totals = np.zeros(snapshot.chunk_count)
         for each in self._scored:

@@ -248,8 +248,8 @@ class Snapshot:
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Split ``notes``, which are ascending: yield each segment that contains some of them, with their
-        numbers in the segment."""
+        """Split ``notes``, which are ascending: yield each segment that contains some of them, with the
+        numbers of these notes in the segment."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 

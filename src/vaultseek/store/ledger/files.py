@@ -1,4 +1,4 @@
-"""Tables of files other than notes, which links may point to, and of problems with files and folders."""
+"""Tables of attachments, which are files other than notes, and of problems with files and folders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -213,7 +213,7 @@ class Ledger:
         return self._database.all(sql, *values)
 
     def select_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of a query with ``values``, of any number, in its ``IN ({})``."""
+        """Yield the rows of a query with ``values`` in its ``IN ({})``; there may be any number of values."""
         return self._database.all_in(sql, values)
 
 

@@ -73,8 +73,8 @@ class LineTable:
         return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
     def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
-        """Return the lines of ``texts`` that many notes share, such as a footer, without surrounding white
-        space; ``notes`` is the number of notes in the vault."""
+        """Return, without surrounding white space, the lines of ``texts`` that many notes share, such as a
+        footer. ``notes`` is the number of notes in the vault."""
         least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
         shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
         return frozenset().union(*shared.values())
