@@ -53,7 +53,7 @@ class PostgresBackend:
         return state
 
     def shards(self) -> dict[str, str]:
-        """Return the vault name of every shard in the engine, by shard."""
+        """Return a dict from each shard in the engine to the name of its vault."""
         begin = f"{self.options.prefix.lower()}_{VERSION}_".replace("_", "\\_")
         sql = (
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="
