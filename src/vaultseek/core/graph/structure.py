@@ -147,7 +147,7 @@ def main() -> None:
     edges = np.frombuffer(frame[1], np.int64).reshape(-1, 2)
     if "names" in frame[0]:
         structure = asdict(structure_of(frame[0]["names"], edges))
-        structure["ranks"] = list(structure["ranks"].items())  # JSON keys are text
+        structure["ranks"] = list(structure["ranks"].items())  # JSON keys are strings
         write(outgoing, structure)
     else:
         write(outgoing, {"bridges": bridges_of(frame[0]["notes"], edges)})

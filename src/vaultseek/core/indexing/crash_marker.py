@@ -2,8 +2,8 @@
 
 A crash in native code leaves no exception behind. The key of each note is therefore written before the note
 is parsed. The key is written only to the page cache, because it must survive the process, not the machine. A
-note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. If another
-program killed the process, that counts less than a crash.
+note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. A kill by
+another program counts for less than a crash.
 """
 
 import contextlib
@@ -64,9 +64,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Record that another process ended while parsing this content. The end counts as this number of
-        ``kills``.
-        """
+        """Record that another process ended while parsing this content, and count that as ``kills`` kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

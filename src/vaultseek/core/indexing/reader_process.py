@@ -38,7 +38,9 @@ NO_NOTE = _INDEX.pack(-1)
 
 
 def read_index(progress: int) -> int:
-    """Return the number of the note being read, from the open progress file ``progress``; -1 for none."""
+    """Return the number of the note being read, from the open progress file ``progress``; -1 if none is being
+    read.
+    """
     return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
 
 

@@ -32,7 +32,7 @@ from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
 
 class CrashGuard(Protocol):
-    """Record of notes that crash their reader, such as ``CrashMarker``."""
+    """Interface of a record of notes that crash their reader. ``CrashMarker`` implements it."""
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if this content must not be parsed."""
@@ -146,7 +146,7 @@ class NoteReader:
         """Parse and chunk a note, unless its content has crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long. If this process is stopped meanwhile, that is
+        # Another process reads files, and may take long. If this process is stopped in the meantime, that is
         # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):

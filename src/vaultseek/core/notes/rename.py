@@ -384,11 +384,10 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return the edits and, since edits may change headings that contain links, the edits for links to those
-    headings.
+    """Return ``edits`` and the edits for links to the headings that they change.
 
-    ``texts`` holds additional new heading texts, by path and heading number, that do not follow from the
-    edits.
+    An edit changes a heading if it changes a link in the heading. ``texts`` maps a path to further new
+    heading texts, by heading number, that do not follow from the edits.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -604,7 +603,8 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the new path of the file ``old`` if renamed to ``name``, which may be a path without extension.
+    """Return the path of the file ``old`` after it is renamed to ``name``, which may be a path without
+    extension.
 
     Raises UsageError if ``name`` has the extension of another kind of file, unless the file is a note.
     """
