@@ -1,4 +1,6 @@
-"""Maintain the names, tags, properties and values in a vault, with note counts, in sync with the ledger."""
+"""Keep the names, tags, properties and property values of a vault, with their note counts, in sync with the
+ledger.
+"""
 
 import json
 import threading
@@ -177,8 +179,8 @@ more.
 If more notes have changed, their names are merged into the ranked list, which is slow.
 """
 RECENT_PART = 16
-"""Divisor that raises the limit ``RECENT_NOTES`` in a large vault: the number of ranked names divided by
-this, if greater, is the limit."""
+"""Divisor for the limit in a large vault: if the number of ranked names divided by this is above
+``RECENT_NOTES``, the quotient is the limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names of a note, given its id and its other columns."""

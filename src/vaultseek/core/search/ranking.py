@@ -117,7 +117,7 @@ class Ranking:
 
 
 class Candidate(NamedTuple):
-    """A candidate at its place in a ranking: one row of the table.
+    """A candidate in a ranking: one row of the table.
 
     ``score`` is from 0 to 1; the best note has 1. ``opened`` is the gain from earlier opens, ``succession``
     the gain from notes that the candidate replaces. All scores are divided by ``best``. ``reranked`` is the
@@ -195,7 +195,7 @@ class Candidate(NamedTuple):
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Return the scores of the direct lanes' best notes, by id, scaled so that the best note has 1."""
+    """Map the ids of the direct lanes' best notes to their scores, scaled so that the best note has 1."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:

@@ -48,8 +48,8 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date in ``text``: a date as in ``read_date``, a month, or the name of a daily note; None if
-    there is none.
+    """Return the date in ``text``: a date as in ``read_date``, a month, or the name of a daily note. Return
+    None if ``text`` contains no date.
     """
     text = text.strip()
     if _MONTH.fullmatch(text):
@@ -118,8 +118,8 @@ def scaled(duration: Duration, factor: float) -> Duration:
 
 
 def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
-    """Return a date plus a duration, or minus it if ``sign`` is -1. Raises FormulaError for a date beyond the
-    calendar.
+    """Return a date plus a duration or, if ``sign`` is -1, minus the duration. Raises FormulaError for a date
+    beyond the calendar.
     """
     try:
         moment = date.moment + relativedelta(months=sign * duration.months)

@@ -93,10 +93,11 @@ _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
-"""Kinds of values that also have the methods of other kinds, such as text."""
+"""For some kinds of values, the kinds whose methods they also have: a link, for example, has the methods of a
+string."""
 
 
-# -- texts
+# -- text
 
 
 def _contains(value: Value, part: Value) -> bool:
